@@ -1,0 +1,58 @@
+# Everything that one does here, by name. `make` alone lists it.
+# The environment lives in .venv; stamps in it make a second call quick.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PROMPT ?= The capital of France is
+TOKENS ?= 48
+
+.DEFAULT_GOAL := help
+.PHONY: help run test fast golden lint types bench clean
+
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+run: $(STAMPS)/llama build/llama/model.safetensors ## compile the language model and let it answer (PROMPT="..." TOKENS=48)
+	$(BIN)/python -m tempoc compile examples/llama/model.rt -o build/llama/out
+	$(BIN)/python examples/llama/chat.py --tokens $(TOKENS) "$(PROMPT)"
+
+test: lint types $(STAMPS)/test ## everything: lint, types, all tests
+	$(BIN)/python -m pytest -q --durations=10
+
+fast: $(STAMPS)/test ## unit tests only
+	$(BIN)/python -m pytest -q -m "not slow" --ignore=tests/whole --ignore=tests/bench
+
+golden: $(STAMPS)/test ## bless what golden/ should hold; read the diff
+	$(BIN)/python -m pytest -q --bless
+	git --no-pager diff --stat -- golden
+
+lint: $(STAMPS)/test ## ruff
+	$(BIN)/ruff check tempoc tests examples
+
+types: $(STAMPS)/test ## mypy --strict
+	$(BIN)/mypy
+
+bench: $(STAMPS)/test $(STAMPS)/llama build/llama/model.safetensors ## ratios against plain JAX programs
+	$(BIN)/python -m tests.bench
+
+clean: ## remove what was built (not the environment)
+	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+build/llama/model.safetensors: examples/llama/fetch.py $(STAMPS)/llama
+	$(BIN)/python examples/llama/fetch.py
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "tempoc needs Python 3.11 or later; say make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/llama: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[llama]'
+	@mkdir -p $(STAMPS) && touch $@
