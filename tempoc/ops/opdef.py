@@ -1,0 +1,108 @@
+"""What an operator is: one frozen dataclass with its attributes as fields and its rules as methods.
+
+An operator knows its shape and dtype rule (``infer``), its meaning (``evaluate``, NumPy, one point)
+and its spelling (``emit``, JAX). Operands are tensors *after* the temporal access of the edge:
+a slice in an edge has already added its leading spatial axis.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from tempoc.ops.types import TensorType
+from tempoc.symbolic.expr import Expr
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Facts(Protocol):
+    """What shape rules may ask; the front end answers with isl, tests with normal forms."""
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        """Whether the two extents are provably equal at all points of the node's domain."""
+
+    def holds(self, condition: Expr) -> bool:
+        """Whether the condition provably holds at all points of the node's domain."""
+
+
+class OperandError(Exception):
+    """Operands that do not fit the operator.
+
+    ``message`` is one sentence without a full stop (``shapes [31, 47] and [53] do not contract: 47 is
+    not 53``); ``help`` an optional way out. The caller adds spans and code.
+    """
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An operand or result in emitted code.
+
+    ``text`` is the variable's name. ``type.shape`` holds the true extents; ``padded`` the static
+    extents (over bounds only) that the array really has. An axis is *ragged* where the two differ:
+    positions from the true extent on hold garbage, which ``emit`` must keep out of valid results.
+    """
+
+    text: str
+    type: TensorType
+    padded: tuple[Expr, ...]
+
+    def is_ragged(self, axis: int) -> bool:
+        """Whether the axis has invalid positions at the end."""
+        return self.padded[axis] != self.type.shape[axis]
+
+
+class Emitter(Protocol):
+    """What an operator may ask of the kernel that is being written (see ``emission.py``)."""
+
+    def bind(self, hint: str, text: str) -> str:
+        """Write ``name = text`` and return the fresh name."""
+
+    def index(self, e: Expr) -> str:
+        """Text of an index expression: a traced i32 scalar if it names dimensions, else static."""
+
+    def static(self, e: Expr) -> str:
+        """Text of an expression over bounds only, a Python int when the kernel is traced."""
+
+    def pad(self, e: Expr) -> Expr:
+        """The least known upper bound of an extent over the kernel's domain, over bounds only."""
+
+    def valid(self, v: Value, axis: int) -> str:
+        """Text of a boolean mask of the valid positions, shaped to broadcast against ``v``."""
+
+    def masked(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+        """``v`` with ``neutral`` at invalid positions of these axes; ``v.text`` when none is ragged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op(ABC):
+    """An operator. Fields are attributes: ints, bools, strings, DTypes, Exprs and tuples of them."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The result types. Raises ``OperandError``."""
+
+    @abstractmethod
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The meaning at one point; ``at`` gives dimensions and bounds their values."""
+
+    @abstractmethod
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """JAX expressions for the results, padded where a result's extents are ragged.
+
+        The padded shape of a result axis is ``out.pad(extent)``. Only ``jnp``, ``lax`` and ``jax``
+        may be named. dtypes are spelled out so that 64-bit mode changes nothing.
+        """

@@ -1,0 +1,49 @@
+"""Tensor types: a dtype and a symbolic shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tempoc.symbolic.expr import Expr
+
+
+class DType(Enum):
+    """The dtypes of the language; the value is the name in ``.rt`` sources."""
+
+    BOOL = "bool"
+    I32 = "i32"
+    I64 = "i64"
+    U32 = "u32"
+    BF16 = "bf16"
+    F16 = "f16"
+    F32 = "f32"
+    F64 = "f64"
+    KEY = "key"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are floating point numbers."""
+        return self in (DType.BF16, DType.F16, DType.F32, DType.F64)
+
+    @property
+    def is_int(self) -> bool:
+        """Whether values are integers (``bool`` and ``key`` are not)."""
+        return self in (DType.I32, DType.I64, DType.U32)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """``dtype[shape]``; extents are index expressions over bounds and dimensions of the domain.
+
+    ``weak`` marks a type that comes from literals alone and gives way in promotions, as in JAX.
+    """
+
+    dtype: DType
+    shape: tuple[Expr, ...] = ()
+    weak: bool = False
+
+    @property
+    def ndim(self) -> int:
+        """The number of spatial axes."""
+        return len(self.shape)

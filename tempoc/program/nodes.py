@@ -1,0 +1,216 @@
+"""The program: what is executed. The second waist; only the standard library.
+
+Grammar::
+
+    Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, kernels,
+                tree, outputs, provenance
+    Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
+              | Call(kernel, point, args, results) | Free(cells)
+
+A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
+and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
+array of a store: the store's name and a key. Kernels are functions of ``kernels.py``:
+``kernel(at, *arrays, T=..., B=...)`` where ``at`` is one int32 vector with the point's coordinates
+and the keyword arguments are the static bounds it names. The result is a tuple of arrays for the
+cells in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by the call.
+
+Expressions are the nodes of ``arith.py``: integers, names, operators; they parse back from JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.program.arith import Arith
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A bound; ``value`` is ``None`` when given at run time, else an expression of other bounds."""
+
+    name: str
+    value: Arith | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """A fact about bounds, checked before the first step; ``text`` as in the source."""
+
+    text: str
+    condition: Arith
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """Data given at run time into ``store``: an axis for each dimension, then ``shape``."""
+
+    name: str
+    store: str
+    dims: tuple[str, ...]
+    dtype: str
+    shape: tuple[Arith, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Param:
+    """Weights given at run time into ``store``.
+
+    ``template`` names the tensors in the file (``layers.{l}.w``, one file tensor for each point of the
+    dimensions it mentions; the other dimensions are leading axes of that tensor). ``has_default``:
+    the program computes the value when no file holds it.
+    """
+
+    name: str
+    store: str
+    dims: tuple[str, ...]
+    dtype: str
+    shape: tuple[Arith, ...]
+    template: str
+    has_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring."""
+
+    dim: str
+    size: Arith
+    ring: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A dimension as part of the host's key; reduced modulo ``modulo`` where that is not ``None``."""
+
+    dim: str
+    modulo: Arith | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """Where a tensor lives. ``shape`` are its spatial extents, padded to bounds-only expressions.
+
+    Arrays with axes exist from the first write on, filled with zeros; without axes a cell simply
+    holds the last value written.
+    """
+
+    name: str
+    dtype: str
+    keys: tuple[Key, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    shape: tuple[Arith, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """A function of ``kernels.py``: static bounds it takes, argument positions it is given for good.
+
+    Position 0 is the first array argument (``at`` is not counted).
+    """
+
+    name: str
+    bounds: tuple[str, ...] = ()
+    donated: tuple[int, ...] = ()
+    equations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One array of a store; ``key`` has an expression for each key dimension."""
+
+    store: str
+    key: tuple[Arith, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
+
+    A result cell of a param that was given at run time is dropped.
+    """
+
+    kernel: str
+    point: tuple[Arith, ...]
+    args: tuple[Cell, ...]
+    results: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Free:
+    """Give cells back."""
+
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """``for var in range(lower, upper, step)``."""
+
+    var: str
+    lower: Arith
+    upper: Arith
+    step: int
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """Run the body if the condition holds."""
+
+    condition: Arith
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """One after the other."""
+
+    items: tuple[Statement, ...]
+
+
+Statement = Sequence | Loop | Guard | Call | Free
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """``lower:upper:step`` of an output entry."""
+
+    lower: Arith
+    upper: Arith
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A result: ``store`` read at one entry for each dimension in domain order (point or span)."""
+
+    name: str
+    store: str
+    dims: tuple[str, ...]
+    entries: tuple[Arith | Span, ...]
+    dtype: str
+    shape: tuple[Arith, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A compiled program."""
+
+    version: int = VERSION
+    name: str
+    doc: str = ""
+    compiler: str = ""
+    x64: bool = False
+    bounds: tuple[Bound, ...] = ()
+    dims: tuple[tuple[str, str], ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    params: tuple[Param, ...] = ()
+    stores: tuple[Store, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
+    tree: Statement = Sequence(items=())
+    outputs: tuple[Output, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,84 @@
+"""Statements and tensors: the graph as the scheduler, the memory planner and codegen see it.
+
+A *tensor* is what is stored: a merge, an input, a param, or an output of a node that somebody reads
+from another statement, at another point, or at the end. A *statement* is a group of nodes (a single
+node before ``fuse``) executed at each point of its domain. A merge is never executed: it is a
+tensor with several writers, one for each branch, and writes are stated in the writer's coordinates.
+``build.py`` (``statements(graph, space)``) derives all this from the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.ops.types import TensorType
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, Entry, Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tensor:
+    """A stored quantity; ``node`` is a merge, input, param or computed node."""
+
+    name: str
+    node: str
+    out: int
+    domain: Domain
+    type: TensorType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """Operand ``slot`` of ``member`` reads ``tensor`` at ``entries`` (in the statement's dimensions).
+
+    ``forwarded``: the same statement instance writes (part of) what is read, so inside the kernel the
+    read comes after the write.
+    """
+
+    tensor: str
+    member: str
+    slot: int
+    entries: tuple[Entry, ...]
+    forwarded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """Output ``out`` of ``member`` becomes ``tensor`` at ``entries`` where ``where`` holds.
+
+    One affine expression over the statement's dimensions for each dimension of the tensor's domain.
+    """
+
+    tensor: str
+    member: str
+    out: int
+    entries: tuple[Expr, ...]
+    where: Expr = TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """Nodes executed together at each point of ``domain``; members in topological order."""
+
+    name: str
+    domain: Domain
+    members: tuple[str, ...]
+    reads: tuple[Read, ...]
+    writes: tuple[Write, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """The whole program; outputs are read after the last statement."""
+
+    tensors: Mapping[str, Tensor]
+    statements: tuple[Statement, ...]
+
+    def writers(self, tensor: str) -> tuple[tuple[Statement, Write], ...]:
+        """Who writes the tensor, in statement order."""
+        return tuple((s, w) for s in self.statements for w in s.writes if w.tensor == tensor)
+
+    def readers(self, tensor: str) -> tuple[tuple[Statement, Read], ...]:
+        """Who reads the tensor, in statement order."""
+        return tuple((s, r) for s in self.statements for r in s.reads if r.tensor == tensor)
