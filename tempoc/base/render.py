@@ -1,0 +1,133 @@
+"""Diagnostics as text for people and as JSON for tools. Strings only; nobody prints here."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tempoc.base.diagnostics import Diagnostic, Label, Severity
+from tempoc.base.source import Span
+
+TAB = "    "
+_CODES = {"error": "1;31", "warning": "1;33", "rule": "1;34", "bold": "1", "help": "1;36"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Paint:
+    """Wraps text in ANSI colours, or leaves it alone."""
+
+    on: bool
+
+    def __call__(self, role: str, text: str) -> str:
+        return f"\x1b[{_CODES[role]}m{text}\x1b[0m" if self.on and text else text
+
+
+def render_all(diagnostics: Sequence[Diagnostic], *, color: bool = False) -> str:
+    """All diagnostics, a blank line between two; ends with a line break unless there is none."""
+    return "\n".join(render(d, color=color) for d in diagnostics)
+
+
+def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
+    """One diagnostic: headline, source lines with their spans underlined, notes, help."""
+    paint = _Paint(color)
+    kind = diagnostic.severity.value
+    head = paint(kind, f"{kind}[{diagnostic.code}]") + paint("bold", f": {diagnostic.message}")
+    lines = [head]
+    if diagnostic.primary is not None:
+        lines += _excerpts(diagnostic.primary, diagnostic.secondary, diagnostic.severity, paint)
+    lines += [_indented(paint("bold", "note"), note) for note in diagnostic.notes]
+    if diagnostic.help is not None:
+        lines.append(_indented(paint("help", "help"), diagnostic.help))
+    return "\n".join(lines) + "\n"
+
+
+def render_json(diagnostics: Sequence[Diagnostic]) -> str:
+    """A JSON list of all diagnostics, one object each; lines and columns count from 1."""
+    return json.dumps([to_json(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+
+
+def to_json(diagnostic: Diagnostic) -> dict[str, object]:
+    """One diagnostic as plain data."""
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "primary": None if diagnostic.primary is None else _label_json(diagnostic.primary),
+        "secondary": [_label_json(label) for label in diagnostic.secondary],
+        "notes": list(diagnostic.notes),
+        "help": diagnostic.help,
+    }
+
+
+def _label_json(label: Label) -> dict[str, object]:
+    span = label.span
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(span.end)
+    return {
+        "path": span.source.path,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+        "start": span.start,
+        "end": span.end,
+        "text": label.text,
+    }
+
+
+def _indented(head: str, text: str) -> str:
+    """`head: text`, further lines of the text aligned under its first."""
+    return f"{head}: " + text.replace("\n", "\n      ")
+
+
+def _excerpts(
+    primary: Label, secondary: Sequence[Label], severity: Severity, paint: _Paint
+) -> list[str]:
+    """The primary span, then the secondary ones, each with its path where that changes."""
+    labels = [primary, *secondary]
+    width = max(len(str(label.span.line)) for label in labels)
+    lines: list[str] = []
+    path: str | None = None
+    for label in labels:
+        if path is None or label.span.source.path != path:
+            lines.append(" " * width + paint("rule", "--> ") + str(label.span))
+            lines.append(paint("rule", " " * width + " |"))
+        role, mark = (severity.value, "^") if label is primary else ("rule", "-")
+        lines += _excerpt(label, width, role, mark, paint)
+        path = label.span.source.path
+    return lines
+
+
+def _excerpt(label: Label, width: int, role: str, mark: str, paint: _Paint) -> list[str]:
+    """The first line of a span and the underline below it."""
+    span = label.span
+    line = span.line
+    shown, start, length = _visible(span)
+    gutter = paint("rule", f"{line:>{width}} |")
+    words = f" {label.text}" if label.text else ""
+    under = " " * start + paint(role, mark * length + words)
+    return [
+        f"{gutter} {shown}".rstrip(),
+        paint("rule", " " * width + " |") + " " + under,
+    ]
+
+
+def _visible(span: Span) -> tuple[str, int, int]:
+    """The line as shown (tabs widened), and where the underline starts and how long it is.
+
+    A span of several lines is underlined to the end of its first; an empty one gets one mark.
+    """
+    line, column = span.source.position(span.start)
+    text = span.source.line_text(line)
+    begin = min(column - 1, len(text))
+    end = min(begin + max(span.end - span.start, 1), max(len(text), begin + 1))
+    before = _printable(text[:begin])
+    inside = _printable(text[begin:end])
+    return before + inside + _printable(text[end:]), len(before), max(len(inside), 1)
+
+
+def _printable(text: str) -> str:
+    """Tabs as spaces; characters that could steer a terminal as a question mark."""
+    return "".join(
+        TAB if c == "\t" else c if c.isprintable() or c == " " else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+    )
