@@ -35,7 +35,7 @@ def rebuild(reader: Reader) -> Tokenizer:
     made.pre_tokenizer = pre_tokenizers.Sequence([digits, words])
     made.decoder = decoders.ByteLevel()
     markers = [token for token, kind in zip(tokens, kinds, strict=True) if kind == CONTROL]
-    made.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in markers])
+    made.add_special_tokens([AddedToken(marker, normalized=False) for marker in markers])
     return made
 
 

@@ -1,7 +1,7 @@
 """The program that a JAX user would write instead of `examples/llama/model.rt`.
 
-One jitted step with donated, padded caches `[B, KV, T, D]`, one pair of them per layer, masked to the
-positions seen so far. The step is called from a Python loop; the tokens stay on the device.
+One jitted step with donated, padded caches `[B, KV, T, D]`, one pair of them per layer, masked to
+the positions seen so far. The step is called from a Python loop; the tokens stay on the device.
 """
 
 from __future__ import annotations

@@ -1,0 +1,116 @@
+"""The project's own Python files as syntax trees: what the house tests look at."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "tempoc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One imported module, by its full dotted name, and where that is written."""
+
+    module: str
+    line: int
+    at_top: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A Python file of the compiler."""
+
+    path: Path
+    text: str = field(repr=False)
+    tree: ast.Module = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The path from the checkout's root, as a person would write it."""
+        return self.path.relative_to(ROOT).as_posix()
+
+    @property
+    def room(self) -> str:
+        """The package of `tempoc` that the file is in; empty for files beside the packages."""
+        parts = self.path.relative_to(PACKAGE).parts
+        return parts[0] if len(parts) > 1 else ""
+
+    @property
+    def module(self) -> str:
+        """The dotted name under which the file is imported."""
+        return ".".join(self.path.relative_to(ROOT).with_suffix("").parts)
+
+    def imports(self) -> Iterator[Import]:
+        """Everything imported anywhere in the file."""
+        inside = {
+            id_of(node)
+            for function in functions(self.tree)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                modules = [self.absolute(node)]
+            else:
+                continue
+            for module in modules:
+                yield Import(module=module, line=node.lineno, at_top=id_of(node) not in inside)
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """The dotted name that a `from` import means, relative ones included."""
+        if not node.level:
+            module = node.module or ""
+        else:
+            here = ("tempoc", *self.path.relative_to(PACKAGE).parent.parts)
+            base = here[: len(here) - node.level + 1]
+            module = ".".join((*base, *filter(None, [node.module])))
+        # `from tempoc import ops` and `from . import ops` name a package, not a module's content.
+        return f"tempoc.{node.names[0].name}" if module == "tempoc" else module
+
+
+def id_of(node: ast.stmt) -> tuple[int, int]:
+    """A statement's place in its file, which identifies it there."""
+    return node.lineno, node.col_offset
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All functions and methods of a file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+@cache
+def files() -> tuple[File, ...]:
+    """All Python files of the compiler, in the order of their paths."""
+    return tuple(read(path) for path in sorted(PACKAGE.rglob("*.py")))
+
+
+def read(path: Path) -> File:
+    """Read and parse one file."""
+    text = path.read_text(encoding="utf-8")
+    return File(path=path, text=text, tree=ast.parse(text))
+
+
+def rooms() -> tuple[str, ...]:
+    """The packages of `tempoc`, sorted."""
+    return tuple(sorted({file.room for file in files()} - {""}))
+
+
+def imported_rooms(room: str) -> set[str]:
+    """The other packages of `tempoc` that the files of `room` import."""
+    found = {
+        item.module.split(".")[1]
+        for file in files()
+        if file.room == room
+        for item in file.imports()
+        if item.module.startswith("tempoc.")
+    }
+    return found - {room}

@@ -1,0 +1,44 @@
+"""Every library comes in through one door."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.house.source import File, files
+
+# A library, and the files that may import it: a file, or a package with all that is in it.
+DOORS = {
+    "lark": ("tempoc/base/grammar.py",),
+    "sympy": ("tempoc/symbolic/simplify.py",),
+    "islpy": ("tempoc/poly/",),
+    "jax": ("tempoc/runtime/backend.py",),
+    "numpy": ("tempoc/sdg/interpret.py", "tempoc/ops/", "tempoc/runtime/"),
+    "click": ("tempoc/cli/",),
+    "rich": ("tempoc/cli/",),
+    "tempoc": ("tempoc/",),
+}
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: file.name)
+def test_libraries_use_their_doors(file: File) -> None:
+    wrong = []
+    for item in file.imports():
+        library = item.module.split(".")[0]
+        if library in sys.stdlib_module_names:
+            continue
+        if not file.name.startswith(DOORS.get(library, ("nowhere",))):
+            wrong.append(f"line {item.line}: {item.module}")
+    assert not wrong
+
+
+def test_program_is_standard_library_only() -> None:
+    outside = [
+        f"{file.name}:{item.line} {item.module}"
+        for file in files()
+        if file.room == "program"
+        for item in file.imports()
+        if item.module.split(".")[0] not in {*sys.stdlib_module_names, "tempoc"}
+    ]
+    assert not outside

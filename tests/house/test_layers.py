@@ -1,0 +1,80 @@
+"""Imports go strictly down the ranks; each package's sign says truly what it imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.house.source import PACKAGE, files, imported_rooms, read, rooms
+
+RANKS = {
+    "base": 0,
+    "program": 0,
+    "symbolic": 1,
+    "pipeline": 1,
+    "runtime": 1,
+    "poly": 2,
+    "ops": 2,
+    "sdg": 3,
+    "frontend": 4,
+    "passes": 4,
+    "schedule": 4,
+    "memory": 5,
+    "codegen": 6,
+    "driver": 7,
+    "cli": 8,
+}
+# A compiled program carries copies of these two, so they know nothing of the compiler.
+SHIPPED = {"program": set(), "runtime": {"program"}}
+
+
+def test_every_room_has_a_rank() -> None:
+    assert set(rooms()) <= set(RANKS)
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_imports_go_down(room: str) -> None:
+    wrong = {other for other in imported_rooms(room) if RANKS[other] >= RANKS[room]}
+    assert not wrong, f"{room} (rank {RANKS[room]}) imports {sorted(wrong)}"
+
+
+@pytest.mark.parametrize("room", sorted(SHIPPED))
+def test_what_is_shipped_stands_alone(room: str) -> None:
+    assert imported_rooms(room) <= SHIPPED[room]
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_the_sign_tells_the_truth(room: str) -> None:
+    sign = ast.get_docstring(read(PACKAGE / room / "__init__.py").tree) or ""
+    found = re.search(r"^May import: ([a-z_,\s]+)", sign, re.MULTILINE)
+    assert found, f"{room}/__init__.py has no line `May import: ...`"
+    said = {word for word in re.split(r"[,\s]+", found[1]) if word} - {"nothing"}
+    assert said == imported_rooms(room)
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_a_sign_is_only_a_sign(room: str) -> None:
+    body = read(PACKAGE / room / "__init__.py").tree.body
+    assert len(body) == 1 and isinstance(body[0], ast.Expr), "no code, no re-exports"
+
+
+def test_modules_form_no_cycle() -> None:
+    known = {file.module for file in files()}
+    graph = {
+        file.module: sorted({item.module for item in file.imports()} & known - {file.module})
+        for file in files()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("import cycle: " + " -> ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: file.name)
+def test_imports_stand_at_the_top(file) -> None:
+    if file.room != "cli":
+        late = [f"line {item.line}: {item.module}" for item in file.imports() if not item.at_top]
+        assert not late

@@ -1,0 +1,92 @@
+"""Files and functions stay small, names mean something, output stays the same from run to run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.house.source import PACKAGE, ROOT, File, files, functions, read
+
+FILE_LINES = 400
+FUNCTION_LINES = 60
+FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core", "util", "helper"}
+
+each_file = pytest.mark.parametrize("file", files(), ids=lambda file: file.name)
+
+
+@each_file
+def test_files_are_short(file: File) -> None:
+    assert file.text.count("\n") <= FILE_LINES
+
+
+@each_file
+def test_functions_are_short(file: File) -> None:
+    long = {
+        function.name: function.end_lineno - function.lineno + 1
+        for function in functions(file.tree)
+        if (function.end_lineno or 0) - function.lineno + 1 > FUNCTION_LINES
+    }
+    assert not long
+
+
+@each_file
+def test_nothing_has_a_name_without_meaning(file: File) -> None:
+    assert not FORBIDDEN_NAMES & {*file.path.relative_to(PACKAGE).parts, file.path.stem}
+
+
+@each_file
+def test_no_star_imports(file: File) -> None:
+    stars = [
+        node.lineno
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+    ]
+    assert not stars
+
+
+@each_file
+def test_output_does_not_depend_on_the_process(file: File) -> None:
+    assert not list(accidents(file.tree))
+
+
+def accidents(tree: ast.Module) -> Iterator[str]:
+    """Places whose result may differ between two runs: sets in loops, `id`, global counters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            yield f"line {node.lineno}: global state"
+        if isinstance(node, ast.For | ast.comprehension) and is_set(node.iter):
+            yield f"line {node.iter.lineno}: iteration over a set"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id":
+            yield f"line {node.lineno}: id()"
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and "count(" in ast.unparse(node):
+            yield f"line {node.lineno}: a counter for the whole process"
+
+
+def is_set(node: ast.expr) -> bool:
+    """Is this expression, on its face, a set?"""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in {"set", "frozenset"}
+    return isinstance(node, ast.Set | ast.SetComp)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("for x in {1, 2}: pass", True),
+        ("[x for x in set(y)]", True),
+        ("id(x)", True),
+        ("fresh = itertools.count()", True),
+        ("for x in sorted({1, 2}): pass", False),
+        ("{x for x in y}", False),
+    ],
+)
+def test_the_check_for_accidents_can_fail(text: str, found: bool) -> None:
+    assert bool(list(accidents(ast.parse(text)))) is found
+
+
+def test_tests_and_examples_are_short_too() -> None:
+    paths = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
+    assert [path.name for path in paths if read(path).text.count("\n") > FILE_LINES] == []
