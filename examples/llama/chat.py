@@ -1,0 +1,85 @@
+"""Let the compiled language model go on with one or more texts.
+
+    tempoc compile examples/llama/model.rt -o build/llama/out
+    python examples/llama/chat.py [--tokens 48] [--chat] "The capital of France is" ...
+
+Tokenizes the prompts, runs the compiled folder in a process of its own (it needs only jax and
+numpy), and prints the texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import tokenizer
+
+HOME = Path(__file__).resolve().parents[2] / "build" / "llama"
+END = 2  # <|im_end|>
+
+
+def batch(prompts: list[list[int]]) -> dict[str, NDArray[np.int32]]:
+    """The program's inputs: prompts of different lengths side by side, and their lengths."""
+    lengths = np.array([len(prompt) for prompt in prompts], np.int32)
+    ids = np.full((len(prompts), lengths.max()), END, np.int32)
+    for row, prompt in zip(ids, prompts, strict=True):
+        row[: len(prompt)] = prompt
+    return {"prompt": ids, "length": lengths}
+
+
+def decode(out: Path, weights: Path, prompts: list[list[int]], tokens: int) -> list[list[int]]:
+    """`tokens` new ids for each prompt, from the compiled program in `out`."""
+    inputs = batch(prompts)
+    steps = int(inputs["length"].max()) + tokens
+    with tempfile.TemporaryDirectory() as scratch:
+        given, result = Path(scratch, "inputs.npz"), Path(scratch, "results.npz")
+        np.savez(given, **inputs)
+        command = [sys.executable, str(out), "--bounds", f"T={steps}", "--input", str(given)]
+        command += ["--params", str(weights), "--output", str(result)]
+        subprocess.run(command, check=True)
+        rows = np.load(result)["tok"]
+    return [
+        row[len(prompt) : len(prompt) + tokens].tolist()
+        for row, prompt in zip(rows, prompts, strict=True)
+    ]
+
+
+def as_question(text: str) -> str:
+    """The text as a user's turn in the form that the model was trained on."""
+    return f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
+
+
+def until_end(ids: list[int]) -> list[int]:
+    """The ids before the first end marker."""
+    return ids[: ids.index(END)] if END in ids else ids
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("prompts", nargs="+", metavar="PROMPT")
+    parser.add_argument("--tokens", type=int, default=48, metavar="N", help="new tokens for each")
+    parser.add_argument("--chat", action="store_true", help="ask, instead of going on with a text")
+    parser.add_argument("--home", type=Path, default=HOME, metavar="DIR", help="what fetch.py wrote")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the compiled program [HOME/out]")
+    options = parser.parse_args()
+    words = tokenizer.load(options.home)
+    texts = [as_question(text) if options.chat else text for text in options.prompts]
+    prompts = [tokenizer.encode(words, text) for text in texts]
+    weights = options.home / "model.safetensors"
+    try:
+        answers = decode(options.out or options.home / "out", weights, prompts, options.tokens)
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)  # the program has said why
+    for text, answer in zip(options.prompts, answers, strict=True):
+        print(text + ("\n" if options.chat else "") + tokenizer.decode(words, until_end(answer)))
+
+
+if __name__ == "__main__":
+    main()
