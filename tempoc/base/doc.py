@@ -1,0 +1,139 @@
+"""A small pretty printer: documents that choose their own line breaks.
+
+After Wadler's "A prettier printer" and Lindig's strict variant: a `Group` is laid out flat if it
+fits into what is left of the line, else the `Line`s directly in it become line breaks. Everything
+is iterative, so deeply nested documents do not overflow the stack.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line break, or `flat` when the group around it fits; `hard` breaks in any case."""
+
+    flat: str = " "
+    hard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A document whose line breaks are indented by `indent` more columns."""
+
+    body: "Doc"
+    indent: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A document that is laid out flat if it fits."""
+
+    body: "Doc"
+
+
+@dataclass(frozen=True, slots=True)
+class IfBroken:
+    """`broken` where the group around it is broken, else `flat`."""
+
+    broken: str
+    flat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """Documents one after another."""
+
+    parts: "tuple[Doc, ...]"
+
+
+Doc = str | Line | Nest | Group | IfBroken | Concat
+
+SPACE = Line()
+"""A space, or a line break."""
+
+SOFT = Line("")
+"""Nothing, or a line break."""
+
+HARD = Line(hard=True)
+"""A line break in any case."""
+
+
+def concat(*parts: Doc) -> Doc:
+    """Documents one after another."""
+    return parts[0] if len(parts) == 1 else Concat(parts)
+
+
+def join(separator: Doc, parts: Iterable[Doc]) -> Doc:
+    """Documents with a separator between each two."""
+    joined: list[Doc] = []
+    for part in parts:
+        if joined:
+            joined.append(separator)
+        joined.append(part)
+    return Concat(tuple(joined))
+
+
+def bracket(opening: str, parts: Sequence[Doc], closing: str, indent: int = 2) -> Doc:
+    """`(a, b)` on one line, or one item a line with a comma after each."""
+    if not parts:
+        return opening + closing
+    body = concat(SOFT, join(concat(",", SPACE), parts), IfBroken(","))
+    return Group(concat(opening, Nest(body, indent), SOFT, closing))
+
+
+def render(document: Doc, width: int = 100) -> str:
+    """The text of a document, in lines of at most `width` columns where that is possible."""
+    out: list[str] = []
+    column = 0
+    work: list[tuple[int, bool, Doc]] = [(0, False, document)]
+    while work:
+        indent, flat, doc = work.pop()
+        match doc:
+            case str():
+                out.append(doc)
+                column += len(doc)
+            case Concat(parts):
+                work += [(indent, flat, part) for part in reversed(parts)]
+            case Nest(body, more):
+                work.append((indent + more, flat, body))
+            case Group(body):
+                work.append((indent, _fits(width - column, body, work), body))
+            case IfBroken(broken, otherwise):
+                work.append((indent, flat, otherwise if flat else broken))
+            case Line(blank, hard):
+                if flat and not hard:
+                    out.append(blank)
+                    column += len(blank)
+                else:
+                    out.append("\n" + " " * indent)
+                    column = indent
+    lines = "".join(out).split("\n")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _fits(room: int, body: Doc, rest: Sequence[tuple[int, bool, Doc]]) -> bool:
+    """Whether `body` laid out flat fits, up to the first line break that may follow it."""
+    work: list[tuple[bool, Doc]] = [(True, body)]
+    after = len(rest)
+    while room >= 0:
+        if not work:
+            if after == 0:
+                return True
+            after -= 1
+            work.append((rest[after][1], rest[after][2]))
+        flat, doc = work.pop()
+        match doc:
+            case str():
+                room -= len(doc)
+            case Concat(parts):
+                work += [(flat, part) for part in reversed(parts)]
+            case Nest(inner, _) | Group(inner):
+                work.append((flat, inner))
+            case IfBroken(broken, otherwise):
+                work.append((flat, otherwise if flat else broken))
+            case Line(blank, hard):
+                if hard or not flat:
+                    return not (hard and flat and after == len(rest))
+                room -= len(blank)
+    return False

@@ -1,0 +1,230 @@
+"""The only door to Lark: grammars from `grammar/` become LALR parsers.
+
+A `Grammar` splits a text into tokens (`tokens`), makes trees (`tree`, for the small languages),
+or hands out a `Machine` that eats tokens one by one, so that a caller can look at a mistake, drop
+a statement and go on. Building tables takes a tenth of a second, so they are kept in the user's
+cache folder, under a name made from everything that they depend on.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import lark
+from lark import Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+from tempoc.base.resources import grammar_text
+
+__all__ = ["Grammar", "Machine", "Mismatch", "Token", "Tree", "load"]
+
+END_OF_INPUT = "$END"
+
+
+class Mismatch(Exception):
+    """A text does not follow its grammar.
+
+    `offset` is where; `found` the text there (empty at the end of the input); `kind` its token
+    type ("" for a character that starts no token); `expected` the types that would have fitted,
+    sorted; `state` names the situation: equal numbers mean equal situations.
+    """
+
+    def __init__(
+        self, *, offset: int, found: str, kind: str, expected: tuple[str, ...], state: int
+    ) -> None:
+        """Record what was met, where, and what would have fitted."""
+        super().__init__(f"unexpected {found!r} at {offset}, expected {', '.join(expected)}")
+        self.offset = offset
+        self.found = found
+        self.kind = kind
+        self.expected = expected
+        self.state = state
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A situation of a machine to come back to."""
+
+    states: tuple[int, ...]
+    values: tuple[object, ...]
+
+
+class Machine:
+    """A parse in progress; actions run as soon as their rule is complete."""
+
+    __slots__ = ("_parser",)
+
+    def __init__(self, parser: InteractiveParser) -> None:
+        """Start where `parser` stands."""
+        self._parser = parser
+
+    def feed(self, token: Token) -> None:
+        """Take one token; raises `Mismatch` if it does not fit, after which only `back` helps."""
+        try:
+            self._parser.feed_token(token)
+        except UnexpectedToken as error:
+            raise _mismatch(error, self._state(), len(token)) from None
+
+    def finish(self, offset: int) -> object:
+        """The result for the start rule; raises `Mismatch` if the input may not end here."""
+        end = Token(END_OF_INPUT, "", offset, 0, 0)
+        try:
+            return self._parser.feed_token(end)
+        except UnexpectedToken as error:
+            raise _mismatch(error, self._state(), offset) from None
+
+    def mark(self) -> Mark:
+        """The present situation."""
+        state = self._parser.parser_state
+        return Mark(tuple(state.state_stack), tuple(state.value_stack))
+
+    def back(self, mark: Mark) -> None:
+        """Return to an earlier situation."""
+        state = self._parser.parser_state
+        state.state_stack[:] = mark.states
+        state.value_stack[:] = mark.values
+
+    def accepted(self, mark: Mark, tokens: Sequence[Token]) -> tuple[str, ...]:
+        """The token types that can follow `tokens` after `mark`, sorted; runs no actions."""
+        probe = self._parser.copy(deepcopy_values=False)
+        state = probe.parser_state
+        state.parse_conf = copy(state.parse_conf)
+        state.parse_conf.callbacks = {}
+        state.state_stack[:] = mark.states
+        state.value_stack[:] = mark.values
+        for token in tokens:
+            probe.feed_token(token)
+        return tuple(sorted(probe.accepts()))
+
+    def _state(self) -> int:
+        return int(self._parser.parser_state.position)
+
+
+class Grammar:
+    """An LALR parser; see `load`."""
+
+    def __init__(self, parser: lark.Lark) -> None:
+        """Wrap a finished parser."""
+        self._lark = parser
+        self._spellings = {
+            t.name: t.pattern.value for t in parser.terminals if t.pattern.type == "str"
+        }
+
+    def tokens(self, text: str) -> Iterator[Token]:
+        """The tokens of a text, ignored ones left out; `Mismatch` where no token starts."""
+        try:
+            yield from self._lark.lex(text)
+        except UnexpectedCharacters as error:
+            raise _stray(error, text) from None
+
+    def tree(self, text: str, start: str) -> Tree[Token]:
+        """The tree of a text (or what the actions made of it); `Mismatch` if it has none."""
+        try:
+            return self._lark.parse(text, start)
+        except UnexpectedCharacters as error:
+            raise _stray(error, text) from None
+        except UnexpectedToken as error:
+            raise _mismatch(error, -1, len(text)) from None
+        except UnexpectedInput as error:
+            raise Mismatch(
+                offset=len(text), found="", kind=END_OF_INPUT, expected=(), state=-1
+            ) from error
+
+    def machine(self, start: str, actions: object) -> Machine:
+        """A parse that is fed by hand.
+
+        `actions` has a method for each rule (or alias), called as soon as the rule is complete,
+        with the list of what came of its children.
+        """
+        parser = self._lark.parse_interactive("", start)
+        conf = copy(parser.parser_state.parse_conf)
+        conf.callbacks = self._lark._parse_tree_builder.create_callback(actions)
+        parser.parser_state.parse_conf = conf
+        return Machine(parser)
+
+    def spelling(self, kind: str) -> str | None:
+        """How a token type is written if it is always written alike: `+` for `PLUS`."""
+        return self._spellings.get(kind)
+
+
+class _Keep:
+    """Keeps tokens of the lexer that no rule mentions, and leaves the stream as it is."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.always_accept = tuple(names)
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        return stream
+
+
+def load(
+    files: tuple[str, ...],
+    *,
+    start: tuple[str, ...],
+    keep: tuple[str, ...] = (),
+    positions: bool = True,
+) -> Grammar:
+    """The parser of the joined files `grammar/NAME.lark`; all tokens stay in its trees.
+
+    `keep` names terminals that no rule uses and that `tokens` should yield all the same. Trees
+    know their `positions` (`tree.meta.start_pos`, `end_pos`) unless that is switched off.
+    """
+    text = "\n".join(grammar_text(name) for name in files)
+    options: dict[str, object] = {
+        "parser": "lalr",
+        "lexer": "basic",
+        "start": list(start),
+        "keep_all_tokens": True,
+        "maybe_placeholders": False,
+        "propagate_positions": positions,
+        "postlex": _Keep(keep) if keep else None,
+    }
+    key = sha256(repr((text, start, keep, positions, lark.__version__)).encode()).hexdigest()[:24]
+    return Grammar(_build(text, options, f"{files[-1]}-{key}"))
+
+
+def _build(text: str, options: dict[str, object], name: str) -> lark.Lark:
+    folder = _cache_folder()
+    # Lark checks what it finds there, and builds anew (and overwrites) what is damaged or old.
+    options["cache"] = str(folder / name) if folder is not None else False
+    return lark.Lark(text, **options)  # type: ignore[arg-type]
+
+
+@cache
+def _cache_folder() -> Path | None:
+    """A folder of the user's own for the tables, or None if there can be none."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(root) / "tempoc" / "grammar"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def _mismatch(error: UnexpectedToken, state: int, end: int) -> Mismatch:
+    token = error.token
+    offset = token.start_pos if token.start_pos is not None else end
+    return Mismatch(
+        offset=offset,
+        found=str(token),
+        kind=token.type,
+        expected=tuple(sorted(error.expected)),
+        state=state,
+    )
+
+
+def _stray(error: UnexpectedCharacters, text: str) -> Mismatch:
+    offset = error.pos_in_stream or 0
+    return Mismatch(
+        offset=offset,
+        found=text[offset : offset + 1],
+        kind="",
+        expected=tuple(sorted(error.allowed or ())),
+        state=-1,
+    )

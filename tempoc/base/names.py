@@ -1,0 +1,36 @@
+"""Fresh names that depend only on what was named before in the same scope."""
+
+from collections.abc import Iterable
+
+
+class Names:
+    """Hands out names that differ from each other and from `taken`.
+
+    The first `x` is `x`, the next `x2`, then `x3`: the same calls give the same names, whatever
+    ran before in the process.
+    """
+
+    __slots__ = ("_next", "_taken")
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        """Start with names that are not to be handed out."""
+        self._taken = dict.fromkeys(taken)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, wish: str) -> str:
+        """`wish` if it is free, else `wish` with the lowest number that makes it so."""
+        name = wish
+        number = self._next.get(wish, 2)
+        while name in self._taken:
+            name = f"{wish}{number}"
+            number += 1
+        self._next[wish] = number
+        self._taken[name] = None
+        return name
+
+    def take(self, name: str) -> None:
+        """Mark a name as used."""
+        self._taken[name] = None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken

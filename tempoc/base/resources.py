@@ -1,0 +1,41 @@
+"""Where the files live that come with tempoc: the grammar and the standard library.
+
+In a checkout they stand beside the package, where people look for them; a wheel carries them
+inside the package (`_grammar`, `_stdlib`). This module and `frontend/modules.py` read files; the
+rest of the front end works on strings.
+"""
+
+from functools import cache
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@cache
+def grammar_folder() -> Path:
+    """The folder of the `.lark` files."""
+    return _folder("grammar")
+
+
+@cache
+def stdlib_folder() -> Path:
+    """The folder of the standard `.rt` modules."""
+    return _folder("stdlib")
+
+
+@cache
+def grammar_text(name: str) -> str:
+    """The text of `grammar/NAME.lark`; `FileNotFoundError` if there is none."""
+    return (grammar_folder() / f"{name}.lark").read_text(encoding="utf-8")
+
+
+@cache
+def stdlib_names() -> tuple[str, ...]:
+    """The names that `import NAME` knows, sorted."""
+    folder = stdlib_folder()
+    return tuple(sorted(path.stem for path in folder.glob("*.rt"))) if folder.is_dir() else ()
+
+
+def _folder(name: str) -> Path:
+    installed = _PACKAGE / f"_{name}"
+    return installed if installed.is_dir() else _PACKAGE.parent / name
