@@ -18,7 +18,7 @@ run: $(STAMPS)/llama build/llama/model.safetensors ## compile the language model
 	$(BIN)/python -m tempoc compile examples/llama/model.rt -o build/llama/out
 	$(BIN)/python examples/llama/chat.py --tokens $(TOKENS) "$(PROMPT)"
 
-test: lint types $(STAMPS)/test ## everything: lint, types, all tests
+test: lint types $(STAMPS)/test build/llama/model.safetensors ## everything: lint, types, all tests
 	$(BIN)/python -m pytest -q --durations=10
 
 fast: $(STAMPS)/test ## unit tests only
@@ -41,7 +41,7 @@ clean: ## remove what was built (not the environment)
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-build/llama/model.safetensors: examples/llama/fetch.py $(STAMPS)/llama
+build/llama/model.safetensors: examples/llama/fetch.py | $(STAMPS)/llama
 	$(BIN)/python examples/llama/fetch.py
 
 $(BIN)/python:

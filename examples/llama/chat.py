@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("prompts", nargs="+", metavar="PROMPT")
     parser.add_argument("--tokens", type=int, default=48, metavar="N", help="new tokens for each")
     parser.add_argument("--chat", action="store_true", help="ask, instead of going on with a text")
-    parser.add_argument("--home", type=Path, default=HOME, metavar="DIR", help="what fetch.py wrote")
+    parser.add_argument("--home", type=Path, default=HOME, metavar="DIR", help="fetched files")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the compiled program [HOME/out]")
     options = parser.parse_args()
     words = tokenizer.load(options.home)
