@@ -28,7 +28,7 @@ class Operation:
     args: tuple[Arith, ...]
 
 
-Arith: TypeAlias = "int | str | Operation"
+Arith: TypeAlias = int | str | Operation
 
 TRUE = Operation("and", ())
 FALSE = Operation("or", ())
@@ -48,7 +48,7 @@ _LEVEL = {
 def is_well_formed(e: Arith) -> bool:
     """Whether all operators are known and have as many arguments as they take."""
     if not isinstance(e, Operation):
-        return isinstance(e, str) and e.isidentifier() or type(e) is int
+        return (isinstance(e, str) and e.isidentifier()) or type(e) is int
     if e.op in BINARY:
         fits = len(e.args) == 2
     elif e.op in ("min", "max"):

@@ -12,7 +12,7 @@ and *axes* (leading axes of each array, in domain order); spatial axes follow. A
 array of a store: the store's name and a key. Kernels are functions of ``kernels.py``:
 ``kernel(at, *arrays, T=..., B=...)`` where ``at`` is one int32 vector with the point's coordinates
 and the keyword arguments are the static bounds it names. The result is a tuple of arrays for the
-cells in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by the call.
+cells in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by it.
 
 Expressions are the nodes of ``arith.py``: integers, names, operators; they parse back from JSON.
 """
@@ -58,9 +58,9 @@ class Input:
 class Param:
     """Weights given at run time into ``store``.
 
-    ``template`` names the tensors in the file (``layers.{l}.w``, one file tensor for each point of the
-    dimensions it mentions; the other dimensions are leading axes of that tensor). ``has_default``:
-    the program computes the value when no file holds it.
+    ``template`` names the tensors in the file (``layers.{l}.w``, one file tensor for each point of
+    the dimensions it mentions; the other dimensions are leading axes of that tensor).
+    ``has_default``: the program computes the value when no file holds it.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A dimension as part of the host's key; reduced modulo ``modulo`` where that is not ``None``."""
+    """A dimension as part of the host's key; reduced modulo ``modulo`` unless that is ``None``."""
 
     dim: str
     modulo: Arith | None = None
@@ -106,15 +106,18 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """A function of ``kernels.py``: static bounds it takes, argument positions it is given for good.
+    """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
 
-    Position 0 is the first array argument (``at`` is not counted).
+    Position 0 is the first array argument (``at`` is not counted). A kernel with ``checks`` returns
+    one more result after those of its calls: an i32, 0 or the number (from 1) of the check that
+    failed. Each text says what is wrong then, and where (``index 7 of x[...] is out of range``).
     """
 
     name: str
     bounds: tuple[str, ...] = ()
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +188,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """A result: ``store`` read at one entry for each dimension in domain order (point or span)."""
+    """A result: ``store`` read at one entry for each dimension in domain order (point or span).
+
+    ``shape`` are the true spatial extents, at most those of the store.
+    """
 
     name: str
     store: str
@@ -197,7 +203,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A compiled program."""
+    """A compiled program.
+
+    ``dims`` pairs each temporal dimension with its bound. ``files`` pairs file names beside
+    ``program.json`` with the SHA-256 of their bytes: the runner refuses files that changed.
+    """
 
     version: int = VERSION
     name: str

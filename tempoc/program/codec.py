@@ -1,0 +1,140 @@
+"""Programs as JSON and back, strictly: a field too many or too few is an error.
+
+Nodes are objects with a field for each field of the dataclass; members of a union carry their
+class name as ``"node"``. Expressions have the form of ``arith.py``. The schema is read off the
+dataclasses, so the two cannot differ.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from tempoc.program import arith, nodes
+from tempoc.program.errors import (
+    bad_fields,
+    bad_value,
+    not_a_program,
+    not_json,
+    wrong_version,
+)  # fmt: skip
+from tempoc.program.nodes import VERSION, Program
+
+Decoder = Callable[[object, str], Any]
+_SCALARS = {int: "an integer", str: "a string", bool: "true or false"}
+_ARITH = frozenset({int, str, arith.Operation})
+
+
+def dump(program: Program) -> str:
+    """The program as JSON text; equal programs give equal text."""
+    return json.dumps(_encode(program), indent=1, ensure_ascii=False) + "\n"
+
+
+def load(text: str) -> Program:
+    """The program of a JSON text. Raises ``ProgramError``."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise not_json(str(error)) from None
+    if not isinstance(data, dict) or "version" not in data or "kernels" not in data:
+        raise not_a_program()
+    if data["version"] != VERSION:
+        raise wrong_version(data["version"], VERSION)
+    program = _decoder(Program)(data, "program")
+    assert isinstance(program, Program)
+    return program
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, arith.Operation):
+        return arith.to_json(value)
+    if is_dataclass(value):
+        tag = {"node": type(value).__name__} if type(value).__name__ in _TAGGED else {}
+        return tag | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    return value
+
+
+_TAGGED = {cls.__name__ for cls in (*get_args(nodes.Statement), nodes.Span)}
+
+
+@cache
+def _decoder(hint: Any) -> Decoder:
+    """The decoder of a type hint."""
+    if hint in (int, str, bool):
+        return _scalar(hint)
+    if is_dataclass(hint):
+        return _node(hint)
+    if get_origin(hint) is tuple:
+        return _sequence(get_args(hint))
+    if get_origin(hint) in (Union, UnionType):
+        return _union(get_args(hint))
+    raise TypeError(f"no JSON form for {hint!r}")
+
+
+def _scalar(cls: type) -> Decoder:
+    def decode(data: object, path: str) -> object:
+        if type(data) is not cls:
+            raise bad_value(path, _SCALARS[cls], data)
+        return data
+
+    return decode
+
+
+def _node(cls: Any) -> Decoder:
+    def decode(data: object, path: str) -> object:
+        if not isinstance(data, dict):
+            raise bad_value(path, f"an object ({cls.__name__})", data)
+        # Hints are resolved late, because Statement refers to itself.
+        hints = get_type_hints(cls)
+        given = {key: value for key, value in data.items() if key != "node"}
+        missing = [name for name in hints if name not in given]
+        unknown = [name for name in given if name not in hints]
+        if missing or unknown:
+            raise bad_fields(path, missing, unknown)
+        return cls(**{n: _decoder(h)(given[n], f"{path}.{n}") for n, h in hints.items()})
+
+    return decode
+
+
+def _sequence(items: tuple[Any, ...]) -> Decoder:
+    repeated = len(items) == 2 and items[1] is Ellipsis
+
+    def decode(data: object, path: str) -> tuple[object, ...]:
+        if not isinstance(data, list):
+            raise bad_value(path, "a list", data)
+        hints = (items[0],) * len(data) if repeated else items
+        if len(hints) != len(data):
+            raise bad_value(path, f"a list of {len(hints)}", data)
+        pairs = enumerate(zip(hints, data, strict=True))
+        return tuple(_decoder(hint)(item, f"{path}[{i}]") for i, (hint, item) in pairs)
+
+    return decode
+
+
+def _union(members: tuple[Any, ...]) -> Decoder:
+    tagged = {m.__name__: m for m in members if getattr(m, "__name__", "") in _TAGGED}
+    has_arith = set(members) >= _ARITH
+    wanted = ["an expression"] * has_arith + [f"a {name}" for name in tagged]
+
+    def decode(data: object, path: str) -> object:
+        if data is None and NoneType in members:
+            return None
+        tag = data.get("node") if isinstance(data, dict) else None
+        if isinstance(tag, str) and tag in tagged:
+            return _decoder(tagged[tag])(data, path)
+        try:
+            return arith.from_json(data) if has_arith else _refuse(data)
+        except ValueError:
+            raise bad_value(path, " or ".join(wanted), data) from None
+
+    return decode
+
+
+def _refuse(data: object) -> arith.Arith:
+    raise ValueError(repr(data))

@@ -1,0 +1,44 @@
+"""Errors about programs: data that is no program, or a program that makes no sense."""
+
+from __future__ import annotations
+
+
+class ProgramError(Exception):
+    """The data is not a program of this version; the message is a sentence without its stop."""
+
+
+def not_json(reason: str) -> ProgramError:
+    """The text is no JSON at all."""
+    return ProgramError(f"this is not JSON ({reason})")
+
+
+def wrong_version(found: object, wanted: int) -> ProgramError:
+    """Written by another version of the compiler."""
+    return ProgramError(
+        f"this program has format version {found}, the runner reads version {wanted}; "
+        "compile it again"
+    )
+
+
+def not_a_program() -> ProgramError:
+    """JSON, but of something else."""
+    return ProgramError("this is JSON, but not a compiled program")
+
+
+def bad_value(path: str, wanted: str, found: object) -> ProgramError:
+    """A field holds something of another kind."""
+    shown = repr(found)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return ProgramError(f"{path} should be {wanted}, not {shown}")
+
+
+def bad_fields(path: str, missing: list[str], unknown: list[str]) -> ProgramError:
+    """Fields are missing or too many."""
+    parts = [f"lacks {', '.join(missing)}"] if missing else []
+    parts += [f"has unknown {', '.join(unknown)}"] if unknown else []
+    return ProgramError(f"{path} {' and '.join(parts)}")
+
+
+def inconsistent(where: str, what: str) -> ProgramError:
+    """Well-formed data that contradicts itself."""
+    return ProgramError(f"{where}: {what}")

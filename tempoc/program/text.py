@@ -1,0 +1,120 @@
+"""Programs as text for people: declarations, then loops as one would write them by hand.
+
+One way only; ``codec.py`` writes the form that is read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from tempoc.program.arith import Arith, text
+from tempoc.program.nodes import (
+    Call,
+    Cell,
+    Free,
+    Guard,
+    Input,
+    Kernel,
+    Loop,
+    Output,
+    Param,
+    Program,
+    Sequence,
+    Span,
+    Statement,
+    Store,
+)  # fmt: skip
+
+
+def program_text(program: Program) -> str:
+    """The whole program; ends with a line break."""
+    return "\n".join(_lines(program)) + "\n"
+
+
+def _lines(program: Program) -> Iterator[str]:
+    yield f"program {program.name}" + (" x64" if program.x64 else "")
+    for b in program.bounds:
+        yield f"  bound {b.name}" + ("" if b.value is None else f" = {text(b.value)}")
+    for dim, bound in program.dims:
+        yield f"  dim {dim} < {bound}"
+    for a in program.assumptions:
+        yield f"  assume {a.text}"
+    given: tuple[Input | Param, ...] = (*program.inputs, *program.params)
+    for item in given:
+        yield "  " + _given(item)
+    for store in program.stores:
+        yield "  " + _store(store)
+    for kernel in program.kernels:
+        yield "  " + _kernel(kernel)
+    yield from _statement(program.tree, "  ")
+    for output in program.outputs:
+        yield "  " + _output(output)
+
+
+def _type(dtype: str, shape: tuple[Arith, ...]) -> str:
+    return dtype + (f"[{', '.join(map(text, shape))}]" if shape else "")
+
+
+def _given(item: Input | Param) -> str:
+    dims = f"[{', '.join(item.dims)}]" if item.dims else ""
+    line = f"{type(item).__name__.lower()} {item.name}{dims}: {_type(item.dtype, item.shape)}"
+    if isinstance(item, Param):
+        line += f' from "{item.template}"' + (" or default" if item.has_default else "")
+    return line if item.store == item.name else f"{line} in {item.store}"
+
+
+def _store(store: Store) -> str:
+    keys = [k.dim if k.modulo is None else f"{k.dim} % {text(k.modulo)}" for k in store.keys]
+    axes = [f"{a.dim}: {'ring ' if a.ring else ''}{text(a.size)}" for a in store.axes]
+    by = f" by {', '.join(keys)}" if keys else ""
+    along = f" axes {', '.join(axes)}" if axes else ""
+    return f"store {store.name}: {_type(store.dtype, store.shape)}{by}{along}"
+
+
+def _kernel(kernel: Kernel) -> str:
+    bounds = f"({', '.join(kernel.bounds)})" if kernel.bounds else ""
+    given = f" donates {', '.join(map(str, kernel.donated))}" if kernel.donated else ""
+    return f"kernel {kernel.name}{bounds}{given}"
+
+
+def _output(output: Output) -> str:
+    entries = ", ".join(_entry(e) for e in output.entries)
+    return f"output {output.name} = {output.store}" + (f"[{entries}]" if entries else "")
+
+
+def _entry(e: Arith | Span) -> str:
+    if not isinstance(e, Span):
+        return text(e)
+    return f"{text(e.lower)}:{text(e.upper)}" + (f":{e.step}" if e.step != 1 else "")
+
+
+def _cell(cell: Cell) -> str:
+    return cell.store + (f"[{', '.join(map(text, cell.key))}]" if cell.key else "")
+
+
+def _cells(cells: tuple[Cell, ...]) -> str:
+    return ", ".join(map(_cell, cells))
+
+
+def _statement(s: Statement, indent: str) -> Iterator[str]:
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from _statement(item, indent)
+        case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+            start = "" if lower == 0 and step == 1 else f"{text(lower)}, "
+            stride = "" if step == 1 else f", {step}"
+            yield f"{indent}for {var} in range({start}{text(upper)}{stride}):"
+            yield from _statement(body, indent + "  ")
+        case Guard(condition=condition, body=body):
+            yield f"{indent}if {text(condition)}:"
+            yield from _statement(body, indent + "  ")
+        case Call(kernel=kernel, point=point, args=args, results=results):
+            left = f"{_cells(results)} = " if results else ""
+            at = f"@({', '.join(map(text, point))})" if point else ""
+            yield f"{indent}{left}{kernel}{at}({_cells(args)})"
+        case Free(cells=cells):
+            yield f"{indent}free {_cells(cells)}"
+        case _:
+            assert_never(s)

@@ -1,0 +1,192 @@
+"""What always holds of a program: names resolve, arities fit, bounds go in no circle.
+
+Run on every program that codegen makes and on every program that is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar, assert_never
+
+from tempoc.program.arith import Arith, is_well_formed, names
+from tempoc.program.errors import inconsistent
+from tempoc.program.nodes import (
+    Call,
+    Cell,
+    Free,
+    Guard,
+    Input,
+    Kernel,
+    Loop,
+    Output,
+    Param,
+    Program,
+    Sequence,
+    Span,
+    Statement,
+    Store,
+)  # fmt: skip
+
+DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
+
+
+def verify(program: Program) -> None:
+    """Check a program. Raises ``ProgramError`` for the first thing that cannot be."""
+    _Checker(
+        program=program,
+        bounds=tuple(_unique("bound", (b.name for b in program.bounds))),
+        dims=dict(program.dims),
+        stores=_named("store", program.stores),
+        kernels=_named("kernel", program.kernels),
+        given={item.store for item in (*program.inputs, *program.params)},
+        inputs={item.store for item in program.inputs},
+    ).run()
+
+
+def bound_order(program: Program) -> tuple[str, ...]:
+    """Bounds, each after those its value needs. Raises ``ProgramError`` for a circle."""
+    needs = {b.name: () if b.value is None else names(b.value) for b in program.bounds}
+    try:
+        return tuple(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        raise inconsistent("bounds", " -> ".join(error.args[1]) + " is a circle") from None
+
+
+def _unique(kind: str, found: Iterable[str]) -> dict[str, None]:
+    seen: dict[str, None] = {}
+    for name in found:
+        if name in seen:
+            raise inconsistent(f"{kind} {name}", "is declared twice")
+        seen[name] = None
+    return seen
+
+
+_Named = TypeVar("_Named", Store, Kernel)
+
+
+def _named(kind: str, items: tuple[_Named, ...]) -> dict[str, _Named]:
+    _unique(kind, (item.name for item in items))
+    return {item.name: item for item in items}
+
+
+def _dims(store: Store) -> tuple[str, ...]:
+    return (*(key.dim for key in store.keys), *(axis.dim for axis in store.axes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checker:
+    program: Program
+    bounds: tuple[str, ...]
+    dims: Mapping[str, str]
+    stores: Mapping[str, Store]
+    kernels: Mapping[str, Kernel]
+    given: set[str]
+    inputs: set[str]
+
+    def run(self) -> None:
+        bound_order(self.program)
+        for b in self.program.bounds:
+            self.expression(f"bound {b.name}", b.value if b.value is not None else 1)
+        for dim, name in self.program.dims:
+            self.require(name in self.bounds, f"dimension {dim}", f"there is no bound {name}")
+        for a in self.program.assumptions:
+            self.expression(f"assumption {a.text}", a.condition)
+        for store in self.program.stores:
+            self.store(store)
+        program = self.program
+        outside: tuple[Input | Param | Output, ...]
+        outside = (*program.inputs, *program.params, *program.outputs)
+        for item in outside:
+            self.outside(item)
+        for kernel in self.program.kernels:
+            for name in kernel.bounds:
+                self.require(name in self.bounds, f"kernel {kernel.name}", f"no bound {name}")
+        self.statement(self.program.tree, ())
+
+    def require(self, fine: bool, where: str, what: str) -> None:
+        if not fine:
+            raise inconsistent(where, what)
+
+    def expression(self, where: str, e: Arith, scope: tuple[str, ...] = ()) -> None:
+        self.require(is_well_formed(e), where, f"{e!r} is no expression")
+        unknown = [n for n in names(e) if n not in self.bounds and n not in scope]
+        self.require(not unknown, where, f"there is no {', '.join(unknown)}")
+
+    def store(self, store: Store) -> None:
+        where = f"store {store.name}"
+        self.require(store.dtype in DTYPES, where, f"{store.dtype} is no dtype")
+        for dim in _dims(store):
+            self.require(dim in self.dims, where, f"there is no dimension {dim}")
+        moduli = [key.modulo for key in store.keys if key.modulo is not None]
+        for e in (*moduli, *(axis.size for axis in store.axes), *store.shape):
+            self.expression(where, e)
+
+    def outside(self, item: Input | Param | Output) -> None:
+        where = f"{type(item).__name__.lower()} {item.name}"
+        store = self.stores.get(item.store)
+        if store is None:
+            raise inconsistent(where, f"there is no store {item.store}")
+        held = sorted(_dims(store))
+        self.require(held == sorted(item.dims), where, f"its store has dimensions {held}")
+        self.require(item.dtype == store.dtype, where, f"its store holds {store.dtype}")
+        self.require(len(item.shape) == len(store.shape), where, "its store has another rank")
+        entries = item.entries if isinstance(item, Output) else ()
+        if isinstance(item, Output):
+            self.require(len(entries) == len(item.dims), where, "one entry for each dimension")
+        for entry in entries:
+            for e in (entry.lower, entry.upper) if isinstance(entry, Span) else (entry,):
+                self.expression(where, e)
+        for e in item.shape:
+            self.expression(where, e)
+
+    def statement(self, s: Statement, scope: tuple[str, ...]) -> None:
+        match s:
+            case Sequence(items=items):
+                for item in items:
+                    self.statement(item, scope)
+            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                where = f"loop {var}"
+                self.require(var.isidentifier(), where, "is no name")
+                self.require(var not in scope and var not in self.bounds, where, "hides another")
+                self.require(step >= 1, where, f"step {step} is not positive")
+                self.expression(where, lower, scope)
+                self.expression(where, upper, scope)
+                self.statement(body, (*scope, var))
+            case Guard(condition=condition, body=body):
+                self.expression("guard", condition, scope)
+                self.statement(body, scope)
+            case Call():
+                self.call(s, scope)
+            case Free(cells=cells):
+                for cell in cells:
+                    self.cell("free", cell, scope)
+                    self.require(cell.store not in self.given, "free", f"{cell.store} was given")
+            case _:
+                assert_never(s)
+
+    def call(self, call: Call, scope: tuple[str, ...]) -> None:
+        where = f"call of {call.kernel}"
+        kernel = self.kernels.get(call.kernel)
+        if kernel is None:
+            raise inconsistent(where, "there is no such kernel")
+        for e in call.point:
+            self.expression(where, e, scope)
+        for cell in (*call.args, *call.results):
+            self.cell(where, cell, scope)
+        for cell in call.results:
+            self.require(cell.store not in self.inputs, where, f"writes the input {cell.store}")
+        for position in kernel.donated:
+            self.require(0 <= position < len(call.args), where, f"has no argument {position}")
+            store = call.args[position].store
+            self.require(store not in self.given, where, f"gives {store} away, which was given")
+
+    def cell(self, where: str, cell: Cell, scope: tuple[str, ...]) -> None:
+        store = self.stores.get(cell.store)
+        if store is None:
+            raise inconsistent(where, f"there is no store {cell.store}")
+        fits = len(cell.key) == len(store.keys)
+        self.require(fits, where, f"{cell.store} has {len(store.keys)} keys, not {len(cell.key)}")
+        for e in cell.key:
+            self.expression(where, e, scope)
