@@ -1,0 +1,98 @@
+"""Timing: programs compared in turns, so that a busy machine is busy for all of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "bench"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the table; seconds."""
+
+    name: str
+    ours: float
+    theirs: float | None = None
+
+    def text(self) -> str:
+        other = f"{show(self.theirs)}  {self.ours / self.theirs:7.2f}x" if self.theirs else ""
+        return f"{self.name:44} {show(self.ours)}  {other}".rstrip()
+
+
+def show(seconds: float) -> str:
+    """Six significant columns with a unit."""
+    for unit, scale in (("s ", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:9.2f} {unit}"
+    return f"{seconds / 1e-6:9.2f} us"
+
+
+def clock(action: Callable[[], object]) -> float:
+    """Seconds that one call takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def in_turns(actions: Sequence[Callable[[], object]], rounds: int) -> list[list[float]]:
+    """Times of each action, `rounds` of them, taken in turns after one unmeasured round."""
+    times: list[list[float]] = [[] for _ in actions]
+    for action in actions:
+        action()
+    for _ in range(rounds):
+        for taken, action in zip(times, actions, strict=True):
+            taken.append(clock(action))
+    return times
+
+
+def per_step(
+    ours: Callable[[int], object], theirs: Callable[[int], object], few: int, many: int, rounds: int
+) -> tuple[float, float]:
+    """Median seconds for one more step, ours and theirs.
+
+    Start-up, loading and compiling are the same for few and for many steps and cancel out.
+    """
+    actions = [
+        lambda run=run, steps=steps: run(steps) for steps in (few, many) for run in (ours, theirs)
+    ]
+    ours_few, theirs_few, ours_many, theirs_many = in_turns(actions, rounds)
+    slopes = (
+        [(b - a) / (many - few) for a, b in zip(low, high, strict=True)]
+        for low, high in ((ours_few, ours_many), (theirs_few, theirs_many))
+    )
+    mine, other = (median(slope) for slope in slopes)
+    return mine, other
+
+
+def compile_program(source: str, name: str, *options: str) -> Path:
+    """Compile a program of the checkout into `build/bench/NAME`."""
+    out = BUILD / name
+    out.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "tempoc", "compile", source, "-o", str(out), *options]
+    subprocess.run(command, check=True, cwd=ROOT)
+    return out
+
+
+def run_program(
+    out: Path, inputs: dict[str, np.ndarray], params: Path | None = None, **bounds: int
+) -> dict[str, np.ndarray]:
+    """Run a compiled folder in a process of its own, as a user does."""
+    given, result = BUILD / "inputs.npz", BUILD / "results.npz"
+    np.savez(given, **inputs)
+    command = [sys.executable, str(out), "--input", str(given), "--output", str(result)]
+    if params:
+        command += ["--params", str(params)]
+    if bounds:
+        command += ["--bounds", ",".join(f"{name}={value}" for name, value in bounds.items())]
+    subprocess.run(command, check=True, cwd=ROOT)
+    return dict(np.load(result))
