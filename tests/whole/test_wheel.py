@@ -1,4 +1,4 @@
-"""The wheel carries what a checkout has beside the package: the grammar and the standard library."""
+"""A wheel carries what a checkout has beside the package: grammar and standard library."""
 
 from __future__ import annotations
 

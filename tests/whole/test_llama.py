@@ -1,0 +1,72 @@
+"""SmolLM2-135M, compiled, gives the tokens that other programs give."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.examples import ROOT, load
+
+HOME = ROOT / "build" / "llama"
+WEIGHTS = HOME / "model.safetensors"
+REFERENCE = json.loads((Path(__file__).parent / "data" / "smollm2_reference.json").read_text())
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not WEIGHTS.is_file(), reason="`make build/llama/model.safetensors`"),
+]
+
+
+def rows(window: int) -> list[tuple[list[int], list[int]]]:
+    """Prompts and the tokens that follow, for this window."""
+    return [
+        (REFERENCE["prompts"][row["prompt"]]["ids"], row["tokens"])
+        for row in REFERENCE["rows"]
+        if row["window"] == window
+    ]
+
+
+@pytest.fixture(scope="module")
+def chat() -> Any:
+    pytest.importorskip("tokenizers")
+    return load(ROOT / "examples" / "llama" / "chat.py")
+
+
+def compiled(folder: Path, *options: str) -> Path:
+    command = [sys.executable, "-m", "tempoc", "compile", "examples/llama/model.rt"]
+    subprocess.run([*command, "-o", str(folder), *options], check=True, cwd=ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("llama") / "out")
+
+
+def test_the_tokenizer_agrees(chat: Any) -> None:
+    words = chat.tokenizer.load(HOME)
+    for prompt in REFERENCE["prompts"].values():
+        assert chat.tokenizer.encode(words, prompt["text"]) == prompt["ids"]
+        assert chat.tokenizer.decode(words, prompt["ids"]) == prompt["text"]
+
+
+def test_one_text_alone(chat: Any, out: Path) -> None:
+    prompt, tokens = rows(0)[0]
+    assert chat.decode(out, WEIGHTS, [prompt], 64) == [tokens]
+
+
+def test_three_texts_of_different_lengths(chat: Any, out: Path) -> None:
+    prompts, tokens = zip(*rows(0), strict=True)
+    assert len({len(prompt) for prompt in prompts}) == 3
+    assert chat.decode(out, WEIGHTS, list(prompts), 64) == list(tokens)
+
+
+def test_a_window(chat: Any, tmp_path: Path) -> None:
+    out = compiled(tmp_path / "out", "-D", "window=16")
+    for prompt, tokens in rows(16):
+        assert chat.decode(out, WEIGHTS, [prompt], 64) == [tokens]
