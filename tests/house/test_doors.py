@@ -15,6 +15,7 @@ DOORS = {
     "islpy": ("tempoc/poly/",),
     "jax": ("tempoc/runtime/backend.py",),
     "numpy": ("tempoc/sdg/interpret.py", "tempoc/ops/", "tempoc/runtime/"),
+    "ml_dtypes": ("tempoc/ops/", "tempoc/sdg/interpret.py", "tempoc/runtime/"),
     "click": ("tempoc/cli/",),
     "rich": ("tempoc/cli/",),
     "tempoc": ("tempoc/",),
