@@ -25,7 +25,7 @@ SCALAR = Domain(())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A bound ``T >= 1``: given at run time, fixed (``value``), or derived from others (``value``)."""
+    """A bound ``T >= 1``: given at run time, or ``value``, a constant or derived from others."""
 
     name: str
     value: Expr | None = None

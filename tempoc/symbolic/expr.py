@@ -8,16 +8,17 @@ Grammar (``e`` integer valued, ``c`` boolean valued)::
 
 Build them with the functions below (or ``+ - *`` on expressions), never with the constructors:
 they keep sums sorted and merged, so that two expressions with the same polynomial normal form
-are equal as Python objects. Products of two symbols are allowed in *extents* (``B * T``); the
-predicate ``is_affine`` tells whether an expression may be used as a temporal index
-(LANGUAGE.md section 5, quasi-affine expressions).
+are equal as Python objects. Symbols are never negative (dimensions start at 0, bounds at 1, loop
+variables are made so), which simplifications use. Products of two symbols are for *extents* only
+(``B * T``); ``is_affine`` tells whether an expression may be a temporal index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
+from math import gcd
 from typing import Literal
 
 CompareOp = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -31,8 +32,7 @@ class Expr:
     def __add__(self, other: Expr | int) -> Expr:
         return add(self, lift(other))
 
-    def __radd__(self, other: int) -> Expr:
-        return add(lift(other), self)
+    __radd__ = __add__
 
     def __sub__(self, other: Expr | int) -> Expr:
         return sub(self, lift(other))
@@ -43,8 +43,7 @@ class Expr:
     def __mul__(self, other: Expr | int) -> Expr:
         return mul(self, lift(other))
 
-    def __rmul__(self, other: int) -> Expr:
-        return mul(lift(other), self)
+    __rmul__ = __mul__
 
     def __neg__(self) -> Expr:
         return mul(Const(-1), self)
@@ -148,7 +147,7 @@ class Not(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """``lo:hi:step``, half open, ``step`` a positive integer; extent ``max(0, ceil((hi-lo)/step))``."""
+    """``lo:hi:step``, half open, ``step`` a positive integer."""
 
     lo: Expr
     hi: Expr
@@ -168,17 +167,10 @@ def lift(value: Expr | int) -> Expr:
     return Const(value) if isinstance(value, int) else value
 
 
-# ---------------------------------------------------------------- arithmetic
-
-
 def _terms(e: Expr) -> tuple[tuple[tuple[int, Expr], ...], int]:
-    match e:
-        case Const(value=v):
-            return (), v
-        case Sum(terms=terms, const=k):
-            return terms, k
-        case _:
-            return ((1, e),), 0
+    if isinstance(e, Const):
+        return (), e.value
+    return (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
 
 
 def _sum(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
@@ -186,11 +178,9 @@ def _sum(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
     for k, atom in terms:
         merged[atom] = merged.get(atom, 0) + k
     kept = sorted(((k, a) for a, k in merged.items() if k), key=lambda ka: _key(ka[1]))
-    if not kept:
-        return Const(const)
-    if const == 0 and len(kept) == 1 and kept[0][0] == 1:
+    if len(kept) == 1 and (const, kept[0][0]) == (0, 1):
         return kept[0][1]
-    return Sum(tuple(kept), const)
+    return Sum(tuple(kept), const) if kept else Const(const)
 
 
 def _key(e: Expr) -> tuple[int, str]:
@@ -199,14 +189,24 @@ def _key(e: Expr) -> tuple[int, str]:
 
 
 def add(*args: Expr) -> Expr:
-    """The sum."""
-    terms: list[tuple[int, Expr]] = []
-    const = 0
-    for a in args:
-        ts, k = _terms(a)
-        terms.extend(ts)
-        const += k
-    return _sum(terms, const)
+    """The sum; moved inside when exactly one ``min`` or ``max`` of coefficient +-1 takes part."""
+    parts = [_terms(a) for a in args]
+    terms = [term for ts, _ in parts for term in ts]
+    return _distribute(_sum(terms, sum(k for _, k in parts)))
+
+
+def _distribute(e: Expr) -> Expr:
+    """``min(t+n, T) - t`` as ``min(n, T-t)``: then equal extents are equal objects."""
+    if not isinstance(e, Sum):
+        return e
+    at = [n for n, (_, x) in enumerate(e.terms) if isinstance(x, (Min, Max))]
+    if len(at) != 1 or abs(e.terms[at[0]][0]) != 1:
+        return e
+    k, atom = e.terms[at[0]]
+    assert isinstance(atom, (Min, Max))
+    rest = _sum((*e.terms[: at[0]], *e.terms[at[0] + 1 :]), e.const)
+    moved = [add(rest, mul(Const(k), a)) for a in atom.args]
+    return minimum(*moved) if isinstance(atom, Min) == (k == 1) else maximum(*moved)
 
 
 def sub(a: Expr, b: Expr) -> Expr:
@@ -220,7 +220,7 @@ def mul(a: Expr, b: Expr) -> Expr:
     (ta, ka), (tb, kb) = _terms(a), _terms(b)
     out: list[tuple[int, Expr]] = [(c * kb, x) for c, x in ta] + [(c * ka, x) for c, x in tb]
     out += [(c * d, _atom_product(x, y)) for c, x in ta for d, y in tb]
-    return _sum(out, ka * kb)
+    return _distribute(_sum(out, ka * kb))
 
 
 def _atom_product(a: Expr, b: Expr) -> Expr:
@@ -230,31 +230,39 @@ def _atom_product(a: Expr, b: Expr) -> Expr:
 
 def product(args: Iterable[Expr]) -> Expr:
     """The product of all (1 for none): the element count of a shape."""
-    return reduce(mul, args, ONE)
+    return reduce(mul, args, lift(1))
 
 
 def floordiv(a: Expr, k: int) -> Expr:
-    """``a // k``; parts of ``a`` that ``k`` divides are moved out. ``ValueError`` unless ``k > 0``."""
-    if k <= 0:
-        raise ValueError("divisor must be positive")
-    if k == 1:
-        return a
-    terms, const = _terms(a)
+    """``a // k``; what ``k`` divides is moved out. ``ValueError`` unless ``k > 0``."""
+    terms, const = _terms(_positive(a, k))
     whole = [(c // k, x) for c, x in terms if c % k == 0]
     rest = [(c, x) for c, x in terms if c % k]
     if not rest:
         return _sum(whole, const // k)
-    inner = _sum(rest, const % k)
-    return _sum([*whole, (1, FloorDiv(inner, k))], const // k)
+    shared = gcd(k, *(c for c, _ in rest))
+    inner = _sum([(c // shared, x) for c, x in rest], const % k // shared)
+    divisor = k // shared
+    low, high = interval(inner)
+    known = low is not None and high is not None and low // divisor == high // divisor
+    quotient = Const((low or 0) // divisor) if known else FloorDiv(inner, divisor)
+    return add(_sum(whole, const // k), quotient)
+
+
+def _positive(a: Expr, divisor: int) -> Expr:
+    if divisor > 0:
+        return a
+    raise ValueError("divisor must be positive")
 
 
 def mod(a: Expr, k: int) -> Expr:
     """``a % k`` in ``[0, k)``; multiples of ``k`` are dropped. ``ValueError`` unless ``k > 0``."""
-    if k <= 0:
-        raise ValueError("divisor must be positive")
-    terms, const = _terms(a)
+    terms, const = _terms(_positive(a, k))
     rest = _sum([(c % k, x) for c, x in terms], const % k)
-    return Const(rest.value % k) if isinstance(rest, Const) else (ZERO if k == 1 else Mod(rest, k))
+    low, high = interval(rest)
+    if low is not None and high is not None and low // k == high // k:
+        return add(rest, Const(-(low // k * k)))
+    return Mod(rest, k)
 
 
 def ceildiv(a: Expr, k: int) -> Expr:
@@ -281,10 +289,53 @@ def _extremum(cls: type[Min] | type[Max], args: Iterable[Expr]) -> Expr:
             base = _sum(terms, 0)
             best[base] = pick(best[base], const) if base in best else const
     flat = sorted((add(b, Const(k)) for b, k in best.items()), key=_key)
-    return flat[0] if len(flat) == 1 else cls(tuple(flat))
+    kept = _undominated(cls, flat)
+    return kept[0] if len(kept) == 1 else cls(tuple(kept))
 
 
-# ---------------------------------------------------------------- conditions
+def _undominated(cls: type[Min] | type[Max], args: list[Expr]) -> list[Expr]:
+    """Drop arguments that another one always beats (symbols are never negative)."""
+    kept: list[Expr] = []
+    for n, a in enumerate(args):
+        rivals = (*kept, *args[n + 1 :])
+        gaps = (interval(sub(a, b) if cls is Min else sub(b, a))[0] for b in rivals)
+        if not any(gap is not None and gap >= 0 for gap in gaps):
+            kept.append(a)
+    return kept
+
+
+def interval(e: Expr) -> tuple[int | None, int | None]:
+    """Constant bounds on the value (``None``: unbounded), from symbols being at least 0."""
+    match e:
+        case Const(value=v):
+            return v, v
+        case Sum(terms=terms, const=k):
+            low: int | None = k
+            high: int | None = k
+            for c, x in terms:
+                a, b = interval(x) if c > 0 else interval(x)[::-1]
+                low = None if low is None or a is None else low + c * a
+                high = None if high is None or b is None else high + c * b
+            return low, high
+        case FloorDiv(arg=x, divisor=k):
+            a, b = interval(x)
+            return (None if a is None else a // k), (None if b is None else b // k)
+        case Mod(divisor=k):
+            return 0, k - 1
+        case Min(args=args) | Max(args=args):
+            pick = min if isinstance(e, Min) else max
+            lows, highs = zip(*(interval(a) for a in args), strict=True)
+            return _end(pick, lows, pick is min), _end(pick, highs, pick is max)
+        case Prod(factors=fs):
+            ends = [interval(f)[0] for f in fs]
+            return (0 if all(a is not None and a >= 0 for a in ends) else None), None
+        case _:
+            return (0 if isinstance(e, Sym) else None), None
+
+
+def _end(pick: Callable[..., int], ends: tuple[int | None, ...], need_all: bool) -> int | None:
+    known = [v for v in ends if v is not None]
+    return None if not known or (need_all and len(known) < len(ends)) else pick(known)
 
 HOLDS = {
     "<": lambda d: d < 0,
@@ -295,15 +346,17 @@ HOLDS = {
     "!=": lambda d: d != 0,
 }
 _COMPLEMENT: dict[CompareOp, CompareOp] = {
-    "<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "==",
+    "<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="
 }  # fmt: skip
 
 
 def compare(op: CompareOp, left: Expr, right: Expr) -> Expr:
     """``left op right``, decided at once when the difference is a constant."""
-    difference = sub(left, right)
-    if isinstance(difference, Const):
-        return Truth(HOLDS[op](difference.value))
+    low, high = interval(sub(left, right))
+    if low is not None and (low > 0 or low == high or (low == 0 and op in ("<", ">="))):
+        return Truth(HOLDS[op](low))
+    if high is not None and (high < 0 or (high == 0 and op in (">", "<="))):
+        return Truth(HOLDS[op](high))
     return Compare(op, left, right)
 
 

@@ -1,0 +1,159 @@
+"""Answers by looking: what most programs ask, without isl. `None` or `False` means: ask isl."""
+
+from __future__ import annotations
+
+from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.expr import (
+    ONE,
+    TRUE,
+    And,
+    Compare,
+    Const,
+    Entry,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Prod,
+    Slice,
+    Sum,
+    Sym,
+    interval,
+    sub,
+)
+from tempoc.symbolic.walk import substitute
+
+
+def inside(
+    sink: Domain, entries: tuple[Entry, ...], source: Domain, universe: Universe
+) -> bool:
+    """Whether an access obviously stays in its source."""
+    if source.where != TRUE and not _same_hole(sink, entries, source):
+        return False
+    return all(
+        _in_range(entry, Sym(universe.dim(d).bound), sink, universe)
+        for d, entry in zip(source.dims, entries, strict=True)
+    )
+
+
+def _same_hole(sink: Domain, entries: tuple[Entry, ...], source: Domain) -> bool:
+    if any(e != Sym(d) for d, e in zip(source.dims, entries, strict=True)):
+        return False
+    conjuncts = sink.where.args if isinstance(sink.where, And) else (sink.where,)
+    needed = source.where.args if isinstance(source.where, And) else (source.where,)
+    return all(c in conjuncts for c in needed)
+
+
+def _in_range(entry: Entry, bound: Sym, sink: Domain, universe: Universe) -> bool:
+    if isinstance(entry, Slice):
+        return at_least(entry.lo, 0) and at_most(entry.hi, bound, sink, universe)
+    return _floor(entry, sink, universe) and at_most(entry + 1, bound, sink, universe)
+
+
+def _floor(e: Expr, sink: Domain, universe: Universe) -> bool:
+    """Whether `e >= 0`: term by term, or because `T-1-t` and `T-1` count from a bound."""
+    least = limit(e, universe, greatest=False)
+    return at_least(e, 0) or (least is not None and at_least(least, 0, bounds=universe))
+
+
+def at_least(e: Expr, low: int, bounds: Universe | None = None) -> bool:
+    """Whether `e >= low` because symbols are at least 0 (bounds 1, if told which they are)."""
+    if bounds is not None:
+        e = substitute(e, {b.name: Sym(b.name) + 1 for b in bounds.bounds})
+    least = interval(e)[0]
+    return least is not None and least >= low
+
+
+def at_most(e: Expr, bound: Sym, sink: Domain, universe: Universe) -> bool:
+    """Whether `e <= bound` everywhere: by the extremes of the dimensions in it."""
+    if isinstance(e, Min) and any(at_most(a, bound, sink, universe) for a in e.args):
+        return True
+    if e in (bound, ONE):
+        return True
+    most = limit(e, universe, greatest=True)
+    return most is not None and at_least(sub(bound, most), 0, bounds=universe)
+
+
+def implies(domain: Domain, condition: Expr, universe: Universe) -> bool:
+    """Whether a condition is one of the domain's own, or a comparison decided by the box."""
+    if isinstance(condition, And):
+        return all(implies(domain, c, universe) for c in condition.args)
+    conjuncts = domain.where.args if isinstance(domain.where, And) else (domain.where,)
+    if condition in conjuncts:
+        return True
+    if not isinstance(condition, Compare) or condition.op not in ("<", "<=", ">", ">="):
+        return False
+    up = condition.op in (">", ">=")
+    gap = sub(condition.left, condition.right) if up else sub(condition.right, condition.left)
+    least = limit(gap, universe, greatest=False)
+    low = 0 if condition.op in (">=", "<=") else 1
+    return least is not None and at_least(least, low, bounds=universe)
+
+
+def limit(e: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
+    """The extreme of a linear expression over the full box: each dimension at its end.
+
+    For products of non-negative factors this is a bound, attained when the factors are.
+    """
+    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    if isinstance(e, Const):
+        return e
+    total: Expr = Const(const)
+    for c, x in terms:
+        part = _limit_atom(x, universe, greatest=greatest == (c > 0))
+        if part is None:
+            return None
+        total = total + part * c
+    return total
+
+
+def _limit_atom(x: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
+    match x:
+        case Sym(name=n):
+            if not universe.is_dim(n):
+                return x
+            return Sym(universe.dim(n).bound) - 1 if greatest else Const(0)
+        case Prod(factors=fs):
+            parts = [_limit_atom(f, universe, greatest=greatest) for f in fs]
+            total: Expr = ONE
+            for f, part in zip(fs, parts, strict=True):
+                if part is None or not at_least(f, 0):
+                    return None
+                total = total * part
+            return total
+        case FloorDiv() | Min() | Max():
+            free = not any(universe.is_dim(n) for n in _names(x))
+            return x if free else None
+        case _:
+            return None
+
+
+def _names(e: Expr) -> tuple[str, ...]:
+    match e:
+        case Sym(name=n):
+            return (n,)
+        case FloorDiv(arg=a):
+            return _names(a)
+        case Min(args=args) | Max(args=args):
+            return tuple(n for a in args for n in _names(a))
+        case Sum(terms=terms):
+            return tuple(n for _, x in terms for n in _names(x))
+        case _:
+            return ("",)
+
+
+def signs(dim: str, entry: Entry) -> frozenset[int] | None:
+    """Signs of `dim - source` for `dim + c`, and for slices whose ends are that simple."""
+    if not isinstance(entry, Slice):
+        gap = sub(Sym(dim), entry)
+        return frozenset({_sign(gap.value)}) if isinstance(gap, Const) else None
+    most, least = interval(sub(Sym(dim), entry.lo)), interval(sub(Sym(dim), entry.hi) + 1)
+    if least[0] is None and most[1] is None:
+        return None
+    low = -1 if least[0] is None else _sign(least[0])
+    high = 1 if most[1] is None else _sign(most[1])
+    return frozenset(s for s in (-1, 0, 1) if low <= s <= high)
+
+
+def _sign(v: int) -> int:
+    return (v > 0) - (v < 0)

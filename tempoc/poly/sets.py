@@ -1,0 +1,161 @@
+"""Index expressions as isl objects, built without strings.
+
+A `Frame` owns the one isl context of a compilation and its parameters (the bounds). Names are set
+with `set_dim_name`: ids made in Python carry a user pointer and would count as other parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.symbolic.expr import (
+    And,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Not,
+    Or,
+    Sum,
+    Sym,
+    Truth,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """A tuple of named dimensions: its isl space, and the value of each symbol on it."""
+
+    space: isl.Space
+    zero: isl.PwAff
+    env: Mapping[str, isl.PwAff]
+
+
+class Frame:
+    """One isl context with a fixed tuple of parameters; makes spaces, values and sets."""
+
+    def __init__(self, params: tuple[str, ...]) -> None:
+        self.context = isl.Context()
+        self.params = params
+        space = isl.Space.params_alloc(self.context, len(params))
+        for k, name in enumerate(params):
+            space = space.set_dim_name(D.param, k, name)
+        self.param_space = space
+        self._coordinates: dict[tuple[tuple[str, ...], str], Coordinates] = {}
+        self._values: dict[int, isl.Val] = {}
+
+    def val(self, value: int) -> isl.Val:
+        """An integer of this context."""
+        found = self._values.get(value)
+        if found is None:
+            found = self._values[value] = isl.Val(value, context=self.context)
+        return found
+
+    def coordinates(self, dims: tuple[str, ...], name: str = "") -> Coordinates:
+        """The tuple `name[dims]`."""
+        key = (dims, name)
+        found = self._coordinates.get(key)
+        if found is None:
+            found = self._coordinates[key] = self._make(dims, name)
+        return found
+
+    def _make(self, dims: tuple[str, ...], name: str) -> Coordinates:
+        space = self.param_space.add_unnamed_tuple_ui(len(dims))
+        if name:
+            space = space.set_tuple_name(D.set, name)
+        for k, dim in enumerate(dims):
+            space = space.set_dim_name(D.set, k, dim)
+        local = isl.LocalSpace.from_space(space)
+        env = {
+            name: isl.Aff.var_on_domain(local, D.param, k).to_pw_aff()
+            for k, name in enumerate(self.params)
+        }
+        for k, dim in enumerate(dims):
+            env[dim] = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
+        return Coordinates(space, isl.Aff.zero_on_domain(local).to_pw_aff(), env)
+
+    def value(self, e: Expr, at: Coordinates) -> isl.PwAff:
+        """A quasi-affine expression as a function on a tuple; `ValueError` for a product."""
+        match e:
+            case Const(value=v):
+                return at.zero.add_constant_val(self.val(v))
+            case Sym(name=n):
+                return at.env[n]
+            case Sum(terms=terms, const=k):
+                total = at.zero.add_constant_val(self.val(k)) if k else None
+                for c, x in terms:
+                    term = self.value(x, at)
+                    if c != 1:
+                        term = term.scale_val(self.val(c))
+                    total = term if total is None else total.add(term)
+                return total
+            case FloorDiv(arg=a, divisor=k):
+                return self.value(a, at).scale_down_val(self.val(k)).floor()
+            case Mod(arg=a, divisor=k):
+                return self.value(a, at).mod_val(self.val(k))
+            case Min(args=args) | Max(args=args):
+                parts = [self.value(a, at) for a in args]
+                best = parts[0]
+                for part in parts[1:]:
+                    best = best.min(part) if isinstance(e, Min) else best.max(part)
+                return best
+            case _:
+                raise ValueError(f"not a quasi-affine expression: {e!r}")
+
+    def condition(self, c: Expr, at: Coordinates) -> isl.Set:
+        """The points of a tuple at which a condition holds."""
+        match c:
+            case Truth(value=v):
+                return isl.Set.universe(at.space) if v else isl.Set.empty(at.space)
+            case Compare(op=op, left=left, right=right):
+                return _RELATIONS[op](self.value(left, at), self.value(right, at))
+            case And(args=args):
+                result = self.condition(args[0], at)
+                for a in args[1:]:
+                    result = result.intersect(self.condition(a, at))
+                return result
+            case Or(args=args):
+                result = self.condition(args[0], at)
+                for a in args[1:]:
+                    result = result.union(self.condition(a, at))
+                return result.coalesce()
+            case Not(arg=a):
+                return self.condition(a, at).complement()
+            case _:
+                raise ValueError(f"not a condition: {c!r}")
+
+
+_RELATIONS = {
+    "<": isl.PwAff.lt_set,
+    "<=": isl.PwAff.le_set,
+    ">": isl.PwAff.gt_set,
+    ">=": isl.PwAff.ge_set,
+    "==": isl.PwAff.eq_set,
+    "!=": isl.PwAff.ne_set,
+}
+
+
+def basic_sets(s: isl.Set) -> tuple[isl.BasicSet, ...]:
+    """The convex pieces of a set, with their divisions made explicit."""
+    return tuple(s.compute_divs().get_basic_sets())
+
+
+def least_point(
+    s: isl.Set, params: tuple[str, ...]
+) -> tuple[dict[str, int], tuple[int, ...]] | None:
+    """The lexicographically least valuation of parameters, then coordinates; `None` if empty."""
+    n = s.dim(D.set)
+    flat = s.reset_tuple_id() if s.has_tuple_id() else s
+    flat = flat.move_dims(D.set, 0, D.param, 0, len(params))
+    if flat.is_empty():
+        return None
+    point = flat.lexmin().sample_point()
+    values = [point.get_coordinate_val(D.set, k).to_python() for k in range(len(params) + n)]
+    return dict(zip(params, values, strict=False)), tuple(values[len(params) :])
