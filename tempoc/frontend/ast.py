@@ -30,13 +30,11 @@ BinaryOp = Literal["or", "and", "+", "-", "*", "/", "//", "%", "@", "**"]
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
 UnaryOp = Literal["-", "not"]
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """Anything with a place in the source."""
 
     span: Span = field(compare=False, repr=False)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ident(Node):
@@ -44,16 +42,13 @@ class Ident(Node):
 
     name: str
 
-
 # --- expressions ----------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name(Node):
     """A name used as a value: a tensor, dimension, bound, constant, function or module."""
 
     name: str
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number(Node):
@@ -66,13 +61,11 @@ class Number(Node):
         """Its value: an int for digits alone, else a float."""
         return int(self.text) if self.text.isdigit() else float(self.text)
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class String(Node):
     """`"..."`; `value` has its escapes replaced."""
 
     value: str
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bool(Node):
@@ -80,13 +73,11 @@ class Bool(Node):
 
     value: bool
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListExpr(Node):
     """`[a, b, c]`."""
 
     items: "tuple[Expr, ...]"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListComp(Node):
@@ -96,7 +87,6 @@ class ListComp(Node):
     name: Ident
     over: "Expr"
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordField(Node):
     """`name: value` in a record."""
@@ -104,13 +94,11 @@ class RecordField(Node):
     name: str
     value: "Expr"
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordExpr(Node):
     """`{w: a, b: c}`; field names are distinct."""
 
     fields: tuple[RecordField, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group(Node):
@@ -118,14 +106,12 @@ class Group(Node):
 
     value: Name
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unary(Node):
     """`-a`, `not a`."""
 
     op: UnaryOp
     operand: "Expr"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binary(Node):
@@ -135,7 +121,6 @@ class Binary(Node):
     left: "Expr"
     right: "Expr"
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare(Node):
     """`a < b` and the like; never chained."""
@@ -143,7 +128,6 @@ class Compare(Node):
     op: CompareOp
     left: "Expr"
     right: "Expr"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IfExpr(Node):
@@ -153,7 +137,6 @@ class IfExpr(Node):
     then: "Expr"
     orelse: "Expr"
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice(Node):
     """`lo:hi:step` in a bracket; what is left out is None."""
@@ -162,14 +145,12 @@ class Slice(Node):
     hi: "Expr | None" = None
     step: "Expr | None" = None
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataPoint(Node):
     """`index in lo:hi` in a bracket: one element of the slice, chosen by data."""
 
     index: "Expr"
     within: Slice
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Node):
@@ -178,7 +159,6 @@ class Entry(Node):
     name: Ident | None = None
     value: "Expr | Slice | DataPoint"
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access(Node):
     """`base[entries]`: at least one entry, all positional or all keyword."""
@@ -186,14 +166,12 @@ class Access(Node):
     base: "Expr"
     entries: tuple[Entry, ...]
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument(Node):
     """`name = value` in a call."""
 
     name: Ident
     value: "Expr"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Node):
@@ -203,7 +181,6 @@ class Call(Node):
     args: "tuple[Expr, ...]" = ()
     kwargs: tuple[Argument, ...] = ()
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field(Node):
     """`base.name`: a record's field or a module's member."""
@@ -212,13 +189,11 @@ class Field(Node):
     name: str
     name_span: Span = field(compare=False, repr=False)
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transpose(Node):
     """`base.T`."""
 
     base: "Expr"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsType(Node):
@@ -233,9 +208,7 @@ Expr = (
     | Compare | IfExpr | Access | Call | Field | Transpose | AsType
 )  # fmt: skip
 
-
 # --- types ----------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorType(Node):
@@ -244,14 +217,12 @@ class TensorType(Node):
     dtype: str
     extents: tuple[Expr, ...] = ()
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeField(Node):
     """`name: type` in a record type or in the signature of an extern."""
 
     name: str
     type: "TypeExpr"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordType(Node):
@@ -262,9 +233,7 @@ class RecordType(Node):
 
 TypeExpr = TensorType | RecordType
 
-
 # --- statements -----------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Node):
@@ -276,7 +245,6 @@ class Target(Node):
     name: Ident
     entries: tuple[Entry, ...] | None = None
     type: TypeExpr | None = None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equation(Node):
@@ -290,7 +258,6 @@ class Equation(Node):
     values: tuple[Expr, ...]
     guard: Expr | None = None
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class For(Node):
     """`for name in over { body }`, unrolled at compile time; only inside a def."""
@@ -298,7 +265,6 @@ class For(Node):
     name: Ident
     over: Expr
     body: "tuple[Equation | For, ...]"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Return(Node):
@@ -309,7 +275,6 @@ class Return(Node):
 
 Statement = Equation | For | Return
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefParam(Node):
     """`x`, `lr = 1e-3`, `dim i`."""
@@ -317,7 +282,6 @@ class DefParam(Node):
     name: Ident
     is_dim: bool = False
     default: Expr | None = None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Def(Node):
@@ -332,7 +296,6 @@ class Def(Node):
     body: tuple[Statement, ...]
     inline: bool = False
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dim(Node):
     """`dim name < bound = default until stop`."""
@@ -342,7 +305,6 @@ class Dim(Node):
     default: Expr | None = None
     until: Ident | None = None
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Const(Node):
     """`const name = value`."""
@@ -350,13 +312,11 @@ class Const(Node):
     name: Ident
     value: Expr
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assume(Node):
     """`assume condition`."""
 
     condition: Expr
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportItem(Node):
@@ -366,13 +326,11 @@ class ImportItem(Node):
     path: str | None = None
     alias: Ident
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import(Node):
     """`import nn, optim`."""
 
     items: tuple[ImportItem, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input(Node):
@@ -381,7 +339,6 @@ class Input(Node):
     name: Ident
     dims: tuple[Ident, ...] = ()
     type: TypeExpr
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Param(Node):
@@ -392,7 +349,6 @@ class Param(Node):
     type: TypeExpr | None = None
     template: String | None = None
     default: Expr | None = None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extern(Node):
@@ -405,7 +361,6 @@ class Extern(Node):
     path: String
     over: Ident | None = None
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputItem(Node):
     """`value as alias`; the value is a name with brackets and fields after it."""
@@ -413,13 +368,11 @@ class OutputItem(Node):
     value: Expr
     alias: Ident | None = None
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output(Node):
     """`output a, net[I-1] as policy`."""
 
     items: tuple[OutputItem, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Save(Node):
@@ -428,7 +381,6 @@ class Save(Node):
     value: Expr
     path: String
     guard: Expr | None = None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Print(Node):
@@ -441,7 +393,6 @@ class Print(Node):
 Item = (
     Dim | Const | Assume | Import | Input | Param | Extern | Output | Save | Print | Def | Equation
 )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module(Node):

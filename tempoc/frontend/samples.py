@@ -1,0 +1,84 @@
+"""Sample mistakes: each shows a situation in which the parser stops, and says what to tell.
+
+After Jeffery's "Generating LR syntax error messages from examples": a sample is parsed, and the
+state in which the machine stops stands for all programs that stop there. `[...]` marks words that
+are only known when a real program is wrong: `[name]` is the last name before the mistake.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Programs with one mistake, and what it is called.
+
+    `exact`: only the very token of the sample counts, not everything that stops there.
+    """
+
+    texts: tuple[str, ...]
+    message: str
+    help: str | None = None
+    exact: bool = False
+
+
+SAMPLES: tuple[Sample, ...] = (
+    Sample(("dim t",), "a dimension needs a bound", "write `dim [name] < T`"),
+    Sample(
+        ("dim t < 5",), "the bound of a dimension is a name", "write `dim [name] < N = 5`", exact=True
+    ),
+    Sample(("const D",), "a constant needs a value", "write `const [name] = ...`"),
+    Sample(("input x", "input x[t]"), "an input needs a type", "write `: f32` or `: f32[...]`"),
+    Sample(
+        ("input x[0]: f32", "input x[t+1]: f32", "input x[:]: f32"),
+        "the bracket of an input or a param names its dimensions",
+        "write `[name][t]` for one value at each t; the shape belongs to the type",
+    ),
+    Sample(
+        ('import "a.rt"',), "an imported file needs a name here", 'write `import "file.rt" as name`'
+    ),
+    Sample(
+        ("extern jax f(x: f32)",),
+        "an extern needs results",
+        "write `-> (result: type)` after its arguments",
+    ),
+    Sample(("extern jax f(x: f32) -> f32",), "the results of an extern stand in parentheses",
+           "write `-> (result: type)`"),
+    Sample(
+        ("extern jax f(x: f32) -> (y: f32)",),
+        "an extern needs its Python function",
+        'write `from "module:function"`',
+    ),
+    Sample(("extern jax f(x)",), "`[name]` needs a type", "write `[name]: f32`"),
+    Sample(
+        ("def f(x)", "def f(x): y"),
+        "a def needs `= expression` or a body in braces",
+    ),
+    Sample(("def f",), "a def needs its parameters in parentheses", "write `def [name](x) = ...`"),
+    Sample(("save x",), "save needs a file", 'write `save [name] to "file.safetensors"`'),
+    Sample(
+        ("f(x) = 3",),
+        "a call cannot be the target of an equation",
+        "a function is defined by `def [name](x) = ...`",
+        exact=True,
+    ),
+    Sample(
+        ("x", "x[t]"), "this statement is not complete, expected `=` and a value",
+        "write `[name] = ...` to define a tensor", exact=True,
+    ),
+    Sample(
+        ("x == 3",), "expected `=`, found `==`", "an equation has one `=`", exact=True,
+    ),
+    Sample(
+        ("x += 3", "x -= 3", "x *= 3", "x[t] += 3", "x[t] -= 3", "x[t] *= 3"),
+        "expected `=` after the target of an equation",
+        "a tensor is not changed: define each point from others, as in `x[t+1] = x[t] + 1`",
+        exact=True,
+    ),
+    Sample(("y = x[]",), "the bracket is empty", "write an index, a slice or `:`", exact=True),
+    Sample(("y = {}", ), "a record needs a field", exact=True),
+    Sample(("y = [1:2]",), "a slice stands in the bracket after a tensor", exact=True),
+    Sample(
+        ("y = x if t", "y = x if t > 0"), "`if` needs an `else`", "write `a if condition else b`",
+    ),
+)  # fmt: skip
+"""In the order in which they win."""
