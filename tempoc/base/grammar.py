@@ -91,7 +91,7 @@ class Machine:
 
     def accepted(self, mark: Mark, tokens: Sequence[Token]) -> tuple[str, ...]:
         """The token types that can follow `tokens` after `mark`, sorted; runs no actions."""
-        probe = self._parser.copy(deepcopy_values=False)
+        probe = self._parser.copy(deepcopy_values=False)  # type: ignore[no-untyped-call]
         state = probe.parser_state
         state.parse_conf = copy(state.parse_conf)
         state.parse_conf.callbacks = {}
@@ -143,7 +143,8 @@ class Grammar:
         """
         parser = self._lark.parse_interactive("", start)
         conf = copy(parser.parser_state.parse_conf)
-        conf.callbacks = self._lark._parse_tree_builder.create_callback(actions)
+        builder = self._lark._parse_tree_builder
+        conf.callbacks = builder.create_callback(actions)  # type: ignore[no-untyped-call]
         parser.parser_state.parse_conf = conf
         return Machine(parser)
 

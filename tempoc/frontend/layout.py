@@ -20,7 +20,8 @@ from tempoc.frontend import syntax_errors
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 GOES_ON_AFTER = frozenset(
-    "+ - * / // % @ ** == != <= >= < > and or not if else , = ->".split()
+    ("+", "-", "*", "/", "//", "%", "@", "**", "==", "!=", "<=", ">=", "<", ">")
+    + ("and", "or", "not", "if", "else", ",", "=", "->")
 )
 """After these a line break means nothing."""
 
@@ -28,9 +29,10 @@ GOES_ON_WITH = frozenset(("->", "when", "from", "over"))
 """Before a line that starts with these, neither."""
 
 TOP_LEVEL = frozenset(
-    "dim const assume import input param extern output save print def".split()
+    ("dim", "const", "assume", "import", "input", "param", "extern")
+    + ("output", "save", "print", "def")
 )
-"""Words that start a statement outside of bodies, and nothing else (`dim` in a def's parameters)."""
+"""Words that start a statement outside of bodies, and nothing else (but `dim` in parameters)."""
 
 _VALUE_KINDS = frozenset(("NAME", "NUMBER", "STRING", "TRUE", "FALSE"))
 _VALUE_ENDS = frozenset((")", "]", "}"))
@@ -266,8 +268,8 @@ def _complaint(state: _Layout, token: Token) -> Diagnostic | None:
         case "OPEN_STRING":
             return syntax_errors.unclosed_string(span)
         case "OPEN_LONG_STRING":
-            first = token.split("\n", 1)[0]
-            return syntax_errors.unclosed_doc(Span(span.source, span.start, span.start + len(first)))
+            first = Span(span.source, span.start, span.start + len(token.split("\n", 1)[0]))
+            return syntax_errors.unclosed_doc(first)
         case "QUOTED":
             return syntax_errors.single_quotes(span)
         case "STRAY":

@@ -24,7 +24,8 @@ class Sample:
 SAMPLES: tuple[Sample, ...] = (
     Sample(("dim t",), "a dimension needs a bound", "write `dim [name] < T`"),
     Sample(
-        ("dim t < 5",), "the bound of a dimension is a name", "write `dim [name] < N = 5`", exact=True
+        ("dim t < 5",), "the bound of a dimension is a name", "write `dim [name] < N = 5`",
+        exact=True,
     ),
     Sample(("const D",), "a constant needs a value", "write `const [name] = ...`"),
     Sample(("input x", "input x[t]"), "an input needs a type", "write `: f32` or `: f32[...]`"),

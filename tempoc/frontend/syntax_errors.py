@@ -299,10 +299,11 @@ def unknown_module(
     span: Span, name: str, known: tuple[str, ...], close: str | None
 ) -> Diagnostic:
     """An import of a standard module that does not exist."""
-    help = f"did you mean `{close}`?" if close else f'for a file write `import "{name}.rt" as {name}`'
+    file = f'for a file write `import "{name}.rt" as {name}`'
     return _error(
         "RT015", span, f"there is no standard module `{name}`",
-        note=f"the standard modules are {', '.join(known)}" if known else None, help=help,
+        note=f"the standard modules are {', '.join(known)}" if known else None,
+        help=f"did you mean `{close}`?" if close else file,
     )  # fmt: skip
 
 

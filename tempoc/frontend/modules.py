@@ -1,0 +1,186 @@
+"""Finding and reading the files of a program: the file itself, and what it imports.
+
+The text of every file that was read is kept, because the output folder carries copies of them.
+Standard modules come from `base/resources.py`, other files are found relative to the file that
+imports them; a program from standard input is thought to lie in the working directory.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+
+from tempoc.base.diagnostics import Collector, DiagnosticError
+from tempoc.base.resources import stdlib_folder, stdlib_names
+from tempoc.base.source import Source, Span
+from tempoc.frontend import ast, syntax_errors
+from tempoc.frontend.parse import parse
+
+STANDARD_INPUT = "-"
+PRELUDE = "prelude"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModule:
+    """One file of a program.
+
+    `key` tells files apart: `std:nn` for a standard module, else the path from the folder of the
+    main file, with `/`.
+    `imports` leads from the names that the file gives to its imports to their keys.
+    """
+
+    key: str
+    source: Source
+    tree: ast.Module
+    imports: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A program: its main file and everything that it imports, imported files first.
+
+    `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
+    no such file.
+    """
+
+    main: LoadedModule
+    modules: Mapping[str, LoadedModule]
+    prelude: str | None = None
+
+
+def load_file(path: str) -> Loaded:
+    """The program in a file, or on standard input if `path` is `-`.
+
+    Raises `DiagnosticError` with the syntax errors of all files that could be read, and with
+    what is wrong with the imports.
+    """
+    source, folder = read_program(path)
+    return load_source(source, folder)
+
+
+def load_source(source: Source, folder: Path | None = None) -> Loaded:
+    """The program of a text; files that it imports are looked for in `folder` (or not at all)."""
+    loader = _Loader(root=folder)
+    prelude = loader.standard(PRELUDE) if PRELUDE in stdlib_names() else None
+    main = loader.load(Path(source.path).name, source, folder)
+    loader.errors.raise_errors()
+    assert main is not None
+    return Loaded(main=main, modules=MappingProxyType(loader.done), prelude=prelude)
+
+
+def read_program(path: str) -> tuple[Source, Path]:
+    """The text of a program and the folder in which it lies; `DiagnosticError` if unreadable."""
+    if path == STANDARD_INPUT:
+        return _decoded("<stdin>", sys.stdin.buffer.read()), Path.cwd()
+    return read_source(path), Path(path).resolve().parent
+
+
+def read_source(path: str, wanted_by: Span | None = None) -> Source:
+    """The text of a file; raises `DiagnosticError`, at `wanted_by` if an import wants it."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise DiagnosticError(syntax_errors.unreadable(path, reason, wanted_by)) from None
+    return _decoded(path, data)
+
+
+def _decoded(path: str, data: bytes) -> Source:
+    try:
+        return Source(path, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        start = data[: error.start].decode("utf-8-sig", "replace")
+        source = Source(path, data.decode("utf-8-sig", "replace"))
+        span = source.span(len(start), len(start) + 1)
+        raise DiagnosticError(syntax_errors.not_utf8(span, path, error.start)) from None
+
+
+@dataclass(slots=True)
+class _Loader:
+    """Reads files depth first; `open` are those whose imports are being read, by key and name."""
+
+    root: Path | None = None
+    done: dict[str, LoadedModule] = field(default_factory=dict)
+    open: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, None] = field(default_factory=dict)
+    errors: Collector = field(default_factory=Collector)
+
+    def load(self, key: str, source: Source, folder: Path | None) -> LoadedModule | None:
+        """Parse a text and load its imports; None (and errors) if that fails."""
+        try:
+            tree = parse(source)
+        except DiagnosticError as error:
+            self.errors.extend(error.diagnostics)
+            self.failed[key] = None
+            return None
+        self.open[key] = source.path
+        imports: dict[str, str] = {}
+        for item in tree.items:
+            if isinstance(item, ast.Import):
+                for part in item.items:
+                    found = self.load_import(part, folder)
+                    if found is not None:
+                        imports[part.alias.name] = found
+        del self.open[key]
+        module = LoadedModule(
+            key=key, source=source, tree=tree, imports=MappingProxyType(imports)
+        )
+        self.done[key] = module
+        return module
+
+    def load_import(self, item: ast.ImportItem, folder: Path | None) -> str | None:
+        """The key of an imported file, which is loaded if it is not yet."""
+        if item.module is not None:
+            return self.standard(item.module, item)
+        assert item.path is not None
+        path = Path(item.path)
+        if folder is None and not path.is_absolute():
+            self.errors.add(syntax_errors.unreadable(item.path, "no such file", item.span))
+            return None
+        shown = path if folder is None else folder / path
+        key = os.path.relpath(shown.resolve(), self.root) if self.root else str(shown)
+        return self.file(Path(key).as_posix(), _nice(shown), item)
+
+    def standard(self, name: str, item: ast.ImportItem | None = None) -> str | None:
+        """The key of a standard module."""
+        known = tuple(n for n in stdlib_names() if n != PRELUDE)
+        if item is not None and name not in known:
+            close = get_close_matches(name, known, 1)
+            self.errors.add(
+                syntax_errors.unknown_module(item.span, name, known, close[0] if close else None)
+            )
+            return None
+        path = stdlib_folder() / f"{name}.rt"
+        return self.file(f"std:{name}", str(path), item, shown=f"stdlib/{name}.rt")
+
+    def file(
+        self, key: str, path: str, item: ast.ImportItem | None, shown: str | None = None
+    ) -> str | None:
+        """Load a file unless that has happened; `shown` is its name in diagnostics."""
+        if key in self.done:
+            return key
+        if key in self.failed:
+            return None
+        if key in self.open and item is not None:
+            cycle = [*list(self.open.values())[list(self.open).index(key) :], self.open[key]]
+            self.errors.add(syntax_errors.import_cycle(item.span, tuple(cycle)))
+            return None
+        try:
+            source = read_source(path, None if item is None else item.span)
+        except DiagnosticError as error:
+            self.errors.extend(error.diagnostics)
+            self.failed[key] = None
+            return None
+        if shown is not None:
+            source = Source(shown, source.text)
+        module = self.load(key, source, Path(path).parent)
+        return None if module is None else key
+
+
+def _nice(path: Path) -> str:
+    """A path as short as it can be shown from the working directory."""
+    relative = os.path.relpath(path)
+    return relative if len(relative) < len(str(path)) else str(path)
