@@ -214,6 +214,7 @@ class ItemActions(ExpressionActions):
         for statement in body[:-1]:
             if isinstance(statement, ast.Return):
                 self.errors.add(syntax_errors.misplaced_return(statement.span))
+                whole = False
         if whole and not (body and isinstance(body[-1], ast.Return)):
             self.errors.add(syntax_errors.missing_return(name.span, name.name))
         return ast.Def(

@@ -20,18 +20,22 @@ from tempoc.frontend import syntax_errors
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 GOES_ON_AFTER = frozenset(
-    ("+", "-", "*", "/", "//", "%", "@", "**", "==", "!=", "<=", ">=", "<", ">")
-    + ("and", "or", "not", "if", "else", ",", "=", "->")
-)
+    (
+        "+", "-", "*", "/", "//", "%", "@", "**", "==", "!=", "<=", ">=", "<", ">",
+        "and", "or", "not", "if", "else", ",", "=", "->",
+    )
+)  # fmt: skip
 """After these a line break means nothing."""
 
 GOES_ON_WITH = frozenset(("->", "when", "from", "over"))
 """Before a line that starts with these, neither."""
 
 TOP_LEVEL = frozenset(
-    ("dim", "const", "assume", "import", "input", "param", "extern")
-    + ("output", "save", "print", "def")
-)
+    (
+        "dim", "const", "assume", "import", "input", "param", "extern", "output", "save", "print",
+        "def",
+    )
+)  # fmt: skip
 """Words that start a statement outside of bodies, and nothing else (but `dim` in parameters)."""
 
 _VALUE_KINDS = frozenset(("NAME", "NUMBER", "STRING", "TRUE", "FALSE"))
@@ -194,7 +198,8 @@ class _Layout:
                 self.unclosed(following)
                 self.end_statement(token)
             return
-        if self.previous in GOES_ON_AFTER or following in GOES_ON_WITH:
+        dangling = self.previous in GOES_ON_AFTER and following not in TOP_LEVEL
+        if dangling or following in GOES_ON_WITH:
             return
         self.end_statement(token)
 
@@ -255,8 +260,9 @@ def _take(state: _Layout, token: Token) -> None:
         statement = state.levels[-1]
         if statement is not None and token == "=" and not statement.open:
             statement.header = False
+        repeated = state.previous is not None and state.previous.type == token.type
         state.emit(token)
-        complaint = _complaint(state, token)
+        complaint = None if repeated and token.type == "STRAY" else _complaint(state, token)
         if complaint is not None:
             state.refuse(complaint)
 

@@ -34,7 +34,15 @@ def _error(
 def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
     """Something stands where nothing like it can."""
     wanted = f", expected {expected}" if expected else ""
-    return _error("RT001", span, f"unexpected {found}{wanted}")
+    return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{wanted}")
+
+
+def bad_start(span: Span, word: str) -> Diagnostic:
+    """A word with which no statement starts."""
+    help = "an equation for some points only is written `y[t] = ... when t >= 1`"
+    return _error(
+        "RT001", span, f"a statement cannot start with `{word}`", help=help if word == "if" else None
+    )
 
 
 def missing_operand(span: Span, after: str, found: str) -> Diagnostic:
