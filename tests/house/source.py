@@ -72,7 +72,9 @@ class File:
             base = here[: len(here) - node.level + 1]
             module = ".".join((*base, *filter(None, [node.module])))
         # `from tempoc import ops` and `from . import ops` name a package, not a module's content.
-        return f"tempoc.{node.names[0].name}" if module == "tempoc" else module
+        if module == "tempoc" and (PACKAGE / node.names[0].name).is_dir():
+            return f"tempoc.{node.names[0].name}"
+        return module
 
 
 def id_of(node: ast.stmt) -> tuple[int, int]:

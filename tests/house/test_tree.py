@@ -49,4 +49,4 @@ def test_no_package_index() -> None:
 
 def test_patterns_find_what_they_should() -> None:
     assert MACHINE.search("open('/" + "tmp/x')") and not MACHINE.search("build/llama")
-    assert INDEX.search("pip install --" + "index-url x")
+    assert INDEX.search("pip install --index" + "-url x")
