@@ -108,12 +108,14 @@ class Store:
 class Kernel:
     """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
 
-    Position 0 is the first array argument (``at`` is not counted). A kernel with ``checks`` returns
+    Position 0 is the first array argument (``at`` is not counted). ``dims`` name the coordinates of
+    its points, for messages. A kernel with ``checks`` returns
     one more result after those of its calls: an i32, 0 or the number (from 1) of the check that
     failed. Each text says what is wrong then, and where (``index 7 of x[...] is out of range``).
     """
 
     name: str
+    dims: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
@@ -122,10 +124,15 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One array of a store; ``key`` has an expression for each key dimension."""
+    """One array of a store; ``key`` has an expression for each key dimension.
+
+    Where ``when`` is given and does not hold, an argument is passed as zeros (its cell may not
+    exist yet) and a result is dropped.
+    """
 
     store: str
     key: tuple[Arith, ...] = ()
+    when: Arith | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

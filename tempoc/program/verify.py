@@ -40,7 +40,7 @@ def verify(program: Program) -> None:
         dims=dict(program.dims),
         stores=_named("store", program.stores),
         kernels=_named("kernel", program.kernels),
-        given={item.store for item in (*program.inputs, *program.params)},
+        given={i.store for i in program.inputs} | {p.store for p in program.params},
         inputs={item.store for item in program.inputs},
     ).run()
 
@@ -177,6 +177,8 @@ class _Checker:
             self.cell(where, cell, scope)
         for cell in call.results:
             self.require(cell.store not in self.inputs, where, f"writes the input {cell.store}")
+        rank = len(kernel.dims)
+        self.require(rank in (0, len(call.point)), where, f"the kernel has {rank} dimensions")
         for position in kernel.donated:
             self.require(0 <= position < len(call.args), where, f"has no argument {position}")
             store = call.args[position].store
@@ -188,5 +190,5 @@ class _Checker:
             raise inconsistent(where, f"there is no store {cell.store}")
         fits = len(cell.key) == len(store.keys)
         self.require(fits, where, f"{cell.store} has {len(store.keys)} keys, not {len(cell.key)}")
-        for e in cell.key:
+        for e in (*cell.key, *(() if cell.when is None else (cell.when,))):
             self.expression(where, e, scope)

@@ -1,0 +1,96 @@
+"""The only door to jax: compiling kernels, moving arrays, waiting."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tempoc.runtime.dtypes import NUMPY, Array
+
+DeviceArray = Any
+Kernel = Callable[..., tuple[DeviceArray, ...]]
+# What a kernel raises when the device gives up (out of memory, a failed callback).
+DeviceError = jax.errors.JaxRuntimeError
+
+
+@contextmanager
+def session(x64: bool) -> Iterator[None]:
+    """The settings under which kernels are compiled and run; they end with the block.
+
+    float32 products are exact to float32: the results should not depend on the device's shortcuts.
+    """
+    _use_cache()
+    with (
+        jax.enable_x64(x64),
+        jax.default_matmul_precision("highest"),
+        warnings.catch_warnings(),
+    ):
+        # A donated argument whose buffer fits no result is simply freed, which is what we want.
+        warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
+        yield
+
+
+@functools.cache
+def _use_cache() -> None:
+    """Keep compiled kernels between runs, in the user's cache directory."""
+    if jax.config.jax_compilation_cache_dir is not None:
+        return
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    directory = Path(root) / "tempoc" / "jax"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(directory))
+    # By default small kernels are not kept; ours are many and small.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def compile_kernel(
+    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+) -> Kernel:
+    """The kernel for these bounds; array argument ``i`` stands at position ``i + 1`` after ``at``."""
+    positions = tuple(i + 1 for i in donated)
+    bound = functools.partial(function, **static)
+    functools.update_wrapper(bound, function)
+    kernel: Kernel = jax.jit(bound, donate_argnums=positions)
+    return kernel
+
+
+def put(array: Array, dtype: str) -> DeviceArray:
+    """A copy of a host array on the device, converted if its dtype differs.
+
+    The copy is private: the device may read host memory at any later time, so nobody else may
+    write to it.
+    """
+    return jax.device_put(np.array(array, dtype=NUMPY[dtype], copy=True, order="C"))
+
+
+def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
+    """A new array of zeros on the device."""
+    return jnp.zeros(shape, NUMPY[dtype])
+
+
+def host(array: DeviceArray) -> Array:
+    """The array on the host; waits for it. Read-only, may share memory with the device."""
+    return np.asarray(array)
+
+
+def wait(arrays: object) -> None:
+    """Wait until the arrays (any nesting of tuples, lists, dicts) are computed."""
+    jax.block_until_ready(arrays)
+
+
+def device_name() -> str:
+    """What the kernels run on."""
+    return str(jax.devices()[0].device_kind)

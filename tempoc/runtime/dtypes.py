@@ -1,0 +1,56 @@
+"""Names of dtypes: those of the language, of numpy, of safetensors files.
+
+bfloat16 exists for numpy once ``ml_dtypes`` is loaded, which jax always brings along.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+# Language name, numpy type, name in safetensors.
+_TABLE: tuple[tuple[str, Any, str], ...] = (
+    ("bool", np.bool_, "BOOL"),
+    ("i32", np.int32, "I32"),
+    ("i64", np.int64, "I64"),
+    ("u32", np.uint32, "U32"),
+    ("bf16", ml_dtypes.bfloat16, "BF16"),
+    ("f16", np.float16, "F16"),
+    ("f32", np.float32, "F32"),
+    ("f64", np.float64, "F64"),
+)
+NUMPY = {name: np.dtype(kind) for name, kind, _ in _TABLE}
+SAFETENSORS = {tag: np.dtype(kind) for _, kind, tag in _TABLE} | {
+    "I8": np.dtype(np.int8), "U8": np.dtype(np.uint8), "I16": np.dtype(np.int16),
+    "U16": np.dtype(np.uint16), "U64": np.dtype(np.uint64),
+}  # fmt: skip
+_LANGUAGE = {dtype: name for name, dtype in NUMPY.items()}
+_TAGS = {dtype: tag for tag, dtype in SAFETENSORS.items()}
+
+_ROUNDED = {("int64", "float64"), ("uint64", "float64")}
+
+
+def language_name(dtype: np.dtype[Any]) -> str | None:
+    """``f32`` for float32, whatever the byte order; ``None`` for what the language does not have."""
+    return _LANGUAGE.get(dtype.newbyteorder("="))
+
+
+def described(dtype: np.dtype[Any]) -> str:
+    """Both names, ``f32 (float32)``, or numpy's alone."""
+    name = language_name(dtype)
+    return str(dtype) if name is None or name == str(dtype) else f"{name} ({dtype.name})"
+
+
+def safetensors_tag(dtype: np.dtype[Any]) -> str | None:
+    """The name in a safetensors file, if it has one."""
+    return _TAGS.get(dtype)
+
+
+def widens(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether every value of ``found`` is exactly a value of ``wanted``."""
+    # numpy calls this one safe, but a float64 holds 53 bits.
+    return bool(np.can_cast(found, wanted, "safe")) and (found.name, wanted.name) not in _ROUNDED

@@ -1,0 +1,77 @@
+"""Opens the directory of a compiled program and trusts nothing in it: schema, version, hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tempoc.program.codec import load as decode
+from tempoc.program.errors import ProgramError
+from tempoc.program.nodes import Program
+from tempoc.program.verify import verify
+from tempoc.runtime import errors
+from tempoc.runtime.problems import RunError
+
+PROGRAM = "program.json"
+KERNELS = "kernels.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``."""
+
+    program: Program
+    functions: tuple[Callable[..., Any], ...]
+
+
+def load(directory: str | Path) -> Loaded:
+    """Read, check and import a compiled program. Raises ``RunError``."""
+    directory = Path(directory)
+    path = directory / PROGRAM
+    if not path.is_file():
+        raise RunError(errors.no_program(str(directory), PROGRAM))
+    try:
+        program = decode(path.read_text(encoding="utf-8"))
+        verify(program)
+    except (OSError, UnicodeDecodeError, ProgramError) as error:
+        raise RunError(errors.damaged_program(str(path), str(error))) from None
+    for name, digest in program.files:
+        _check_file(directory, name, digest)
+    source = directory / KERNELS
+    if not source.is_file():
+        raise RunError(errors.no_program(str(directory), KERNELS))
+    return Loaded(program=program, functions=_functions(program, source))
+
+
+def _check_file(directory: Path, name: str, digest: str) -> None:
+    path = directory / name
+    if not path.is_file():
+        raise RunError(errors.no_program(str(directory), name))
+    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        raise RunError(errors.changed_file(str(path)))
+
+
+def _functions(program: Program, path: Path) -> tuple[Callable[..., Any], ...]:
+    """The kernels, found by name in the file's names."""
+    text = path.read_text(encoding="utf-8")
+    scope = namespace(text, str(path))
+    missing = [k.name for k in program.kernels if not callable(scope.get(k.name))]
+    if missing:
+        reason = f"it does not define {errors.listed(missing)}"
+        raise RunError(errors.bad_kernels(str(path), reason))
+    return tuple(scope[k.name] for k in program.kernels)
+
+
+def namespace(text: str, path: str) -> dict[str, Any]:
+    """The names that the text of a ``kernels.py`` defines. Raises ``RunError`` if it fails."""
+    scope: dict[str, Any] = {"__name__": "kernels", "__file__": path}
+    try:
+        exec(compile(text, path, "exec"), scope)
+    except Exception as error:
+        raise RunError(errors.bad_kernels(path, f"{type(error).__name__}: {error}")) from None
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    return scope

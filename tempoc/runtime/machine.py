@@ -1,0 +1,126 @@
+"""The machine: makes the walk of a program callable, runs it, and explains what goes wrong.
+
+Calls return before the device is done; nothing waits until somebody asks for a value, except that
+the results of checks are looked at every few hundred calls and at the end.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from tempoc.program.nodes import Call, Program
+from tempoc.runtime import backend, errors
+from tempoc.runtime.backend import DeviceArray
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
+from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
+
+Fault = tuple[int, Any, DeviceArray]
+_FILE = "<walk>"
+_I32 = np.dtype(np.int32)
+
+
+def _place(dims: tuple[str, ...], point: list[int]) -> str:
+    """``b = 0, t = 3``, or bare numbers where the dimensions have no names."""
+    if len(dims) != len(point):
+        return ", ".join(map(str, point))
+    return ", ".join(f"{d} = {i}" for d, i in zip(dims, point, strict=True))
+
+
+class Machine:
+    """A program with bounds and kernels, ready to run once.
+
+    ``done[0]`` counts calls if that was wished; ``ledger`` is kept if that was wished.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        layouts: Mapping[str, Layout],
+        bounds: Mapping[str, int],
+        kernels: Sequence[Callable[..., Any]],
+        given: Mapping[str, Cells],
+        wishes: Wishes,
+    ) -> None:
+        self.program = program
+        self.done = [0]
+        self.ledger = Ledger(tuple(layouts[s.name] for s in program.stores))
+        self.faults: list[Fault] = []
+        self.walk = write_walk(program, layouts, bounds, frozenset(given), wishes)
+        self.keyed: dict[str, KeyedCells] = {}
+        self.scope: dict[str, Any] = {
+            "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
+            "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
+        }  # fmt: skip
+        self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
+        self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
+        self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
+        filled = filled_stores(program)
+        for i, store in enumerate(program.stores):
+            self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))
+
+    def _add_store(self, i: int, store: Layout, filled: bool, given: Cells | None) -> None:
+        for key in given or ():
+            self.ledger.wrote(i, key)
+        if not is_local(store):
+            self.keyed[store.name] = KeyedCells(store, filled, given or {})
+            self.scope[f"s{i}"] = self.keyed[store.name]
+        elif given is not None:
+            self.scope[f"given{i}"] = given[()]
+        self.scope[f"zeros{i}"] = lambda: allocate(store)
+
+    def run(self) -> dict[str, KeyedCells | DeviceArray]:
+        """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
+        # Python shows lines of the walk in tracebacks if it finds them here.
+        linecache.cache[_FILE] = (len(self.walk.text), None, self.walk.text.splitlines(True), _FILE)
+        exec(compile(self.walk.text, _FILE, "exec"), self.scope)
+        walk: FunctionType = self.scope["walk"]
+        try:
+            local = walk()
+            self.check()
+            backend.wait(list(local.values()))
+        except UnboundLocalError as error:
+            raise self._unwritten(error) from error
+        except backend.DeviceError as error:
+            raise self._failed(error) from error
+        stores = self.program.stores
+        return {stores[i].name: cell for i, cell in local.items()} | self.keyed
+
+    def check(self) -> None:
+        """Look at the results of all checks so far. Raises ``RunError`` for the first that failed."""
+        for number, point, fault in self.faults:
+            if failed := int(backend.host(fault)):
+                kernel = self.program.kernels[number]
+                at = _place(kernel.dims, np.asarray(point).tolist())
+                problem = errors.check_failed(kernel.checks[failed - 1], at, kernel.equations)
+                raise RunError(problem)
+        self.faults.clear()
+
+    def _unwritten(self, error: UnboundLocalError) -> RunError:
+        """A local cell that no call has written yet."""
+        words = str(error).split("'")
+        number = words[1].removeprefix("s") if len(words) > 1 else ""
+        if not number.isdigit():
+            raise error
+        return RunError(errors.never_written(self.program.stores[int(number)].name, ""))
+
+    def _failed(self, error: Exception) -> RunError:
+        """The device's error, with the kernel whose call it came from if that can be told."""
+        call = self._call_at(error.__traceback__)
+        reason = str(error).split("\n")[0]
+        if call is None:
+            return RunError(errors.kernel_failed("", reason, ()))
+        equations = next(k.equations for k in self.program.kernels if k.name == call.kernel)
+        return RunError(errors.kernel_failed(call.kernel, reason, equations))
+
+    def _call_at(self, trace: TracebackType | None) -> Call | None:
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == _FILE:
+                return self.walk.calls.get(trace.tb_lineno)
+            trace = trace.tb_next
+        return None

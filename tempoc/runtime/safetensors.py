@@ -1,0 +1,92 @@
+"""The safetensors format: eight bytes of length, a JSON header, the bytes of all tensors.
+
+Written from the published description of the format. Reading maps the file into memory, so that
+opening half a gigabyte takes no time; data is copied when it is used. Raises ``ValueError`` for
+anything that is not such a file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from tempoc.runtime.dtypes import SAFETENSORS, Array, safetensors_tag
+from tempoc.runtime.source import Source
+
+_LENGTH = 8
+_HEADER_LIMIT = 100 << 20
+
+
+def open_safetensors(path: Path) -> dict[str, Source]:
+    """All tensors of a file. Raises ``ValueError`` with the reason if it is damaged."""
+    size = path.stat().st_size
+    if size < _LENGTH:
+        raise ValueError(f"it has {size} bytes, too few for a safetensors file")
+    data: Array = np.memmap(path, np.uint8, "r")
+    length = int.from_bytes(data[:_LENGTH].tobytes(), "little")
+    if length > _HEADER_LIMIT or data[_LENGTH : _LENGTH + 1].tobytes() != b"{":
+        raise ValueError("it is not a safetensors file")
+    if _LENGTH + length > size:
+        raise ValueError(f"its header needs {_LENGTH + length} bytes, the file has {size}")
+    header = _header(data[_LENGTH : _LENGTH + length].tobytes())
+    body = data[_LENGTH + length :]
+    return {name: _source(name, entry, body, path) for name, entry in header.items()}
+
+
+def _header(raw: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ValueError("its header is not JSON") from None
+    if not isinstance(header, dict):
+        raise ValueError("its header is not an object")
+    header.pop("__metadata__", None)
+    return header
+
+
+def _source(name: str, entry: Any, body: Array, path: Path) -> Source:
+    match entry:
+        case {"dtype": str(tag), "shape": list(shape), "data_offsets": [int(start), int(end)]}:
+            pass
+        case _:
+            raise ValueError(f"the header says nothing sensible about {name}")
+    if tag not in SAFETENSORS:
+        raise ValueError(f"{name} has the unknown dtype {tag}")
+    if not all(type(n) is int and n >= 0 for n in shape):
+        raise ValueError(f"{name} has the impossible shape {shape}")
+    dtype = SAFETENSORS[tag]
+    needed = math.prod(shape) * dtype.itemsize
+    if start < 0 or end - start != needed:
+        raise ValueError(f"{name} needs {needed} bytes, the header gives it {end - start}")
+    if end > body.size:
+        raise ValueError(f"it is truncated: {name} ends at byte {end} of {body.size}")
+
+    def read() -> Array:
+        # Offsets need not be aligned; a view of bytes does not care, a copy follows anyway.
+        array: Array = body[start:end].view(dtype).reshape(shape)
+        return array
+
+    return Source(name=name, dtype=dtype, shape=tuple(shape), origin=str(path), read=read)
+
+
+def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array]) -> None:
+    """Write tensors, in the order given. Raises ``ValueError`` for a dtype the format lacks."""
+    header: dict[str, object] = {}
+    offset = 0
+    for name, array in tensors.items():
+        tag = safetensors_tag(array.dtype)
+        if tag is None:
+            raise ValueError(f"{name} is {array.dtype}, which safetensors files do not hold")
+        span = [offset, offset + array.nbytes]
+        header[name] = {"dtype": tag, "shape": list(array.shape), "data_offsets": span}
+        offset += array.nbytes
+    raw = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    raw += b" " * (-len(raw) % _LENGTH)
+    file.write(len(raw).to_bytes(_LENGTH, "little") + raw)
+    for array in tensors.values():
+        file.write(np.ascontiguousarray(array).tobytes())

@@ -1,0 +1,152 @@
+"""Stores at run time: sizes of cells, arrays of zeros, what is given, and the accounting."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tempoc.program.arith import evaluate
+from tempoc.program.nodes import Input, Param, Program, Store
+from tempoc.runtime import backend, errors
+from tempoc.runtime.backend import DeviceArray
+from tempoc.runtime.bindings import Bindings, Point, leading_dims, template_dims
+from tempoc.runtime.dtypes import NUMPY, Array
+from tempoc.runtime.problems import RunError
+
+# Cells of one store by key; the key of a store without keys is the empty tuple.
+Cells = dict[Point, DeviceArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A store with all sizes known. ``moduli``: 0 where a key is not reduced."""
+
+    name: str
+    dtype: str
+    keys: tuple[str, ...]
+    moduli: tuple[int, ...]
+    axes: tuple[str, ...]
+    rings: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one cell."""
+        return math.prod(self.shape) * int(NUMPY[self.dtype].itemsize)
+
+    def slot(self, key: Point) -> Point:
+        """The cell in which a key lives."""
+        return tuple(k % m if m else k for k, m in zip(key, self.moduli, strict=True))
+
+
+def layout(store: Store, bounds: Mapping[str, int]) -> Layout:
+    """Evaluate all sizes of a store."""
+    sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
+    return Layout(
+        name=store.name,
+        dtype=store.dtype,
+        keys=tuple(k.dim for k in store.keys),
+        moduli=tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys),
+        axes=tuple(a.dim for a in store.axes),
+        rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
+        shape=(*sizes, *(evaluate(e, bounds) for e in store.shape)),
+    )
+
+
+def allocate(store: Layout) -> DeviceArray:
+    """A fresh cell full of zeros."""
+    return backend.zeros(store.shape, store.dtype)
+
+
+class KeyedCells(dict[Point | int, DeviceArray]):
+    """Cells of a store by key (a bare integer where there is one key dimension).
+
+    With ``filled``, cells start as zeros when first touched; else a missing one is a bug.
+    """
+
+    def __init__(self, store: Layout, filled: bool, given: Cells) -> None:
+        super().__init__((key[0] if len(key) == 1 else key, cell) for key, cell in given.items())
+        self.store = store
+        self.filled = filled
+
+    def __missing__(self, key: Point | int) -> DeviceArray:
+        """The first touch of a cell."""
+        if not self.filled:
+            shown = list(key) if isinstance(key, tuple) else [key]
+            raise RunError(errors.never_written(self.store.name, str(shown)))
+        self[key] = allocate(self.store)
+        return self[key]
+
+
+# ------------------------------------------------------------------ what is given
+
+
+def place_given(
+    program: Program, bindings: Bindings, layouts: Mapping[str, Layout]
+) -> dict[str, Cells]:
+    """Inputs and params on the device, by store."""
+    sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
+    placed: dict[str, Cells] = {}
+    for i in program.inputs:
+        whole: dict[Point, Callable[[], Array]] = {(): bindings.inputs[i.name].read}
+        placed[i.store] = _cells(i, (), whole, layouts[i.store], sizes)
+    for p in program.params:
+        if p.name in bindings.params:
+            reads = {point: source.read for point, source in bindings.params[p.name].items()}
+            placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes)
+    return placed
+
+
+def _cells(
+    item: Input | Param,
+    outer: tuple[str, ...],
+    reads: Mapping[Point, Callable[[], Array]],
+    store: Layout,
+    sizes: Mapping[str, int],
+) -> Cells:
+    """One array for each key of the store, cut and stacked from one array for each ``outer`` point."""
+    inner = leading_dims(item) if isinstance(item, Param) else item.dims
+    stacked = tuple(d for d in store.axes if d in outer)
+    cells: Cells = {}
+    for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
+        where = dict(zip(store.keys, key, strict=True))
+        cut = tuple(where.get(d, slice(None)) for d in inner)
+        if not stacked:
+            array = reads[tuple(where[d] for d in outer)]()[cut]
+        else:
+            array = np.empty(store.shape, NUMPY[store.dtype])
+            for point in itertools.product(*(range(sizes[d]) for d in stacked)):
+                here = where | dict(zip(stacked, point, strict=True))
+                part = reads[tuple(here[d] for d in outer)]()[cut]
+                array[tuple(here[d] if d in stacked else slice(None) for d in store.axes)] = part
+        cells[key] = backend.put(array, store.dtype)
+    return cells
+
+
+# ------------------------------------------------------------------ accounting
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Bytes in stores: now, at most, and over time (only kept when somebody asks)."""
+
+    layouts: tuple[Layout, ...]
+    live: dict[tuple[int, object], int] = field(default_factory=dict)
+    now: int = 0
+    peak: int = 0
+
+    def wrote(self, store: int, key: object) -> None:
+        """A cell holds a value."""
+        if (store, key) not in self.live:
+            size = self.layouts[store].nbytes
+            self.live[store, key] = size
+            self.now += size
+            self.peak = max(self.peak, self.now)
+
+    def freed(self, store: int, key: object) -> None:
+        """A cell was given back."""
+        self.now -= self.live.pop((store, key), 0)

@@ -1,0 +1,271 @@
+"""Writes the Python function that walks a program's tree, for given bounds.
+
+Text only. Cells of stores without keys are local variables, others live in dictionaries; all
+expressions are inlined with the bounds as numbers. So a step costs little more than the call of its
+kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from tempoc.program.arith import Arith, evaluate, names, text
+from tempoc.program.nodes import Call, Cell, Free, Guard, Loop, Program, Sequence, Statement
+from tempoc.runtime.stores import Layout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
+
+    By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
+    a cell of zeros is passed.
+    """
+
+    text: str
+    calls: Mapping[int, Call]
+    constants: Mapping[str, tuple[int, ...]]
+    zeros: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the text should do beside walking: count calls, keep the ledger."""
+
+    count: bool = False
+    account: bool = False
+
+
+def is_local(store: Layout) -> bool:
+    """Whether a store is one cell: no keys, or all reduced to a single slot."""
+    return all(m == 1 for m in store.moduli)
+
+
+def filled_stores(program: Program) -> frozenset[str]:
+    """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
+    found = {store.name for store in program.stores if store.axes}
+    for call in calls(program.tree):
+        found |= {c.store for c in call.results if c.when is None and c in call.args}
+    return frozenset(found)
+
+
+def write_walk(
+    program: Program,
+    layouts: Mapping[str, Layout],
+    bounds: Mapping[str, int],
+    given: frozenset[str],
+    wishes: Wishes,
+) -> Walk:
+    """The function for a program; ``given`` are the stores that were filled before."""
+    writer = _Writer(
+        program=program,
+        layouts=layouts,
+        given=given,
+        wishes=wishes,
+        numbers={store.name: i for i, store in enumerate(program.stores)},
+        kernels={kernel.name: i for i, kernel in enumerate(program.kernels)},
+        bounds=bounds,
+        filled=filled_stores(program),
+        rename={name: str(value) for name, value in bounds.items()},
+    )
+    return writer.write()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Writer:
+    program: Program
+    layouts: Mapping[str, Layout]
+    given: frozenset[str]
+    wishes: Wishes
+    numbers: Mapping[str, int]
+    kernels: Mapping[str, int]
+    bounds: Mapping[str, int]
+    filled: frozenset[str]
+    rename: dict[str, str]
+    lines: list[str] = field(default_factory=list)
+    calls: dict[int, Call] = field(default_factory=dict)
+    constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    zeros: dict[str, str] = field(default_factory=dict)
+    allocated: dict[str, None] = field(default_factory=dict)
+
+    def write(self) -> Walk:
+        self.line(0, "def walk():")
+        for name, i in self.numbers.items():
+            if name in self.given and is_local(self.layouts[name]):
+                self.line(1, f"s{i} = given{i}")
+        tree = self.program.tree
+        for item in tree.items if isinstance(tree, Sequence) else (tree,):
+            self.allocate(item)
+            self.statement(item, 1)
+        results = []
+        for output in {o.store: o for o in self.program.outputs}.values():
+            if is_local(self.layouts[output.store]):
+                self.allocate_store(output.store)
+                i = self.numbers[output.store]
+                results.append(f"{i}: s{i}")
+        self.line(1, f"return {{{', '.join(results)}}}")
+        return Walk(
+            text="\n".join(self.lines) + "\n",
+            calls=self.calls,
+            constants=self.constants,
+            zeros=self.zeros,
+        )
+
+    def line(self, depth: int, content: str) -> None:
+        self.lines.append("    " * depth + content)
+
+    # -------------------------------------------------------------- allocation
+
+    def allocate(self, item: Statement) -> None:
+        """Cells that start as zeros come into being before the outermost statement with them."""
+        for call in calls(item):
+            for cell in (*call.args, *call.results):
+                self.allocate_store(cell.store)
+
+    def allocate_store(self, name: str) -> None:
+        store = self.layouts[name]
+        known = name in self.given or name in self.allocated
+        if name in self.filled and is_local(store) and not known:
+            self.allocated[name] = None
+            i = self.numbers[name]
+            self.line(1, f"s{i} = zeros{i}()")
+            if self.wishes.account:
+                self.line(1, f"wrote({i}, ())")
+
+    # -------------------------------------------------------------- statements
+
+    def statement(self, s: Statement, depth: int) -> None:
+        match s:
+            case Sequence(items=items):
+                for item in items:
+                    self.statement(item, depth)
+                if not items:
+                    self.line(depth, "pass")
+            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                self.rename[var] = f"v_{var}"
+                lo, hi = self.expression(lower), self.expression(upper)
+                self.line(depth, f"for v_{var} in range({lo}, {hi}, {step}):")
+                self.statement(body, depth + 1)
+            case Guard(condition=condition, body=body):
+                self.line(depth, f"if {self.expression(condition)}:")
+                self.statement(body, depth + 1)
+            case Call():
+                self.call(s, depth)
+            case Free(cells=freed):
+                for cell in freed:
+                    self.free(cell, depth)
+            case _:
+                assert_never(s)
+
+    def expression(self, e: Arith) -> str:
+        return text(e, self.rename)
+
+    def call(self, call: Call, depth: int) -> None:
+        number = self.kernels[call.kernel]
+        kernel = self.program.kernels[number]
+        kept = [cell for cell in call.results if cell.store not in self.given]
+        if not kept and not kernel.checks:
+            self.line(depth, "pass")
+            return
+        targets = [self.target(i, cell) for i, cell in enumerate(call.results)]
+        targets += ["fault"] * bool(kernel.checks)
+        point = self.point(call.point)
+        passed = [self.argument(c, i in kernel.donated) for i, c in enumerate(call.args)]
+        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *passed])})")
+        self.calls[len(self.lines)] = call
+        written = [self.cell(cell) for cell in kept if cell.when is None]
+        for position in kernel.donated:
+            if self.cell(call.args[position]) not in written:
+                self.free(call.args[position], depth)
+        for i, cell in enumerate(call.results):
+            if cell in kept:
+                self.wrote(i, cell, depth)
+        if kernel.checks:
+            self.line(depth, f"faults.append(({number}, {point}, fault))")
+            self.line(depth, "if len(faults) > 500: check()")
+        if self.wishes.count:
+            self.line(depth, "done[0] += 1")
+
+    def argument(self, cell: Cell, donated: bool) -> str:
+        """The cell, or zeros where it may not exist; those may be shared unless given away."""
+        if cell.when is None:
+            return self.cell(cell)
+        zeros = f"zeros{self.numbers[cell.store]}()" if donated else self.shared(cell.store)
+        return f"({self.cell(cell)} if {self.expression(cell.when)} else {zeros})"
+
+    def shared(self, store: str) -> str:
+        i = self.numbers[store]
+        self.zeros[f"zero{i}"] = store
+        return f"zero{i}"
+
+    def target(self, i: int, cell: Cell) -> str:
+        """Where a result goes; a conditional one waits in a variable."""
+        if cell.store in self.given:
+            return "_"
+        return self.cell(cell) if cell.when is None else f"r{i}"
+
+    def wrote(self, i: int, cell: Cell, depth: int) -> None:
+        """What is left to do about a result after the call."""
+        lines = [] if cell.when is None else [f"{self.cell(cell)} = r{i}"]
+        if self.wishes.account:
+            lines.append(f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
+        self.lines_if(cell.when, lines, depth)
+
+    def free(self, cell: Cell, depth: int) -> None:
+        i, key = self.numbers[cell.store], self.key(cell)
+        lines = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
+        if self.wishes.account:
+            lines.append(f"freed({i}, {key or '()'})")
+        self.lines_if(cell.when, lines, depth)
+
+    def lines_if(self, condition: Arith | None, lines: list[str], depth: int) -> None:
+        if condition is not None and lines:
+            self.line(depth, f"if {self.expression(condition)}:")
+            depth += 1
+        for content in lines:
+            self.line(depth, content)
+
+    def point(self, point: tuple[Arith, ...]) -> str:
+        """The kernel's ``at``: a fresh vector, since the device may read it later."""
+        parts = [self.expression(e) for e in point]
+        if any(self.varies(e) for e in point):
+            return f"array(({', '.join(parts)},), i32)"
+        name = f"at{len(self.constants)}"
+        self.constants[name] = tuple(evaluate(e, self.bounds) for e in point)
+        return name
+
+    def varies(self, e: Arith) -> bool:
+        return any(self.rename[name].startswith("v_") for name in names(e))
+
+    def cell(self, cell: Cell) -> str:
+        i, key = self.numbers[cell.store], self.key(cell)
+        return f"s{i}[{key}]" if key else f"s{i}"
+
+    def key(self, cell: Cell) -> str:
+        """The key as text; empty for a store of one cell."""
+        store = self.layouts[cell.store]
+        if is_local(store):
+            return ""
+        parts = []
+        for e, modulo in zip(cell.key, store.moduli, strict=True):
+            inner = self.expression(e)
+            parts.append(f"({inner}) % {modulo}" if modulo else inner)
+        return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def calls(s: Statement) -> Iterator[Call]:
+    """All calls in a statement, in order."""
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from calls(item)
+        case Loop(body=body) | Guard(body=body):
+            yield from calls(body)
+        case Call():
+            yield s
+        case Free():
+            pass
+        case _:
+            assert_never(s)

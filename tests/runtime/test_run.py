@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.run import run
+from tests.runtime.programs import (
+    FIBONACCI, FIBONACCI_KERNELS, RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "expected"), [(1, 1), (2, 1), (3, 2), (10, 55)])
+def test_fibonacci(tmp_path, steps, expected):
+    out = write(tmp_path, FIBONACCI, FIBONACCI_KERNELS)
+    assert run(out, {"T": steps}).outputs["last"] == expected
+
+
+def test_rnn(tmp_path):
+    out = write(tmp_path, RNN, RNN_KERNELS)
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(7, 3)).astype("f"), rng.normal(size=(3, 3)).astype("f")
+    result = run(out, inputs={"x": x}, params={"net.W": w})
+    h, expected = np.zeros(3), []
+    for row in x:
+        h = np.tanh(w @ h + row)
+        expected.append(h)
+    np.testing.assert_allclose(result.outputs["h"], expected, rtol=1e-5)
+    np.testing.assert_allclose(result.outputs["end"], h[:2], rtol=1e-5)
+    assert result.bounds == {"T": 7}
+    # Nothing of what was given is touched, although kernels work in place.
+    assert x.flags.writeable and np.array_equal(x, np.random.default_rng(0).normal(size=(7, 3)).astype("f"))
+
+
+def test_sums_by_key(tmp_path):
+    out = write(tmp_path, SUMS, SUMS_KERNELS)
+    x = np.arange(10, dtype=np.int32).reshape(2, 5)
+    result = run(out, {"B": 2}, {"x": x}).outputs
+    np.testing.assert_array_equal(result["y"], x.cumsum(1)[:, ::2])
+    np.testing.assert_array_equal(result["z"], x.cumsum(1)[1, 1:])
+    assert result["y"].dtype == np.int32
+
+
+def test_failed_check_names_the_equation(tmp_path):
+    out = write(tmp_path, SUMS, SUMS_KERNELS)
+    with pytest.raises(RunError) as error:
+        run(out, {}, {"x": np.full((2, 40), 3, np.int32)})
+    (problem,) = error.value.problems
+    assert "larger than 50" in problem.message and "b = 0, t = 16" in problem.message
+    assert problem.notes == ("in y[b, t] = ...",)
+
+
+def test_reading_what_nobody_wrote_is_reported(tmp_path):
+    out = write(tmp_path, FIBONACCI, FIBONACCI_KERNELS.replace("one(at)", "one(at)"))
+    text = (out / "program.json").read_text().replace('"T",\n     2', '"T",\n     1')
+    (out / "program.json").write_text(text)
+    with pytest.raises(RunError, match="RT552"):
+        run(out, {"T": 4})
