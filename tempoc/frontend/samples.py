@@ -76,6 +76,9 @@ SAMPLES: tuple[Sample, ...] = (
         exact=True,
     ),
     Sample(("y = x[]",), "the bracket is empty", "write an index, a slice or `:`", exact=True),
+    Sample(
+        ("y = (a, b)",), "parentheses hold one expression", "write `[a, b]` for a list", exact=True
+    ),
     Sample(("y = {}", ), "a record needs a field", exact=True),
     Sample(("y = [1:2]",), "a slice stands in the bracket after a tensor", exact=True),
     Sample(

@@ -40,9 +40,8 @@ def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
 def bad_start(span: Span, word: str) -> Diagnostic:
     """A word with which no statement starts."""
     help = "an equation for some points only is written `y[t] = ... when t >= 1`"
-    return _error(
-        "RT001", span, f"a statement cannot start with `{word}`", help=help if word == "if" else None
-    )
+    message = f"a statement cannot start with `{word}`"
+    return _error("RT001", span, message, help=help if word == "if" else None)
 
 
 def missing_operand(span: Span, after: str, found: str) -> Diagnostic:
