@@ -1,0 +1,76 @@
+"""Runs a pipeline: check the order, then run, verify and record each step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tempoc.pipeline.order import check_order
+from tempoc.pipeline.step import Context, Remark, Step
+
+G = TypeVar("G")
+C = TypeVar("C", bound=Context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Generic[G]):
+    """One step that ran: its result, how long it took, whether it changed anything, its remarks."""
+
+    step: str
+    after: G
+    seconds: float
+    changed: bool
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(Generic[G]):
+    """The result of a pipeline and the records of its steps, in order."""
+
+    graph: G
+    records: tuple[Record[G], ...]
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """All remarks, in order."""
+        return tuple(r for record in self.records for r in record.remarks)
+
+    def after(self, step: str) -> tuple[G, ...]:
+        """The graphs after each run of the step of that name."""
+        return tuple(r.after for r in self.records if r.step == step)
+
+
+def run_pipeline(
+    graph: G,
+    steps: Sequence[Step[G, C]],
+    context: C,
+    *,
+    verify: Callable[[G, str], None] | None = None,
+    holding: tuple[str, ...] = (),
+) -> Outcome[G]:
+    """Run the steps in order; ``verify(graph, step)`` is called after each and raises on a bug.
+
+    ``holding`` are properties of the graph at the start, see ``order.py``. Raises ``OrderError``.
+    """
+    check_order(steps, holding)
+    records: list[Record[G]] = []
+    for step in steps:
+        said = len(context.remarks.found)
+        started = time.perf_counter()
+        result = step.run(graph, context)
+        seconds = time.perf_counter() - started
+        if verify is not None:
+            verify(result, step.name)
+        records.append(
+            Record(
+                step=step.name,
+                after=result,
+                seconds=seconds,
+                changed=result != graph,
+                remarks=tuple(context.remarks.found[said:]),
+            )
+        )
+        graph = result
+    return Outcome(graph=graph, records=tuple(records))
