@@ -19,7 +19,16 @@ from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.statements import Read, Statement, Statements, Tensor, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
-    TRUE, ZERO, Entry, Expr, Slice, Sym, compare, conjunction, mod, sub,
+    TRUE,
+    ZERO,
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    compare,
+    conjunction,
+    mod,
+    sub,
 )  # fmt: skip
 from tempoc.symbolic.walk import substitute
 
@@ -138,7 +147,8 @@ def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
             continue
         for k, edge in enumerate(node.inputs):
             source = graph.nodes[edge.source]
-            entries, where = identity(node.domain), TRUE
+            entries = identity(node.domain)
+            where: Expr = TRUE
             if isinstance(node.op, Merge):
                 entries = node.op.targets[k]
                 where = space.simplify(written_where(node, k, graph), source.domain)

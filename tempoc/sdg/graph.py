@@ -69,7 +69,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """A program. ``groups`` is empty until ``fuse`` has run; then it partitions the computed nodes."""
+    """A program.
+
+    ``groups`` is empty until ``fuse`` has run; then it partitions the computed nodes.
+    """
 
     name: str
     universe: Universe

@@ -30,10 +30,10 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """Operand ``slot`` of ``member`` reads ``tensor`` at ``entries`` (in the statement's dimensions).
+    """Operand ``slot`` of ``member`` reads ``tensor`` at ``entries`` (in the statement's dims).
 
-    ``forwarded``: the same statement instance writes (part of) what is read, so inside the kernel the
-    read comes after the write.
+    ``forwarded``: the same statement instance writes (part of) what is read, so inside the kernel
+    the read comes after the write.
     """
 
     tensor: str

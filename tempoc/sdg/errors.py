@@ -1,0 +1,61 @@
+"""What can be wrong with a graph's text, and with evaluating a graph; one function per code."""
+
+from __future__ import annotations
+
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError, Label
+from tempoc.base.source import Span
+
+
+def _error(code: str, message: str, span: Span | None, *notes: str) -> DiagnosticError:
+    primary = Label(span) if span is not None else None
+    return DiagnosticError(Diagnostic(code=code, message=message, primary=primary, notes=notes))
+
+
+# ---------------------------------------------------------------- text
+
+
+def unreadable(span: Span, found: str, expected: tuple[str, ...]) -> DiagnosticError:
+    """RT300: the text of a graph does not follow its grammar."""
+    met = f"`{found}`" if found.strip() else "the end of the line or text"
+    note = ("expected one of: " + ", ".join(expected),) if 0 < len(expected) <= 8 else ()
+    return _error("RT300", f"{met} does not fit here", span, *note)
+
+
+def meaningless(span: Span, why: str) -> DiagnosticError:
+    """RT301: the text of a graph parses, but names or attributes do not fit."""
+    return _error("RT301", why, span)
+
+
+# ---------------------------------------------------------------- evaluation
+
+
+def needs_itself(cycle: tuple[str, ...], span: Span | None) -> DiagnosticError:
+    """RT310: a value depends on itself at the same point."""
+    shown = cycle if len(cycle) <= 9 else (*cycle[:6], "...", *cycle[-2:])
+    note = "it needs " + " -> ".join(shown)
+    return _error("RT310", f"{cycle[0]} cannot be computed, because it needs itself", span, note)
+
+
+def read_outside(reader: str, read: str, span: Span | None) -> DiagnosticError:
+    """RT311: an access leaves the domain of what it reads."""
+    return _error("RT311", f"{reader} reads {read}, which is not defined", span)
+
+
+def not_given(kind: str, name: str, span: Span | None) -> DiagnosticError:
+    """RT312: a bound, an input or a param has no value."""
+    return _error("RT312", f"the {kind} `{name}` is not given", span)
+
+
+def wrong_array(kind: str, name: str, expected: str, found: str) -> DiagnosticError:
+    """RT313: data of another shape than declared."""
+    return _error("RT313", f"the {kind} `{name}` has shape {found}, expected {expected}", None)
+
+
+def wrong_result(name: str, expected: str, found: str, span: Span | None) -> DiagnosticError:
+    """RT314: a value has another shape than its type says."""
+    return _error("RT314", f"{name} has shape {found}, but its type says {expected}", span)
+
+
+def cannot_evaluate(name: str, why: str, span: Span | None) -> DiagnosticError:
+    """RT315: an operator refuses its operands at a point."""
+    return _error("RT315", f"{name} cannot be computed: {why}", span)

@@ -1,0 +1,265 @@
+"""The meaning of a graph: a reference evaluator, demand-driven and point by point.
+
+To know an output, ask for the points it reads. To know a node at a point, ask for the points its
+edges read there, then apply the operator's NumPy meaning. Every answer is remembered, nothing is
+ever forgotten, nothing is reordered or optimized; groups are ignored. A stack of questions takes
+the place of recursion, so chains may be as long as memory allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tempoc.base.source import Span
+from tempoc.ops.control import Merge
+from tempoc.ops.opdef import OperandError
+from tempoc.ops.source import Input, Param
+from tempoc.ops.spell import numpy_dtype
+from tempoc.ops.types import TensorType
+from tempoc.sdg import errors
+from tempoc.sdg.graph import Edge, Graph, Node, Output
+from tempoc.sdg.widen import widen
+from tempoc.symbolic.expr import TRUE, Entry, Slice
+from tempoc.symbolic.walk import evaluate as value_of
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Point = tuple[int, ...]
+Question = tuple[str, Point]
+
+
+def evaluate(
+    graph: Graph,
+    bounds: Mapping[str, int],
+    inputs: Mapping[str, Array],
+    params: Mapping[str, Array],
+    *,
+    float64: bool = False,
+) -> dict[str, Array]:
+    """The outputs of a graph by name, each with an axis for every slice of its access.
+
+    ``inputs`` and ``params`` hold arrays by node name, a leading axis for each dimension of the
+    node's domain. A param that is not given is computed from its default. Bounds with a value of
+    their own need not be given. ``float64`` computes as if every float of the program were f64.
+    Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be had.
+    """
+    if float64:
+        graph = widen(graph)
+    machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds))
+    machine.give("input", inputs)
+    machine.give("param", params)
+    with np.errstate(all="ignore"):
+        return {output.name: machine.output(output) for output in graph.outputs}
+
+
+def _all_bounds(graph: Graph, given: Mapping[str, int]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for bound in graph.universe.bounds:
+        if bound.name in given:
+            found[bound.name] = int(given[bound.name])
+        elif bound.value is not None:
+            found[bound.name] = value_of(bound.value, found)
+        else:
+            raise errors.not_given("bound", bound.name, None)
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class _Machine:
+    """Values found so far, and the data that was given."""
+
+    graph: Graph
+    bounds: dict[str, int]
+    given: dict[str, Array] = field(default_factory=dict)
+    known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
+
+    def give(self, kind: str, arrays: Mapping[str, Array]) -> None:
+        """Take over inputs or params, checking leading axes and rank."""
+        for name, array in arrays.items():
+            node = self.graph.nodes.get(name)
+            if node is None or not isinstance(node.op, Input if kind == "input" else Param):
+                continue  # removed as dead, or judged by the caller
+            lead = [self.bounds[self.graph.universe.dim(d).bound] for d in node.domain.dims]
+            array = np.asarray(array)
+            if (
+                list(array.shape[: len(lead)]) != lead
+                or array.ndim != len(lead) + node.types[0].ndim
+            ):
+                inner = ["..."] * node.types[0].ndim
+                raise errors.wrong_array(kind, name, str([*lead, *inner]), str(list(array.shape)))
+            self.given[name] = array.astype(numpy_dtype(node.types[0].dtype), copy=False)
+
+    def output(self, output: Output) -> Array:
+        """An output, assembled from the points that it reads."""
+        edge = Edge(source=output.source, out=output.out, entries=output.entries, span=output.span)
+        for point in self.points(edge, self.bounds, f"output {output.name}"):
+            self.answer((output.source, point))
+        return self.gather(edge, self.bounds)
+
+    # ------------------------------------------------------------ questions and answers
+
+    def answer(self, first: Question) -> None:
+        """Find the value of a node at a point, and of everything that it needs, in any depth."""
+        stack = [first]
+        opened: dict[Question, None] = {}
+        while stack:
+            question = stack[-1]
+            if question in self.known:
+                stack.pop()
+                continue
+            missing = [q for q in self.needs(question) if q not in self.known]
+            if missing:
+                opened[question] = None
+                for needed in missing:
+                    if needed in opened:
+                        raise self.cycle(list(opened), needed)
+                stack.extend(reversed(missing))
+            else:
+                self.known[question] = self.compute(question)
+                opened.pop(question, None)
+                stack.pop()
+
+    def needs(self, question: Question) -> Iterator[Question]:
+        """What must be known first, in the order of the operands."""
+        at = self.at(question)
+        for edge in self.edges(question, at):
+            for read in self.points(edge, at, self.shown(question)):
+                yield edge.source, read
+
+    def compute(self, question: Question) -> tuple[Array, ...]:
+        """The value of a node at a point; all that it needs is known."""
+        name, point = question
+        node = self.graph.nodes[name]
+        at = self.at(question)
+        if name in self.given:
+            results: tuple[Array, ...] = (self.given[name][point],)
+        else:
+            args = tuple(self.gather(edge, at) for edge in self.edges(question, at))
+            results = args if isinstance(node.op, Merge | Param) else self.apply(question, args, at)
+        return tuple(
+            self.fitted(question, value, type_, at)
+            for value, type_ in zip(results, node.types, strict=True)
+        )
+
+    def edges(self, question: Question, at: Mapping[str, int]) -> tuple[Edge, ...]:
+        """The edges that count at a point: of a merge the branch taken, of given data none."""
+        name, _ = question
+        node = self.graph.nodes[name]
+        if name in self.given:
+            return ()
+        if isinstance(node.op, Input) or (isinstance(node.op, Param) and not node.inputs):
+            kind = "input" if isinstance(node.op, Input) else "param"
+            raise errors.not_given(kind, name, _span(node))
+        if isinstance(node.op, Merge):
+            taken = tuple(e for e in node.inputs if e.guard == TRUE or value_of(e.guard, at))
+            if len(taken) != 1:
+                raise errors.read_outside("the program", self.shown(question), _span(node))
+            return taken
+        return node.inputs
+
+    def apply(
+        self, question: Question, args: tuple[Array, ...], at: Mapping[str, int]
+    ) -> tuple[Array, ...]:
+        """The operator's meaning."""
+        node = self.graph.nodes[question[0]]
+        try:
+            return node.op.evaluate(args, at)
+        except OperandError as error:
+            why = error.message
+        except (ValueError, IndexError) as error:
+            why = str(error)
+        raise errors.cannot_evaluate(self.shown(question), why, _span(node))
+
+    def fitted(
+        self, question: Question, value: Array, type_: TensorType, at: Mapping[str, int]
+    ) -> Array:
+        """The value in the dtype of its type; its shape must be what the type says."""
+        shape = tuple(value_of(extent, at) for extent in type_.shape)
+        value = np.asarray(value)
+        if value.shape != shape:
+            if question[0] in self.given and all(
+                have >= want for have, want in zip(value.shape, shape, strict=True)
+            ):
+                value = value[tuple(slice(extent) for extent in shape)]  # ragged data comes padded
+            else:
+                span = _span(self.graph.nodes[question[0]])
+                expected, found = str(list(shape)), str(list(value.shape))
+                raise errors.wrong_result(self.shown(question), expected, found, span)
+        return value.astype(numpy_dtype(type_.dtype), copy=False)
+
+    # ------------------------------------------------------------ accesses
+
+    def at(self, question: Question) -> dict[str, int]:
+        """Values of dimensions and bounds."""
+        name, point = question
+        return {
+            **self.bounds,
+            **dict(zip(self.graph.nodes[name].domain.dims, point, strict=True)),
+        }
+
+    def points(self, edge: Edge, at: Mapping[str, int], reader: str) -> Iterator[Point]:
+        """The points of its source that an edge reads, checked to be in the source's domain."""
+        domain = self.graph.nodes[edge.source].domain
+        ranges = [_range(entry, at) for entry in edge.entries]
+        highest = [self.bounds[self.graph.universe.dim(d).bound] for d in domain.dims]
+        for point in product(*ranges):
+            inside = all(0 <= i < n for i, n in zip(point, highest, strict=True))
+            if inside and domain.where != TRUE:
+                inside = bool(value_of(domain.where, self.at((edge.source, point))))
+            if not inside:
+                raise errors.read_outside(reader, self.shown((edge.source, point)), edge.span)
+            yield point
+
+    def gather(self, edge: Edge, at: Mapping[str, int]) -> Array:
+        """What an edge reads: one value, or values along a leading axis for each slice."""
+        ranges = [_range(entry, at) for entry in edge.entries]
+        lead = [
+            len(r)
+            for r, entry in zip(ranges, edge.entries, strict=True)
+            if isinstance(entry, Slice)
+        ]
+        values = [self.known[edge.source, point][edge.out] for point in product(*ranges)]
+        if not lead:
+            return values[0]
+        source = self.graph.nodes[edge.source]
+        type_ = source.types[edge.out]
+        fixed = {
+            d: r[0]
+            for d, r, entry in zip(source.domain.dims, ranges, edge.entries, strict=True)
+            if not isinstance(entry, Slice)
+        }
+        shape = [value_of(extent, {**self.bounds, **fixed}) for extent in type_.shape]
+        flat = np.empty([len(values), *shape], numpy_dtype(type_.dtype))
+        for k, value in enumerate(values):
+            flat[k] = value
+        return flat.reshape([*lead, *shape])
+
+    # ------------------------------------------------------------ words
+
+    def shown(self, question: Question) -> str:
+        """``h[t=3]``."""
+        name, point = question
+        dims = self.graph.nodes[name].domain.dims
+        inside = ", ".join(f"{d}={i}" for d, i in zip(dims, point, strict=True))
+        return f"{name}[{inside}]" if inside else name
+
+    def cycle(self, opened: list[Question], again: Question) -> Exception:
+        """The error for a question that came up while it was being answered."""
+        around = [self.shown(q) for q in opened[opened.index(again) :]]
+        span = _span(self.graph.nodes[again[0]])
+        return errors.needs_itself((*around, around[0]), span)
+
+
+def _range(entry: Entry, at: Mapping[str, int]) -> range:
+    if isinstance(entry, Slice):
+        return range(value_of(entry.lo, at), value_of(entry.hi, at), entry.step)
+    index = value_of(entry, at)
+    return range(index, index + 1)
+
+
+def _span(node: Node) -> Span | None:
+    return node.spans[0] if node.spans else None

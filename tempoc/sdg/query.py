@@ -1,0 +1,115 @@
+"""Questions about a graph: who reads whom, in which order, in which cycles, at which type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from tempoc.ops.control import Merge
+from tempoc.ops.types import TensorType
+from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.symbolic.expr import Slice
+from tempoc.symbolic.walk import extent, substitute
+
+
+class Use(NamedTuple):
+    """Operand ``slot`` of node ``reader``."""
+
+    reader: str
+    slot: int
+
+
+def users(graph: Graph) -> dict[str, tuple[Use, ...]]:
+    """For each node the operands that read any of its outputs, in node order."""
+    found: dict[str, list[Use]] = {name: [] for name in graph.nodes}
+    for node in graph.nodes.values():
+        for slot, edge in enumerate(node.inputs):
+            found[edge.source].append(Use(node.name, slot))
+    return {name: tuple(uses) for name, uses in found.items()}
+
+
+def operand_type(graph: Graph, edge: Edge) -> TensorType:
+    """The type of an operand, after the access: an axis for each slice, then the source's own.
+
+    Extents of the source are expressions over its dimensions; point entries take their place.
+    """
+    source = graph.nodes[edge.source]
+    type_ = source.types[edge.out]
+    pairs = list(zip(source.domain.dims, edge.entries, strict=True))
+    points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
+    lead = tuple(extent(entry) for _, entry in pairs if isinstance(entry, Slice))
+    shape = tuple(substitute(e, points) for e in type_.shape)
+    return TensorType(type_.dtype, lead + shape, type_.weak)
+
+
+def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
+    """The types of all operands of a node."""
+    return tuple(operand_type(graph, edge) for edge in node.inputs)
+
+
+def reachable(graph: Graph, roots: Iterable[str]) -> set[str]:
+    """All nodes that the roots need, themselves included."""
+    found = set(roots)
+    waiting = sorted(found)
+    while waiting:
+        for edge in graph.nodes[waiting.pop()].inputs:
+            if edge.source not in found:
+                found.add(edge.source)
+                waiting.append(edge.source)
+    return found
+
+
+def topological(graph: Graph) -> tuple[str, ...]:
+    """All nodes, operands before those who use them, except where the use is a branch of a merge.
+
+    Cycles that pass no merge (``y = sum(y[0:t])``) are entered at the node that stands first.
+    """
+
+    def operands(name: str) -> list[str]:
+        node = graph.nodes[name]
+        return [] if isinstance(node.op, Merge) else [e.source for e in node.inputs]
+
+    return tuple(n for part in components(list(graph.nodes), operands) for n in part)
+
+
+def components(
+    names: Sequence[str], successors: Callable[[str], Iterable[str]]
+) -> list[tuple[str, ...]]:
+    """Strongly connected components, successors' components first, each in the order of ``names``.
+
+    Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with a stack of its
+    own, so that long chains need no recursion.
+    """
+    place = {name: k for k, name in enumerate(names)}
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    waiting: list[str] = []
+    done: set[str] = set()
+    found: list[tuple[str, ...]] = []
+    for root in names:
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        waiting.append(root)
+        path = [(root, iter([s for s in successors(root) if s in place]))]
+        while path:
+            name, rest = path[-1]
+            for other in rest:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    waiting.append(other)
+                    path.append((other, iter([s for s in successors(other) if s in place])))
+                    break
+                if other not in done:
+                    low[name] = min(low[name], index[other])
+            else:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[name])
+                if low[name] == index[name]:
+                    at = waiting.index(name)
+                    part = waiting[at:]
+                    del waiting[at:]
+                    done.update(part)
+                    found.append(tuple(sorted(part, key=place.__getitem__)))
+    return found

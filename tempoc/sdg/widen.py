@@ -1,0 +1,38 @@
+"""The same graph with every float in double precision, for references to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from tempoc.ops.types import DType, TensorType
+from tempoc.sdg.graph import Graph
+
+T = TypeVar("T")
+
+
+def widen(graph: Graph) -> Graph:
+    """The graph with f64 in place of f32, f16 and bf16, in types and in attributes of operators."""
+    nodes = {
+        name: replace(
+            node,
+            op=_widened(node.op),
+            types=tuple(TensorType(_wide(t.dtype), t.shape, weak=t.weak) for t in node.types),
+        )
+        for name, node in graph.nodes.items()
+    }
+    return replace(graph, nodes=nodes)
+
+
+def _wide(dtype: DType) -> DType:
+    return DType.F64 if dtype.is_float else dtype
+
+
+def _widened(op: T) -> T:
+    """An operator with its dtype attributes widened."""
+    changes = {
+        field.name: _wide(value)
+        for field in fields(op)  # type: ignore[arg-type]
+        if isinstance(value := getattr(op, field.name), DType)
+    }
+    return replace(op, **changes) if changes else op  # type: ignore[type-var]
