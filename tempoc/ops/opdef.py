@@ -50,11 +50,13 @@ class Value:
     ``text`` is the variable's name. ``type.shape`` holds the true extents; ``padded`` the static
     extents (over bounds only) that the array really has. An axis is *ragged* where the two differ:
     positions from the true extent on hold garbage, which ``emit`` must keep out of valid results.
+    ``finite`` promises that this garbage has no NaN and no infinity, so that zero times it is zero.
     """
 
     text: str
     type: TensorType
     padded: tuple[Expr, ...]
+    finite: bool = False
 
     def is_ragged(self, axis: int) -> bool:
         """Whether the axis has invalid positions at the end."""
@@ -81,6 +83,12 @@ class Emitter(Protocol):
 
     def masked(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
         """``v`` with ``neutral`` at invalid positions of these axes; ``v.text`` when none is ragged."""
+
+    def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
+        """``v`` cut or lengthened (with zeros) to these padded extents; positions keep their place."""
+
+    def check(self, condition: str, message: str) -> None:
+        """Make the run fail with ``message`` where the boolean scalar is false (``emission.py``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,290 @@
+"""Functions of two or three numbers, applied to elements that broadcast against each other.
+
+Operands are converted to the dtype they promote to, then computed in it. Integers wrap around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.padding import padded, spread
+from tempoc.ops.promote import Kind, common, inexact, numeric, promote, real
+from tempoc.ops.shapes import broadcast, require
+from tempoc.ops.spell import cast, meant_by, scalar
+from tempoc.ops.types import DType, TensorType
+
+
+class Nary(Op):
+    """Operands that broadcast. ``jax`` is the text of the result, ``{0}`` the first operand."""
+
+    __slots__ = ()
+    jax: ClassVar[str]
+    arity: ClassVar[int] = 2
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """The kind to which operands are converted. Raises ``OperandError``."""
+        return promote(args)
+
+    def result(self, operand: Kind) -> Kind:
+        """The kind of the result."""
+        return operand
+
+    def compute(self, *args: Array) -> Array:
+        """The function itself, on arrays of one dtype, which broadcast."""
+        raise NotImplementedError
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Broadcast shape, promoted dtype."""
+        require(args, self.arity, self.name)
+        dtype, weak = self.result(self.operand(args))
+        return (TensorType(dtype, broadcast([a.shape for a in args], facts), weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Half precision is computed in single precision and rounded, as XLA does."""
+        args = common(args)
+        half = meant_by(args[0].dtype) in (DType.BF16, DType.F16)
+        with np.errstate(all="ignore"):
+            y = np.asarray(self.compute(*(a.astype(np.float32) if half else a for a in args)))
+        return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """One expression; garbage meets garbage."""
+        return (self.jax.format(*self.texts(args, results, out)),)
+
+    def texts(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> list[str]:
+        """The operands in a common dtype, ready to broadcast."""
+        dtype = self.operand(tuple(a.type for a in args))[0]
+        wanted = padded(results[0].shape, out)
+        aligned = [spread(a, wanted, out) for a in args]
+        return [cast(a.text, a.type.dtype, dtype) for a in aligned]
+
+
+class Arithmetic(Nary):
+    """Two numbers give a number of the same dtype; ``bool`` counts as 0 and 1."""
+
+    __slots__ = ()
+    numpy: ClassVar[np.ufunc]
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """At least integers."""
+        return numeric(promote(args))
+
+    def compute(self, *args: Array) -> Array:
+        """In the operands' dtype."""
+        return np.asarray(self.numpy(*args))
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As ``Nary``, with ``bool`` made ``i32``."""
+        return Nary.evaluate(self, tuple(_numbers(a) for a in args), at)
+
+
+def _numbers(a: Array) -> Array:
+    return a.astype(np.int32) if a.dtype == np.bool_ else a
+
+
+class Add(Arithmetic):
+    """``a + b``."""
+
+    name, jax, numpy = "add", "{0} + {1}", np.add
+
+
+class Subtract(Arithmetic):
+    """``a - b``."""
+
+    name, jax, numpy = "sub", "{0} - {1}", np.subtract
+
+
+class Multiply(Arithmetic):
+    """``a * b``."""
+
+    name, jax, numpy = "mul", "{0} * {1}", np.multiply
+
+
+class Divide(Arithmetic):
+    """``a / b``; integers become ``f32``."""
+
+    name, jax, numpy = "div", "{0} / {1}", np.divide
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """Floating point."""
+        return inexact(promote(args))
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As ``Nary``, in floating point."""
+        return Nary.evaluate(self, tuple(real(a) for a in common(args)), at)
+
+
+class FloorDivide(Arithmetic):
+    """``a // b``, rounded down as in Python; an integer divided by 0 gives 0, as in NumPy."""
+
+    name, jax, numpy = "floordiv", "jnp.floor_divide({0}, {1})", np.floor_divide
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """XLA has another idea of an integer divided by 0."""
+        return (_guarded(self, args, results, out),)
+
+
+class Remainder(Arithmetic):
+    """``a % b`` with the sign of ``b``, as in Python; an integer modulo 0 gives 0, as in NumPy."""
+
+    name, jax, numpy = "mod", "jnp.remainder({0}, {1})", np.remainder
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """XLA has another idea of an integer modulo 0."""
+        return (_guarded(self, args, results, out),)
+
+
+def _guarded(
+    op: Arithmetic, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+) -> str:
+    a, b = op.texts(args, results, out)
+    dtype = results[0].dtype
+    if dtype.is_float:
+        return op.jax.format(a, b)
+    divisor = out.bind("divisor", f"jnp.where({b} == 0, {scalar(1, dtype)}, {b})")
+    return f"jnp.where({b} == 0, {scalar(0, dtype)}, {op.jax.format(a, divisor)})"
+
+
+class Power(Arithmetic):
+    """``a ** b``. A negative power of an integer is rounded towards zero."""
+
+    name, jax, numpy = "power", "jnp.power({0}, {1})", np.power
+
+    def compute(self, *args: Array) -> Array:
+        """NumPy refuses negative powers of integers."""
+        a, b = args
+        if a.dtype.kind not in "iu":
+            return np.asarray(np.power(a, b))
+        whole = np.power(a, np.abs(b))
+        kept = np.where(np.abs(a) == 1, whole, np.zeros((), a.dtype))
+        return np.where(b < 0, kept, whole)
+
+
+class Minimum(Nary):
+    """The lesser of two; NaN if one is."""
+
+    name, jax = "minimum", "jnp.minimum({0}, {1})"
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.minimum(*args))
+
+
+class Maximum(Nary):
+    """The greater of two; NaN if one is."""
+
+    name, jax = "maximum", "jnp.maximum({0}, {1})"
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.maximum(*args))
+
+
+class Clip(Nary):
+    """``clip(x, low, high)``: ``minimum(maximum(x, low), high)``."""
+
+    name, jax = "clip", "jnp.minimum(jnp.maximum({0}, {1}), {2})"
+    arity = 3
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        x, low, high = args
+        return np.asarray(np.minimum(np.maximum(x, low), high))
+
+
+class Comparison(Nary):
+    """A yes or no for each pair of numbers; false where one is NaN (true for ``!=``)."""
+
+    __slots__ = ()
+    numpy: ClassVar[np.ufunc]
+
+    def result(self, operand: Kind) -> Kind:
+        """``bool``, never weak."""
+        if operand[0] is DType.KEY:
+            raise OperandError("random keys do not compare")
+        return DType.BOOL, False
+
+    def compute(self, *args: Array) -> Array:
+        """In the operands' common dtype."""
+        return np.asarray(self.numpy(*args))
+
+
+class Less(Comparison):
+    """``a < b``."""
+
+    name, jax, numpy = "lt", "{0} < {1}", np.less
+
+
+class LessEqual(Comparison):
+    """``a <= b``."""
+
+    name, jax, numpy = "le", "{0} <= {1}", np.less_equal
+
+
+class Greater(Comparison):
+    """``a > b``."""
+
+    name, jax, numpy = "gt", "{0} > {1}", np.greater
+
+
+class GreaterEqual(Comparison):
+    """``a >= b``."""
+
+    name, jax, numpy = "ge", "{0} >= {1}", np.greater_equal
+
+
+class Equal(Comparison):
+    """``a == b``."""
+
+    name, jax, numpy = "eq", "{0} == {1}", np.equal
+
+
+class NotEqual(Comparison):
+    """``a != b``."""
+
+    name, jax, numpy = "ne", "{0} != {1}", np.not_equal
+
+
+class Logical(Nary):
+    """Two ``bool`` tensors give one."""
+
+    __slots__ = ()
+    numpy: ClassVar[np.ufunc]
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """``bool`` alone."""
+        for a in args:
+            if a.dtype is not DType.BOOL:
+                raise OperandError(
+                    f"{self.name} takes bool, not {a.dtype.value}",
+                    help="compare first, as in x != 0",
+                )
+        return DType.BOOL, False
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        return np.asarray(self.numpy(*args))
+
+
+class And(Logical):
+    """``a and b`` for each pair of elements."""
+
+    name, jax, numpy = "and", "jnp.logical_and({0}, {1})", np.logical_and
+
+
+class Or(Logical):
+    """``a or b`` for each pair of elements."""
+
+    name, jax, numpy = "or", "jnp.logical_or({0}, {1})", np.logical_or

@@ -1,0 +1,57 @@
+"""Bringing operands of emitted code to the padded extents that an operator wants."""
+
+from __future__ import annotations
+
+from tempoc.ops.opdef import Emitter, Value
+from tempoc.ops.spell import cast
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, Expr
+
+
+def padded(shape: tuple[Expr, ...], out: Emitter) -> tuple[Expr, ...]:
+    """The padded extents of a result with these true extents."""
+    return tuple(out.pad(e) for e in shape)
+
+
+def static_shape(extents: tuple[Expr, ...], out: Emitter) -> str:
+    """Static extents as a tuple in emitted code, ``(T, 64)``."""
+    texts = [out.static(e) for e in extents]
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def natural(v: Value, out: Emitter) -> Value:
+    """The operand with the padding that its own extents ask for."""
+    return out.align(v, padded(v.type.shape, out))
+
+
+def spread(v: Value, wanted: tuple[Expr, ...], out: Emitter) -> Value:
+    """The operand aligned to a result's padded extents, leaving axes alone that broadcast."""
+    target = wanted[len(wanted) - v.type.ndim :]
+    extents = zip(v.type.shape, v.padded, target, strict=True)
+    return out.align(
+        v, tuple(have if ONE in (extent, have) else want for extent, have, want in extents)
+    )
+
+
+def retyped(v: Value, dtype: DType, out: Emitter) -> Value:
+    """The operand in another dtype, bound to a name of its own."""
+    if v.type.dtype is dtype:
+        return v
+    name = out.bind(dtype.value, cast(v.text, v.type.dtype, dtype))
+    return Value(name, TensorType(dtype, v.type.shape), v.padded, v.finite)
+
+
+def along(position: str, axis: int, ndim: int) -> str:
+    """A vector shaped to broadcast along one axis of ``ndim``: ``p[:, None]``."""
+    tail = ndim - 1 - axis
+    return position if tail == 0 else f"{position}[:{', None' * tail}]"
+
+
+def taken(x: str, positions: str, axis: int) -> str:
+    """Elements of ``x`` at positions along an axis; what lies outside is garbage, not an error."""
+    return f'jnp.take({x}, {positions}, axis={axis}, mode="clip")'
+
+
+def counted(extent: Expr, out: Emitter) -> str:
+    """The positions of an axis of this true extent, padding included."""
+    return f"jnp.arange({out.static(out.pad(extent))}, dtype=jnp.int32)"

@@ -1,0 +1,182 @@
+"""Reshaping: the same elements in row-major order under other extents.
+
+The extents may be symbolic: ``-1`` stands for the quotient of two polynomials. When an axis is
+ragged, rows of the padded array are longer than true rows, so elements are found by their true place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.padding import along, counted, natural, padded, static_shape
+from tempoc.ops.shapes import Shape, require, same, shape_text
+from tempoc.ops.types import TensorType
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Prod, Sum, add, mul, product, sub
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import evaluate
+
+INFERRED = Const(-1)
+"""The extent that stands for whatever is left."""
+
+Monomial = tuple[int, tuple[Expr, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reshape(Op):
+    """The elements in their order under another shape; one extent may be ``-1``."""
+
+    shape: tuple[Expr, ...]
+
+    name = "reshape"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The shape asked for, with as many elements."""
+        require(args, 1, self.name)
+        count = product(args[0].shape)
+        shape = self.resolved(args[0].shape)
+        if not same(product(shape), count, facts):
+            raise OperandError(
+                f"shape {shape_text(args[0].shape)} does not reshape to {shape_text(shape)}: "
+                f"{show(count)} elements are not {show(product(shape))}"
+            )
+        return (replace(args[0], shape=shape),)
+
+    def resolved(self, have: Shape) -> Shape:
+        """The shape with ``-1`` replaced. ``OperandError`` where the rest does not divide."""
+        if self.shape.count(INFERRED) > 1:
+            raise OperandError("-1 stands twice in a shape")
+        known = product(e for e in self.shape if e != INFERRED)
+        if INFERRED not in self.shape:
+            return self.shape
+        rest = quotient(product(have), known)
+        if rest is None:
+            text = f"[{', '.join('-1' if e == INFERRED else show(e) for e in self.shape)}]"
+            raise OperandError(
+                f"shape {shape_text(have)} does not reshape to {text}: "
+                f"{show(known)} does not divide {show(product(have))}"
+            )
+        return tuple(rest if e == INFERRED else e for e in self.shape)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy, also where nothing is left to divide."""
+        shape = [-1 if e == INFERRED else evaluate(e, at) for e in self.shape]
+        if -1 in shape:
+            known = int(np.prod([n for n in shape if n != -1]))
+            shape[shape.index(-1)] = args[0].size // known if known else 0
+        return (args[0].reshape(shape),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A plain reshape where valid elements stay in front, else a gather."""
+        (result,) = results
+        v = natural(args[0], out)
+        wanted = padded(result.shape, out)
+        if v.padded == wanted and v.type.shape == result.shape:
+            return (v.text,)
+        if all(_keeps_order(group, v, wanted) for group in groups(v.type.shape, result.shape)):
+            return (f"jnp.reshape({v.text}, {static_shape(wanted, out)})",)
+        return (_gathered(v, result, wanted, out),)
+
+
+def quotient(total: Expr, part: Expr) -> Expr | None:
+    """``total / part`` as polynomials; ``None`` where a rest is left."""
+    result: Expr = ZERO
+    divisor = _monomials(part)
+    if not divisor:
+        return None
+    while rest := _monomials(total):
+        lead = _divide(rest[0], divisor[0])
+        if lead is None:
+            return None
+        factor = mul(Const(lead[0]), product(lead[1]))
+        result, total = add(result, factor), sub(total, mul(factor, part))
+    return result
+
+
+def _monomials(e: Expr) -> list[Monomial]:
+    """Terms as coefficient and sorted factors, the leading one first (degree, then text)."""
+    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    if isinstance(e, Const):
+        terms, const = (), e.value
+    found: list[Monomial] = [(c, x.factors if isinstance(x, Prod) else (x,)) for c, x in terms if c]
+    if const:
+        found.append((const, ()))
+    return sorted(found, key=lambda m: (-len(m[1]), repr(m[1])))
+
+
+def _divide(a: Monomial, b: Monomial) -> Monomial | None:
+    left = list(a[1])
+    for factor in b[1]:
+        if factor not in left:
+            return None
+        left.remove(factor)
+    return None if a[0] % b[0] else (a[0] // b[0], tuple(left))
+
+
+Group = tuple[tuple[int, ...], tuple[int, ...]]
+"""Axes of the operand and axes of the result that hold the same elements."""
+
+
+def groups(have: Shape, want: Shape) -> list[Group]:
+    """The finest split of both shapes, front to back, into parts with equal element counts."""
+    found: list[Group] = []
+    i = j = start_i = start_j = 0
+    left: Expr = ONE
+    right: Expr = ONE
+    while i < len(have) or j < len(want):
+        if j == len(want) or (i < len(have) and _before(left, right, i - start_i, j - start_j)):
+            left, i = mul(left, have[i]), i + 1
+        else:
+            right, j = mul(right, want[j]), j + 1
+        if i > start_i and j > start_j and left == right:
+            found.append((tuple(range(start_i, i)), tuple(range(start_j, j))))
+            start_i, start_j, left, right = i, j, ONE, ONE
+    if start_i < len(have) or start_j < len(want):
+        found.append((tuple(range(start_i, len(have))), tuple(range(start_j, len(want)))))
+    return found
+
+
+def _before(left: Expr, right: Expr, i: int, j: int) -> bool:
+    """Whether the operand's side of a group is to grow next: the one with less in it."""
+    if not i or not j:
+        return not i
+    return quotient(right, left) is not None
+
+
+def _keeps_order(group: Group, v: Value, wanted: Shape) -> bool:
+    """Whether a plain reshape of the padded arrays keeps a group's valid elements in front.
+
+    Only the outermost axis of a group may be ragged (axes of extent 1 before it do not matter), and
+    the padded arrays must hold equally many elements.
+    """
+    ours, theirs = group
+    have = tuple(v.padded[k] for k in ours)
+    want = tuple(wanted[k] for k in theirs)
+    if product(have) != product(want):
+        return False
+    if not any(v.is_ragged(k) for k in ours):
+        return True
+    ragged = [k for k in ours if v.is_ragged(k)]
+    return len(ragged) == 1 and all(v.padded[k] == ONE for k in ours[: ours.index(ragged[0])])
+
+
+def _gathered(v: Value, result: TensorType, wanted: Shape, out: Emitter) -> str:
+    """Each element of the result taken from where its true row-major place lies in the operand."""
+    place = "jnp.int32(0)"
+    for k, extent in enumerate(result.shape):
+        steps = along(counted(extent, out), k, result.ndim)
+        scaled = place if place == "jnp.int32(0)" else f"{place} * ({out.index(extent)})"
+        place = out.bind("place", f"{scaled} + {steps}")
+    indices: list[str] = []
+    for extent in reversed(v.type.shape):
+        size = out.bind("size", f"jnp.maximum({out.index(extent)}, 1)")
+        indices.insert(0, out.bind("row", f"{place} % {size}"))
+        place = out.bind("place", f"{place} // {size}")
+    spelled = "".join(f"{i}, " for i in indices)
+    text = f'{v.text}.at[{spelled}].get(mode="clip")' if indices else v.text
+    return text if indices else f"jnp.broadcast_to({text}, {static_shape(wanted, out)})"

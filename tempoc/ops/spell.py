@@ -1,0 +1,90 @@
+"""How dtypes and numbers are written: NumPy's objects for evaluation, JAX's text for kernels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tempoc.ops.types import DType
+
+Number = bool | int | float
+
+_NUMPY: dict[DType, np.dtype[Any]] = {
+    DType.BOOL: np.dtype(np.bool_),
+    DType.I32: np.dtype(np.int32),
+    DType.I64: np.dtype(np.int64),
+    DType.U32: np.dtype(np.uint32),
+    DType.BF16: np.dtype(ml_dtypes.bfloat16),
+    DType.F16: np.dtype(np.float16),
+    DType.F32: np.dtype(np.float32),
+    DType.F64: np.dtype(np.float64),
+    DType.KEY: np.dtype(np.uint32),
+}
+_JAX = {
+    DType.BOOL: "jnp.bool_",
+    DType.I32: "jnp.int32",
+    DType.I64: "jnp.int64",
+    DType.U32: "jnp.uint32",
+    DType.BF16: "jnp.bfloat16",
+    DType.F16: "jnp.float16",
+    DType.F32: "jnp.float32",
+    DType.F64: "jnp.float64",
+    DType.KEY: "jnp.uint32",
+}
+_MEANT = {dtype: name for name, dtype in _NUMPY.items() if name is not DType.KEY}
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    """NumPy's dtype of that name (bf16 is the one of ``ml_dtypes``)."""
+    return _NUMPY[dtype]
+
+
+def meant_by(dtype: np.dtype[Any]) -> DType:
+    """The language's dtype of an array. ``KeyError`` for a dtype that the language lacks."""
+    return _MEANT[dtype]
+
+
+def jax_dtype(dtype: DType) -> str:
+    """The dtype in emitted code, ``jnp.float32``."""
+    return _JAX[dtype]
+
+
+def scalar(value: Number, dtype: DType) -> str:
+    """A number of that dtype in emitted code, ``jnp.float32(0.5)``."""
+    return f"{_JAX[dtype]}({number(value, dtype)})"
+
+
+def number(value: Number, dtype: DType) -> str:
+    """The number alone, as a Python literal or a constant of ``jnp``; shortest text that reads back."""
+    if dtype is DType.BOOL:
+        return str(bool(value))
+    if not dtype.is_float:
+        return str(int(value))
+    value = float(value)
+    if math.isnan(value):
+        return "jnp.nan"
+    if math.isinf(value):
+        return "jnp.inf" if value > 0 else "-jnp.inf"
+    return repr(value)
+
+
+def least(dtype: DType) -> str:
+    """The neutral element of ``max``: no value of the dtype is smaller."""
+    if dtype is DType.BOOL:
+        return scalar(False, dtype)
+    return scalar(-math.inf if dtype.is_float else int(np.iinfo(_NUMPY[dtype]).min), dtype)
+
+
+def greatest(dtype: DType) -> str:
+    """The neutral element of ``min``: no value of the dtype is greater."""
+    if dtype is DType.BOOL:
+        return scalar(True, dtype)
+    return scalar(math.inf if dtype.is_float else int(np.iinfo(_NUMPY[dtype]).max), dtype)
+
+
+def cast(text: str, have: DType, want: DType) -> str:
+    """An array's text converted from one dtype to another, unchanged where they agree."""
+    return text if have is want else f"{text}.astype({_JAX[want]})"
