@@ -353,7 +353,7 @@ class Cast(Unary):
         ).astype(target)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """A rounding of its own; ``evaluation.evaluate`` says when double precision is kept."""
+        """Exact where the dtype allows."""
         with np.errstate(all="ignore"):
             return (self.compute(args[0]),)
 

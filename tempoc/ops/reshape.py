@@ -78,7 +78,8 @@ class Reshape(Op):
         wanted = padded(result.shape, out)
         if v.padded == wanted and v.type.shape == result.shape:
             return (v.text,)
-        if all(_keeps_order(group, v, wanted) for group in groups(v.type.shape, result.shape)):
+        parts = groups(v.type.shape, result.shape)
+        if all(_keeps_order(part, v, result.shape, wanted) for part in parts):
             return (f"jnp.reshape({v.text}, {static_shape(wanted, out)})",)
         return (_gathered(v, result, wanted, out),)
 
@@ -148,21 +149,19 @@ def _before(left: Expr, right: Expr, i: int, j: int) -> bool:
     return quotient(right, left) is not None
 
 
-def _keeps_order(group: Group, v: Value, wanted: Shape) -> bool:
-    """Whether a plain reshape of the padded arrays keeps a group's valid elements in front.
-
-    Only the outermost axis of a group may be ragged (axes of extent 1 before it do not matter), and
-    the padded arrays must hold equally many elements.
-    """
-    ours, theirs = group
-    have = tuple(v.padded[k] for k in ours)
-    want = tuple(wanted[k] for k in theirs)
-    if product(have) != product(want):
+def _keeps_order(group: Group, v: Value, shape: Shape, wanted: Shape) -> bool:
+    """Whether a plain reshape of the padded arrays keeps a group's valid elements in front."""
+    ours = [(v.type.shape[k], v.padded[k]) for k in group[0]]
+    theirs = [(shape[k], wanted[k]) for k in group[1]]
+    if product(p for _, p in ours) != product(p for _, p in theirs):
         return False
-    if not any(v.is_ragged(k) for k in ours):
-        return True
-    ragged = [k for k in ours if v.is_ragged(k)]
-    return len(ragged) == 1 and all(v.padded[k] == ONE for k in ours[: ours.index(ragged[0])])
+    return _outermost(ours) and _outermost(theirs)
+
+
+def _outermost(axes: list[tuple[Expr, Expr]]) -> bool:
+    """Whether only the first of these axes is ragged, not counting padded extents of 1."""
+    ragged = [extent != size for extent, size in axes if size != ONE]
+    return not any(ragged[1:])
 
 
 def _gathered(v: Value, result: TensorType, wanted: Shape, out: Emitter) -> str:

@@ -1,0 +1,217 @@
+"""Products of tensors, summed over shared axes.
+
+Where a summed axis is ragged, both operands are masked with 0 (an operand whose garbage is known to be
+finite need not be, if the other is): zero times NaN is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.padding import padded, retyped
+from tempoc.ops.promote import common, promote
+from tempoc.ops.reduction import HALVES
+from tempoc.ops.shapes import broadcast, require, same, shape_text
+from tempoc.ops.spell import jax_dtype, meant_by, scalar
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic.text import show
+
+
+def require_numbers(args: tuple[TensorType, ...], name: str) -> None:
+    """``OperandError`` for operands that have no product."""
+    for a in args:
+        if a.dtype in (DType.BOOL, DType.KEY):
+            raise OperandError(
+                f"{name} takes numbers, not {a.dtype.value}", help="convert with f32(x) or i32(x)"
+            )
+
+
+def widened(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.generic]]:
+    """The arrays in the dtype in which products are summed, and the dtype of the result."""
+    arrays = common(args)
+    result = arrays[0].dtype
+    if meant_by(result) in HALVES:
+        arrays = tuple(a.astype(np.float32) for a in arrays)
+    return arrays, result
+
+
+def clean(
+    v: Value, axes: tuple[int, ...], other: Value | None, dtype: DType, out: Emitter
+) -> Value:
+    """The operand with 0 in the padding of summed axes.
+
+    It may keep finite garbage when ``other``, which is masked along the same axes, brings the zeros.
+    """
+    if other is not None and v.finite and v.type.dtype.is_float:
+        return v
+    return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatMul(Op):
+    """``a @ b`` as in NumPy: vectors, matrices, and stacks of matrices whose batch axes broadcast."""
+
+    name = "matmul"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Batch axes broadcast, the inner extents must agree."""
+        require(args, 2, self.name)
+        require_numbers(args, "@")
+        a, b = (x.shape for x in args)
+        if not a or not b:
+            raise OperandError(
+                f"shapes {shape_text(a)} and {shape_text(b)} do not contract: a scalar has no axis",
+                help="multiply by a scalar with *",
+            )
+        inner = b[0] if len(b) == 1 else b[-2]
+        if not same(a[-1], inner, facts):
+            raise OperandError(
+                f"shapes {shape_text(a)} and {shape_text(b)} do not contract: "
+                f"{show(a[-1])} is not {show(inner)}"
+            )
+        batch = broadcast([a[:-2], b[:-2]], facts)
+        rows = a[-2:-1]
+        columns = b[-1:] if len(b) > 1 else ()
+        dtype, weak = promote(args)
+        return (TensorType(dtype, (*batch, *rows, *columns), weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy; halves are summed in single precision."""
+        (a, b), dtype = widened(args)
+        with np.errstate(all="ignore"):
+            return (np.asarray(np.matmul(a, b)).astype(dtype, copy=False),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Both operands aligned along the inner axis and the batch, masked, then multiplied."""
+        (result,) = results
+        a, b = args
+        inner = out.pad(a.type.shape[-1])
+        wanted = padded(result.shape, out)
+        batch = wanted[: max(a.type.ndim, b.type.ndim) - 2]
+        a = out.align(a, (*_batch(a, batch), *(out.pad(e) for e in a.type.shape[-2:-1]), inner))
+        columns = tuple(out.pad(e) for e in b.type.shape[-1:]) if b.type.ndim > 1 else ()
+        b = out.align(b, (*_batch(b, batch), inner, *columns))
+        a, b = (retyped(v, result.dtype, out) for v in (a, b))
+        row = 0 if b.type.ndim == 1 else b.type.ndim - 2
+        x = clean(a, (a.type.ndim - 1,), None, result.dtype, out)
+        y = clean(b, (row,), a, result.dtype, out)
+        return (f"jnp.matmul({x.text}, {y.text})",)
+
+
+def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    count = max(v.type.ndim - 2, 0)
+    target = batch[len(batch) - count :]
+    have = zip(v.type.shape[:count], v.padded[:count], target, strict=True)
+    return tuple(size if ONE in (extent, size) else want for extent, size, want in have)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Einsum(Op):
+    """``einsum(spec, ...)`` as in NumPy: letters for axes, an optional ``->``, ``...`` for the rest."""
+
+    spec: str
+
+    name = "einsum"
+
+    def letters(self, ranks: tuple[int, ...]) -> tuple[list[str], str]:
+        """The axes of the operands and of the result, one letter each. Raises ``OperandError``."""
+        left, arrow, right = self.spec.replace(" ", "").partition("->")
+        terms = left.split(",")
+        if len(terms) != len(ranks):
+            raise OperandError(f'einsum "{self.spec}" has {len(terms)} operands, not {len(ranks)}')
+        spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in self.spec]
+        extra = [n - len(t.replace("...", "")) for t, n in zip(terms, ranks, strict=True)]
+        for term, n in zip(terms, extra, strict=True):
+            if n < 0 or (n > 0 and "..." not in term):
+                rank = len(term.replace("...", ""))
+                raise OperandError(f'"{term}" in einsum names {rank} axes, not {rank + n}')
+        rest = "".join(spare[: max(extra, default=0)])
+        parts = zip(terms, extra, strict=True)
+        operands = [t.replace("...", rest[len(rest) - n :]) for t, n in parts]
+        if arrow:
+            result = right.replace("...", rest)
+        else:
+            every = "".join(operands)
+            result = rest + "".join(
+                sorted(c for c in {*every} if every.count(c) == 1 and c not in rest)
+            )
+        self.check(operands, result)
+        return operands, result
+
+    def check(self, operands: list[str], result: str) -> None:
+        """``OperandError`` unless the letters make sense."""
+        for c in "".join([*operands, result]):
+            if not (c.isascii() and c.isalpha()):
+                raise OperandError(f'"{c}" in einsum "{self.spec}" is not a letter')
+        for c in result:
+            if c not in "".join(operands):
+                raise OperandError(f'the result of einsum "{self.spec}" names {c}, no operand does')
+            if result.count(c) > 1:
+                raise OperandError(f'the result of einsum "{self.spec}" names {c} twice')
+
+    def extents(
+        self, terms: list[str], args: tuple[TensorType, ...], facts: Facts
+    ) -> dict[str, Expr]:
+        """The extent of each letter. Raises ``OperandError`` where two differ."""
+        found: dict[str, Expr] = {}
+        for term, a in zip(terms, args, strict=True):
+            for letter, extent in zip(term, a.shape, strict=True):
+                known = found.setdefault(letter, extent)
+                if known == ONE:
+                    found[letter] = extent
+                elif extent != ONE and not same(known, extent, facts):
+                    shapes = " and ".join(shape_text(x.shape) for x in args)
+                    raise OperandError(
+                        f'shapes {shapes} do not contract by "{self.spec}": '
+                        f"{letter} is {show(known)} and {show(extent)}"
+                    )
+        return found
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """An extent for each letter of the result."""
+        require_numbers(args, self.name)
+        terms, result = self.letters(tuple(a.ndim for a in args))
+        extents = self.extents(terms, args, facts)
+        dtype, weak = promote(args)
+        return (TensorType(dtype, tuple(extents[c] for c in result), weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy; halves are summed in single precision."""
+        arrays, dtype = widened(args)
+        terms, result = self.letters(tuple(a.ndim for a in arrays))
+        spec = f"{','.join(terms)}->{result}"
+        with np.errstate(all="ignore"):
+            y = np.asarray(np.einsum(spec, *arrays, optimize=len(arrays) > 2))
+        return (y.astype(dtype, copy=False),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Letters get one padded extent each; those that are summed are masked."""
+        dtype = results[0].dtype
+        terms, result = self.letters(tuple(a.type.ndim for a in args))
+        sizes: dict[str, Expr] = {}
+        for term, v in zip(terms, args, strict=True):
+            for letter, extent in zip(term, v.type.shape, strict=True):
+                if sizes.get(letter, ONE) == ONE:
+                    sizes[letter] = out.pad(extent)
+        texts: list[str] = []
+        masked: dict[str, Value] = {}
+        for term, v in zip(terms, args, strict=True):
+            extents = zip(term, v.type.shape, strict=True)
+            goal = tuple(ONE if e == ONE else sizes[letter] for letter, e in extents)
+            v = retyped(out.align(v, goal), dtype, out)
+            summed = tuple(k for k, c in enumerate(term) if c not in result and v.is_ragged(k))
+            other = v if summed and all(term[k] in masked for k in summed) else None
+            texts.append(clean(v, summed, other, dtype, out).text)
+            masked.update((term[k], v) for k in summed)
+        spec = f"{','.join(terms)}->{result}"
+        precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
+        return (f'jnp.einsum("{spec}", {", ".join(texts)}{precise})',)

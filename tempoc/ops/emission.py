@@ -1,0 +1,183 @@
+"""The body of a kernel while operators write it: pure text, deterministic names.
+
+A line is ``name = text``. Dimensions are variables of the kernel (traced ``i32`` scalars), bounds are
+Python integers. What a mask or an index expression needs is written once and found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tempoc.base.names import Names
+from tempoc.ops.opdef import Value
+from tempoc.ops.padding import along
+from tempoc.ops.spell import scalar
+from tempoc.symbolic.expr import (
+    And,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Not,
+    Or,
+    Prod,
+    Sum,
+    Sym,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
+
+
+class KernelEmitter:
+    """The concrete ``Emitter``.
+
+    ``dims`` are the kernel's dimensions; ``bound`` gives the least known upper bound, over bounds
+    only, of an extent that names some of them; ``names`` must not hand out the names of dimensions
+    and bounds, nor ``jnp``, ``lax`` and ``jax``. ``lines`` is the code so far, without indentation.
+
+    Kernels cannot raise. A ``check`` becomes a boolean in the kernel, ``checks`` collects the
+    messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held, else
+    the number, counted from 1, of the first that did not. The runner tests it.
+    """
+
+    def __init__(self, *, dims: Iterable[str], bound: Callable[[Expr], Expr], names: Names) -> None:
+        self.dims = tuple(dims)
+        self.lines: list[str] = []
+        self.checks: list[str] = []
+        self.names = names
+        self._bound = bound
+        self._conditions: list[str] = []
+        self._known: dict[tuple[object, ...], str] = {}
+
+    def bind(self, hint: str, text: str) -> str:
+        """Write ``name = text`` and return the name: ``hint`` or, if that is taken, one like it."""
+        name = self.names.fresh(hint if hint.isidentifier() else "value")
+        self.assign(name, text)
+        return name
+
+    def assign(self, name: str, text: str) -> None:
+        """Write ``name = text``; what was known about ``name`` is forgotten."""
+        self.lines.append(f"{name} = {text}")
+        self._known = {key: known for key, known in self._known.items() if name not in key}
+
+    # ------------------------------------------------------------ index expressions
+
+    def index(self, e: Expr) -> str:
+        """An index expression: traced if it names dimensions, else Python's own arithmetic."""
+        return show(self._traced(e))
+
+    def static(self, e: Expr) -> str:
+        """An expression over bounds only. ``ValueError`` if it names a dimension."""
+        if self._varies(e):
+            raise ValueError(f"{show(e)} is not known when a kernel is traced")
+        return show(e)
+
+    def pad(self, e: Expr) -> Expr:
+        """The least known upper bound; an expression over bounds is its own."""
+        return self._bound(e) if self._varies(e) else e
+
+    def _varies(self, e: Expr) -> bool:
+        return any(s in self.dims for s in symbols(e))
+
+    def _traced(self, e: Expr) -> Expr:
+        """The expression with everything that Python cannot do on arrays spelled for JAX.
+
+        What is spelled already becomes a symbol with that text.
+        """
+        if not self._varies(e):
+            return e
+        match e:
+            case Sum(terms=terms, const=k):
+                return Sum(tuple((c, self._traced(x)) for c, x in terms), k)
+            case Prod(factors=fs):
+                return Prod(tuple(self._traced(f) for f in fs))
+            case FloorDiv(arg=a, divisor=k):
+                return FloorDiv(self._traced(a), k)
+            case Mod(arg=a, divisor=k):
+                return Mod(self._traced(a), k)
+            case Compare(op=op, left=a, right=b):
+                return Compare(op, self._traced(a), self._traced(b))
+            case Min(args=args) | Max(args=args):
+                return self._extremum("minimum" if isinstance(e, Min) else "maximum", args)
+            case And(args=args) | Or(args=args):
+                word = " & " if isinstance(e, And) else " | "
+                return Sym(word.join(f"({self.index(a)})" for a in args))
+            case Not(arg=a):
+                return Sym(f"~({self.index(a)})")
+            case _:
+                return e
+
+    def _extremum(self, name: str, args: tuple[Expr, ...]) -> Expr:
+        text = self.index(args[0])
+        for a in args[1:]:
+            text = f"jnp.{name}({text}, {self.index(a)})"
+        return Sym(text)
+
+    # ------------------------------------------------------------ ragged arrays
+
+    def valid(self, v: Value, axis: int) -> str:
+        """A boolean mask of the positions below the true extent, shaped to broadcast."""
+        extent = v.type.shape[axis]
+        key = ("valid", v.padded[axis], extent, v.type.ndim - axis)
+        if key not in self._known:
+            steps = f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
+            mask = f"{steps} < {self.index(extent)}"
+            spread = along(f"({mask})", axis, v.type.ndim)
+            text = mask if spread == f"({mask})" else spread
+            self._known[key] = self.bind("valid", text)
+        return self._known[key]
+
+    def masked(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+        """The name of ``v`` with ``neutral`` at invalid positions of these axes."""
+        ragged = [k for k in axes if v.is_ragged(k)]
+        if not ragged:
+            return v.text
+        key = (v.text, tuple(ragged), v.type.shape, neutral)
+        if key not in self._known:
+            mask = " & ".join(self.valid(v, k) for k in ragged)
+            name = self.bind(f"{v.text}_masked", f"jnp.where({mask}, {v.text}, {neutral})")
+            self._known[key] = name
+        return self._known[key]
+
+    def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
+        """``v`` with these padded extents: cut, or lengthened by zeros, at the end of each axis."""
+        if v.padded == padded:
+            return v
+        key = (v.text, v.padded, padded)
+        if key not in self._known:
+            self._known[key] = self.bind(v.text, self._fitted(v, padded))
+        return Value(self._known[key], v.type, padded, v.finite)
+
+    def _fitted(self, v: Value, padded: tuple[Expr, ...]) -> str:
+        """Cut where that is plain, else ``lax.pad``, which also cuts (by negative padding)."""
+        missing = [sub(want, have) for have, want in zip(v.padded, padded, strict=True)]
+        if all(isinstance(m, Const) and m.value <= 0 for m in missing):
+            cuts = [
+                ":" if m == Const(0) else f":{self.static(want)}"
+                for m, want in zip(missing, padded, strict=True)
+            ]
+            while cuts[-1] == ":":
+                cuts.pop()
+            return f"{v.text}[{', '.join(cuts)}]"
+        config = ", ".join(f"(0, {self.static(m)}, 0)" for m in missing)
+        comma = "," if len(missing) == 1 else ""
+        return f"lax.pad({v.text}, {scalar(0, v.type.dtype)}, ({config}{comma}))"
+
+    # ------------------------------------------------------------ checks
+
+    def check(self, condition: str, message: str) -> None:
+        """Demand a condition, the text of a boolean scalar; see the class."""
+        self._conditions.append(self.bind("holds", condition))
+        self.checks.append(message)
+
+    def failure(self) -> str:
+        """The number of the first check that failed, from 1, or 0; text of an ``i32`` scalar."""
+        text = "jnp.int32(0)"
+        for number in range(len(self._conditions), 0, -1):
+            condition = self._conditions[number - 1]
+            text = f"jnp.where({condition}, {text}, jnp.int32({number}))"
+        return text
