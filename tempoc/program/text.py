@@ -90,7 +90,8 @@ def _entry(e: Arith | Span) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    return cell.store + (f"[{', '.join(map(text, cell.key))}]" if cell.key else "")
+    key = f"[{', '.join(map(text, cell.key))}]" if cell.key else ""
+    return cell.store + key + ("" if cell.when is None else f" where {text(cell.when)}")
 
 
 def _cells(cells: tuple[Cell, ...]) -> str:

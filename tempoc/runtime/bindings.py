@@ -150,7 +150,9 @@ class _Binder:
     def param(self, p: Param) -> dict[Point, Source] | None:
         points = self.points(p)
         names = {point: tensor_name(p, point) for point in points}
-        found = {point: self.given.params[n] for point, n in names.items() if n in self.given.params}
+        found = {
+            point: self.given.params[n] for point, n in names.items() if n in self.given.params
+        }
         if not found and p.has_default:
             return None
         missing = [n for point, n in names.items() if point not in found]

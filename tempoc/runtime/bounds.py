@@ -91,9 +91,7 @@ def _integer(value: object) -> int | None:
         return None
 
 
-def _settle(
-    name: str, said: list[Claim], given: bool, hints: Sequence[str], found: Bounds
-) -> None:
+def _settle(name: str, said: list[Claim], given: bool, hints: Sequence[str], found: Bounds) -> None:
     """One value from all claims about a run-time bound."""
     first: dict[int, str] = {}
     for claim in said:

@@ -179,9 +179,13 @@ def wrong_size(
     )
 
 
-def missing_param(name: str, tensors: Sequence[str], offered: Sequence[str], origin: str) -> Problem:
+def missing_param(
+    name: str, tensors: Sequence[str], offered: Sequence[str], origin: str
+) -> Problem:
     """No file holds the weights of a param that has no default."""
-    what = f"the param {name}" if list(tensors) == [name] else f"{listed(tensors, 3)} (param {name})"
+    what = (
+        f"the param {name}" if list(tensors) == [name] else f"{listed(tensors, 3)} (param {name})"
+    )
     if not origin:
         return Problem(
             code="RT530", message=f"{what} has no value", help="add --params FILE.safetensors"

@@ -25,7 +25,15 @@ from tempoc.runtime.source import Source
 SUFFIXES = (".npy", ".npz", ".safetensors")
 BUNDLES = (".npz", ".safetensors")
 # What numpy and zipfile raise for files that are cut off or of another kind.
-_DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+_DAMAGE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+)
 
 
 def open_bundle(path: str | Path) -> dict[str, Source]:
@@ -45,7 +53,9 @@ def open_tensor(name: str, path: str | Path) -> Source:
     return next(iter(found.values()))
 
 
-def _opened(path: Path, readers: Mapping[str, Callable[[Path], dict[str, Source]]]) -> dict[str, Source]:
+def _opened(
+    path: Path, readers: Mapping[str, Callable[[Path], dict[str, Source]]]
+) -> dict[str, Source]:
     if path.suffix not in readers:
         raise RunError(errors.unknown_suffix(str(path), list(readers)))
     if not path.exists():
@@ -143,7 +153,14 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
 
 def write_array(path: str | Path, array: Array) -> None:
     """Write one array to an ``.npy`` file; bfloat16, which the format lacks, becomes float32."""
-    _atomically(Path(path), lambda file: npy.write_array(file, _storable(array), allow_pickle=False))
+    _atomically(
+        Path(path), lambda file: npy.write_array(file, _storable(array), allow_pickle=False)
+    )
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file in one go."""
+    _atomically(Path(path), lambda file: file.write(content))
 
 
 def _storable(array: Array) -> Array:

@@ -24,8 +24,7 @@ def collect(
 ) -> Array:
     """The output's array: an axis for each span among its entries, then the spatial axes."""
     indices = {
-        dim: _indices(entry, bounds)
-        for dim, entry in zip(output.dims, output.entries, strict=True)
+        dim: _indices(entry, bounds) for dim, entry in zip(output.dims, output.entries, strict=True)
     }
     spans = [d for d, e in zip(output.dims, output.entries, strict=True) if isinstance(e, Span)]
     shape = tuple(evaluate(e, bounds) for e in output.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any
 
 from tempoc.runtime import backend
 from tempoc.runtime.stores import Ledger
@@ -45,10 +45,10 @@ class Trace:
             memory = {"name": "stores", "ph": "C", "args": {"bytes": self.ledger.now}, **place}
             self.events.append(memory)
 
-    def write(self, file: BinaryIO) -> None:
-        """The trace as JSON."""
+    def to_json(self) -> bytes:
+        """The trace as a file's content."""
         data = {"traceEvents": self.events, "displayTimeUnit": "ms"}
-        file.write(json.dumps(data, separators=(",", ":")).encode())
+        return json.dumps(data, separators=(",", ":")).encode()
 
     def totals(self) -> dict[str, tuple[int, float]]:
         """Calls and seconds of each kernel, the most expensive first."""

@@ -5,7 +5,16 @@ import itertools
 import pytest
 
 from tempoc.program.arith import (
-    FALSE, TRUE, Operation, compile_arith, evaluate, from_json, is_well_formed, names, text, to_json,
+    FALSE,
+    TRUE,
+    Operation,
+    compile_arith,
+    evaluate,
+    from_json,
+    is_well_formed,
+    names,
+    text,
+    to_json,
 )  # fmt: skip
 
 
@@ -59,7 +68,8 @@ def test_json_comes_back(e, _):
 
 
 @pytest.mark.parametrize(
-    "data", [True, 1.5, None, [], ["^", 1, 2], ["-", 1], ["min"], "a b", "", ["not"], {"a": 1}, [1, 2]]
+    "data",
+    [True, 1.5, None, [], ["^", 1, 2], ["-", 1], ["min"], "a b", "", ["not"], {"a": 1}, [1, 2]],
 )
 def test_damaged_json_is_refused(data):
     with pytest.raises(ValueError):

@@ -9,8 +9,22 @@ from pathlib import Path
 from tempoc.program.arith import Operation
 from tempoc.program.codec import dump
 from tempoc.program.nodes import (
-    Assumption, Axis, Bound, Call, Cell, Guard, Input, Kernel, Key, Loop, Output, Param, Program,
-    Sequence, Span, Store,
+    Assumption,
+    Axis,
+    Bound,
+    Call,
+    Cell,
+    Guard,
+    Input,
+    Kernel,
+    Key,
+    Loop,
+    Output,
+    Param,
+    Program,
+    Sequence,
+    Span,
+    Store,
 )  # fmt: skip
 
 

@@ -6,7 +6,13 @@ import pytest
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.run import run
 from tests.runtime.programs import (
-    FIBONACCI, FIBONACCI_KERNELS, RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write,
+    FIBONACCI,
+    FIBONACCI_KERNELS,
+    RNN,
+    RNN_KERNELS,
+    SUMS,
+    SUMS_KERNELS,
+    write,
 )  # fmt: skip
 
 
@@ -29,7 +35,9 @@ def test_rnn(tmp_path):
     np.testing.assert_allclose(result.outputs["end"], h[:2], rtol=1e-5)
     assert result.bounds == {"T": 7}
     # Nothing of what was given is touched, although kernels work in place.
-    assert x.flags.writeable and np.array_equal(x, np.random.default_rng(0).normal(size=(7, 3)).astype("f"))
+    assert x.flags.writeable and np.array_equal(
+        x, np.random.default_rng(0).normal(size=(7, 3)).astype("f")
+    )
 
 
 def test_sums_by_key(tmp_path):

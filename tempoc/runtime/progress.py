@@ -1,0 +1,80 @@
+"""A progress bar on standard error for runs that take longer than a second on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from tempoc.program.arith import evaluate, names
+from tempoc.program.nodes import Call, Free, Guard, Loop, Program, Sequence, Statement
+
+_DELAY, _INTERVAL, _WIDTH = 1.0, 0.2, 30
+
+
+@contextmanager
+def progress_bar(program: Program, bounds: Mapping[str, int], done: list[int]) -> Iterator[None]:
+    """Draw how many of all kernel calls are done while the block runs; erase it afterwards."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_draw, args=(program, bounds, done, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _draw(
+    program: Program, bounds: Mapping[str, int], done: list[int], stop: threading.Event
+) -> None:
+    start = time.monotonic()
+    if stop.wait(_DELAY):
+        return
+    total = max(1, count_calls(program.tree, dict(bounds)))
+    while not stop.wait(_INTERVAL):
+        sys.stderr.write("\r" + bar(done[0], total, time.monotonic() - start))
+        sys.stderr.flush()
+    sys.stderr.write("\r\x1b[K")
+    sys.stderr.flush()
+
+
+def bar(done: int, total: int, seconds: float) -> str:
+    """One line: a bar, how much is done, how long it will take."""
+    part = min(done / total, 1.0)
+    filled = int(part * _WIDTH)
+    left = f"{seconds / part - seconds:.0f} s left" if part > 0.01 else ""
+    return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {part:4.0%}  {seconds:.0f} s  {left:<14}"
+
+
+def count_calls(s: Statement, env: dict[str, int]) -> int:
+    """How many kernels are called. Loops whose body does not depend on the variable are not run."""
+    match s:
+        case Sequence(items=items):
+            return sum(count_calls(item, env) for item in items)
+        case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+            points = range(evaluate(lower, env), evaluate(upper, env), step)
+            if var not in _needs(body):
+                return len(points) * count_calls(body, env)
+            return sum(count_calls(body, env | {var: i}) for i in points)
+        case Guard(condition=condition, body=body):
+            return count_calls(body, env) if evaluate(condition, env) else 0
+        case Call():
+            return 1
+        case Free():
+            return 0
+
+
+def _needs(s: Statement) -> frozenset[str]:
+    """Names that decide how often something in the statement happens."""
+    match s:
+        case Sequence(items=items):
+            return frozenset().union(*(_needs(item) for item in items))
+        case Loop(lower=lower, upper=upper, body=body):
+            return _needs(body).union(names(lower), names(upper))
+        case Guard(condition=condition, body=body):
+            return _needs(body).union(names(condition))
+        case _:
+            return frozenset()
