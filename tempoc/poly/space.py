@@ -122,7 +122,9 @@ class Space:
         if self.is_empty(found):
             return Domain(dims, FALSE)
         box = Domain(dims)
-        return box if self.implies(box, found.where) else Domain(dims, self._pruned(found.where, box))
+        if self.implies(box, found.where):
+            return box
+        return Domain(dims, self._pruned(found.where, box))
 
     # Proofs
 

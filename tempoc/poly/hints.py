@@ -1,0 +1,84 @@
+"""Which points had better run close together: the proximity that isl is given for a flow.
+
+Not the dependence itself. Of a slice only the last element counts, without its clamp. A read of
+the past (`h[t-1]`, a stencil's neighbours one step ago) asks for the same point instead: it is
+satisfied by any order that moves forward, and closer would mean to shift loops against each other
+that a person writes side by side. A read of the future (`r[t:t+n]`) keeps its distance, which makes
+isl delay the reader by just that much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.expr import (
+    TRUE,
+    Const,
+    Entry,
+    Expr,
+    Min,
+    Slice,
+    Sum,
+    Sym,
+    compare,
+    conjunction,
+    sub,
+)
+from tempoc.symbolic.walk import symbols
+
+
+def last_element(entry: Entry, universe: Universe) -> Expr:
+    """The last element of a slice, without its clamp: `t:min(t+n, T)` gives `t+n-1`."""
+    if not isinstance(entry, Slice):
+        return entry
+    high = entry.hi
+    if isinstance(high, Min):
+        moving = [a for a in high.args if any(universe.is_dim(n) for n in symbols(a))]
+        high = moving[0] if len(moving) == 1 else high
+    return high - entry.step
+
+
+def neighbours(
+    read: tuple[Entry, ...], written: tuple[Expr, ...], writer: Domain, universe: Universe
+) -> tuple[tuple[Expr, ...], Expr] | None:
+    """The writer's point that a reader's point wants to be near, and where it wants to.
+
+    `None` if the write has a form that cannot be solved by looking at it.
+    """
+    target: dict[str, Expr] = {}
+    where: Expr = TRUE
+    for entry, at in zip(read, written, strict=True):
+        last = last_element(entry, universe)
+        shifted = _shifted(at, writer)
+        if shifted is None and any(n in writer.dims for n in symbols(at)):
+            return None
+        if shifted is None:
+            where = conjunction(where, compare("==", last, at))
+        else:
+            target[shifted[0]] = last - shifted[1]
+    if len(target) < len(writer.dims):
+        return None
+    return _forward(target, writer.dims), where
+
+
+def _shifted(e: Expr, writer: Domain) -> tuple[str, int] | None:
+    """`t+c` as `(t, c)`."""
+    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    match terms:
+        case ((1, Sym(name=n)),) if n in writer.dims:
+            return n, const
+        case _:
+            return None
+
+
+def _forward(target: Mapping[str, Expr], dims: tuple[str, ...]) -> tuple[Expr, ...]:
+    for dim in dims:
+        gap = sub(target[dim], Sym(dim))
+        if not isinstance(gap, Const):
+            break
+        if gap.value < 0:
+            return tuple(Sym(d) if d in symbols(target[d]) else target[d] for d in dims)
+        if gap.value > 0:
+            break
+    return tuple(target[d] for d in dims)

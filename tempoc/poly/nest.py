@@ -1,0 +1,206 @@
+"""A schedule as nested loops, stated in index expressions.
+
+Grammar::
+
+    Nest = Block(Nest*) | For(var, lower, upper, step, body) | Let(var, value, body)
+         | When(condition, body, otherwise?) | Leaf(task, point)
+
+Variables are isl's (`c0`, `c1`, ...) and run upwards. They may be negative, which symbols never
+are, so that an expression holds `variable(c)`, a difference of two symbols, in place of `c`.
+`schedule/lower.py` makes readable loops of all this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from tempoc.poly.scheduling import Timeline
+from tempoc.symbolic.expr import (
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    mul,
+    sub,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One after the other."""
+
+    items: tuple[Nest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class For:
+    """`for var in range(lower, upper, step)`."""
+
+    var: str
+    lower: Expr
+    upper: Expr
+    step: int
+    body: Nest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Let:
+    """A loop of a single iteration."""
+
+    var: str
+    value: Expr
+    body: Nest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """The body where the condition holds, else the other one."""
+
+    condition: Expr
+    body: Nest
+    otherwise: Nest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A task at a point."""
+
+    task: str
+    point: tuple[Expr, ...]
+
+
+Nest = Block | For | Let | When | Leaf
+
+
+class Piecewise(Exception):
+    """The nest has a value that depends on a condition, which index expressions cannot state."""
+
+
+def build(timeline: Timeline) -> Nest:
+    """The loops of a timeline.
+
+    Every band is separated, so that the steady state of a loop has no conditions.
+    """
+    separate = timeline.schedule.map_schedule_node_bottom_up(_separated)
+    context = timeline.space.context
+    node = isl.AstBuild.from_context(context).node_from_schedule(separate)
+    return _Reader(timeline.space.frame.params, timeline.names).nest(node)
+
+
+def _separated(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    if node.get_type() == isl.schedule_node_type.band:
+        for k in range(node.band_n_member()):
+            node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
+    return node
+
+
+def variable(name: str) -> Expr:
+    """A loop variable of either sign, as a difference."""
+    return Sym(f"{name}+") - Sym(f"{name}-")
+
+
+def binding(name: str, value: Expr) -> dict[str, Expr]:
+    """The substitution that puts a value in place of a variable."""
+    return {f"{name}+": value, f"{name}-": Const(0)}
+
+
+_OP = isl.ast_expr_op_type
+_ARITHMETIC: dict[int, Callable[..., Expr]] = {
+    _OP.add: add,
+    _OP.sub: sub,
+    _OP.mul: mul,
+    _OP.min: minimum,
+    _OP.max: maximum,
+    _OP.and_: conjunction,
+    _OP.and_then: conjunction,
+    _OP.or_: disjunction,
+    _OP.or_else: disjunction,
+}
+_DIVISION: dict[int, Callable[[Expr, int], Expr]] = {
+    # `div` is exact, `pdiv_q` has a dividend that is not negative, `zdiv_r` is compared with 0.
+    _OP.div: floordiv,
+    _OP.fdiv_q: floordiv,
+    _OP.pdiv_q: floordiv,
+    _OP.pdiv_r: mod,
+    _OP.zdiv_r: mod,
+}
+_COMPARE: dict[int, CompareOp] = {
+    _OP.lt: "<",
+    _OP.le: "<=",
+    _OP.gt: ">",
+    _OP.ge: ">=",
+    _OP.eq: "==",
+}
+
+
+class _Reader:
+    """Reads isl's tree."""
+
+    def __init__(self, params: tuple[str, ...], names: Mapping[str, str]) -> None:
+        self.params = params
+        self.names = names
+
+    def nest(self, n: isl.AstNode) -> Nest:
+        """A node with all below it."""
+        kind, types = n.get_type(), isl.ast_node_type
+        if kind == types.block:
+            children = n.block_get_children()
+            items = (children.get_at(k) for k in range(n.block_get_children().n_ast_node()))
+            return Block(items=tuple(self.nest(c) for c in items))
+        if kind == types.for_:
+            return self.loop(n)
+        if kind == types.if_:
+            other = self.nest(n.if_get_else_node()) if n.if_has_else_node() else None
+            body = self.nest(n.if_get_then_node())
+            return When(condition=self.expression(n.if_get_cond()), body=body, otherwise=other)
+        if kind == types.mark:
+            return self.nest(n.mark_get_node())
+        call = n.user_get_expr()
+        args = [self.expression(call.get_op_arg(k)) for k in range(1, call.get_op_n_arg())]
+        label = call.get_op_arg(0).get_id().get_name()
+        return Leaf(task=self.names[label], point=tuple(args))
+
+    def loop(self, n: isl.AstNode) -> Nest:
+        """A loop, or a name for the value of its single iteration."""
+        var = n.for_get_iterator().get_id().get_name()
+        lower = self.expression(n.for_get_init())
+        if n.for_is_degenerate():
+            return Let(var=var, value=lower, body=self.nest(n.for_get_body()))
+        limit = self.expression(n.for_get_cond())
+        step = self.expression(n.for_get_inc())
+        assert isinstance(limit, Compare) and isinstance(step, Const)
+        assert limit.left == variable(var) and limit.op in ("<", "<=")
+        upper = limit.right if limit.op == "<" else limit.right + 1
+        body = self.nest(n.for_get_body())
+        return For(var=var, lower=lower, upper=upper, step=step.value, body=body)
+
+    def expression(self, e: isl.AstExpr) -> Expr:
+        """An expression of isl's tree; `Piecewise` where it selects by a condition."""
+        if e.get_type() == isl.ast_expr_type.int:
+            return Const(e.get_val().to_python())
+        if e.get_type() == isl.ast_expr_type.id:
+            name = e.get_id().get_name()
+            return Sym(name) if name in self.params else variable(name)
+        op = e.get_op_type()
+        args = [self.expression(e.get_op_arg(k)) for k in range(e.get_op_n_arg())]
+        if op == _OP.minus:
+            return mul(Const(-1), args[0])
+        if op in _ARITHMETIC:
+            return _ARITHMETIC[op](*args)
+        if op in _COMPARE:
+            return compare(_COMPARE[op], args[0], args[1])
+        if op in _DIVISION and isinstance(args[1], Const):
+            return _DIVISION[op](args[0], args[1].value)
+        raise Piecewise(str(e))

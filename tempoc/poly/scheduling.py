@@ -1,0 +1,151 @@
+"""The scheduling problem and its solution: isl finds an order, `Timeline` remembers it.
+
+Rules, each of which costs loops, minutes or correctness when broken: sizes stay symbolic; the
+proximity is not the dependence (see `hints`); dependences of a statement on itself have none;
+isl's options keep their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly import hints, maps
+from tempoc.poly.space import Space
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym, conjunction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """A reader, a writer and a tensor between them, in index expressions.
+
+    The reader reads the tensor at `read` (in its own dimensions); the writer writes it at `written`
+    (in its own) where `where` holds. `forwarded`: a reader that is its own writer may read in one
+    instance what that very instance writes.
+    """
+
+    reader: str
+    writer: str
+    tensor: Domain
+    read: tuple[Entry, ...]
+    written: tuple[Expr, ...]
+    where: Expr = TRUE
+    forwarded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """An order of execution: for each task, when each of its points runs.
+
+    `times` maps the points of a task to vectors of one length, compared lexicographically; `names`
+    gives the task for each tuple name in `schedule`. Only `poly` looks inside.
+    """
+
+    space: Space
+    tasks: Mapping[str, Domain]
+    times: Mapping[str, isl.Map]
+    schedule: isl.Schedule
+    names: Mapping[str, str]
+
+
+class Unschedulable(Exception):
+    """No order of execution respects all dependences among `tasks`."""
+
+    def __init__(self, tasks: tuple[str, ...]) -> None:
+        super().__init__(", ".join(tasks))
+        self.tasks = tasks
+
+
+class Problem:
+    """Tasks and the flows between them, as isl relations in the symbolic space."""
+
+    def __init__(self, space: Space, tasks: Mapping[str, Domain], flows: Sequence[Flow]) -> None:
+        self.space = space.symbolic
+        self.tasks = tasks
+        self.flows = flows
+        # isl orders independent statements by name; numbers keep that away from the user's names.
+        self.labels = {name: f"S{k:04d}" for k, name in enumerate(tasks)}
+        self.names = {label: name for name, label in self.labels.items()}
+        self._validity: dict[Flow, isl.Map] = {}
+
+    def dependence(self, flow: Flow) -> isl.Map:
+        """Which points of the writer each point of the reader needs: reader to writer."""
+        found = self._validity.get(flow)
+        if found is None:
+            found = self._validity[flow] = self._relation(flow, flow.read)
+        return found
+
+    def _relation(self, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+        space, writer = self.space, self.tasks[flow.writer]
+        reads = space.access_map(self.tasks[flow.reader], entries, flow.tensor)
+        at = Domain(writer.dims, conjunction(writer.where, flow.where))
+        plain = all(e == Sym(d) for d, e in zip(flow.tensor.dims, flow.written, strict=True))
+        if plain and writer.dims == flow.tensor.dims:
+            needed = reads.intersect_range(space.set(at))
+        else:
+            needed = reads.apply_range(space.access_map(at, flow.written, flow.tensor).reverse())
+        if flow.forwarded and flow.reader == flow.writer:
+            needed = needed.subtract(isl.Map.identity(needed.get_space()))
+        named = maps.named(needed, self.labels[flow.reader], self.labels[flow.writer])
+        return named.coalesce()
+
+    def hint(self, flow: Flow) -> isl.Map | None:
+        """The pairs that had better be close in time; `None` for a task with itself."""
+        if flow.reader == flow.writer:
+            return None
+        reader, writer = self.tasks[flow.reader], self.tasks[flow.writer]
+        universe = self.space.universe
+        near = hints.neighbours(flow.read, flow.written, writer, universe)
+        if near is None:
+            last = tuple(hints.last_element(e, universe) for e in flow.read)
+            return self.dependence(flow) if last == flow.read else self._relation(flow, last)
+        at = Domain(reader.dims, conjunction(reader.where, near[1]))
+        pairs = self.space.access_map(at, near[0], writer)
+        return maps.named(pairs, self.labels[flow.reader], self.labels[flow.writer])
+
+    def points(self, task: str) -> isl.UnionSet:
+        """The points of a task, under its label."""
+        named = self.space.set(self.tasks[task]).set_tuple_name(self.labels[task])
+        return named.to_union_set()
+
+    def schedule(
+        self, tasks: Sequence[str], needs: Sequence[tuple[Flow, isl.Map]]
+    ) -> isl.Schedule:
+        """isl's order of some tasks under some dependences (parts of those of the flows).
+
+        `Unschedulable` if there is none.
+        """
+        params = self.space.frame.param_space
+        domain, validity = isl.UnionSet.empty(params), isl.UnionMap.empty(params)
+        proximity = validity
+        for task in tasks:
+            domain = domain.union(self.points(task))
+        for flow, need in needs:
+            validity = validity.union(need.reverse().to_union_map())
+            hint = self.hint(flow)
+            if hint is not None:
+                proximity = proximity.union(hint.reverse().to_union_map())
+        constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
+        constraints = constraints.set_proximity(proximity).set_context(self.space.context)
+        try:
+            return constraints.compute_schedule()
+        except isl.Error as error:
+            raise Unschedulable(tuple(tasks)) from error
+
+    def timeline(self, schedule: isl.Schedule) -> Timeline:
+        """A schedule of the tasks as the times of their points."""
+        times: dict[str, isl.Map] = {}
+
+        def keep(m: isl.Map) -> None:
+            name = self.names[m.get_tuple_name(D.in_)]
+            points = self.space.set(self.tasks[name])
+            times[name] = m.reset_tuple_id(D.in_).intersect_domain(points)
+
+        schedule.get_map().foreach_map(keep)
+        return Timeline(
+            space=self.space, tasks=self.tasks, times=times, schedule=schedule, names=self.names
+        )

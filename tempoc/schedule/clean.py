@@ -1,0 +1,65 @@
+"""Building trees that have nothing to remove: flat sequences, no empty or single-step loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.symbolic.expr import FALSE, TRUE, And, Const, Expr, conjunction, interval, sub
+from tempoc.symbolic.walk import substitute
+
+EMPTY = Sequence(items=())
+
+
+def sequence(items: Iterable[Tree]) -> Tree:
+    """The items one after the other; neighbours under one condition share its guard."""
+    flat: list[Tree] = []
+    for item in items:
+        for part in item.items if isinstance(item, Sequence) else (item,):
+            match flat[-1] if flat else None, part:
+                case Guard(condition=a, body=first), Guard(condition=b, body=second) if a == b:
+                    flat[-1] = guard(a, sequence((first, second)))
+                case _:
+                    flat.append(part)
+    return flat[0] if len(flat) == 1 else Sequence(items=tuple(flat))
+
+
+def guard(condition: Expr, body: Tree) -> Tree:
+    """The body where the condition holds; nested guards become one."""
+    if condition == FALSE or body == EMPTY:
+        return EMPTY
+    if condition == TRUE:
+        return body
+    if isinstance(body, Guard):
+        return guard(conjunction(condition, body.condition), body.body)
+    return Guard(condition=condition, body=body)
+
+
+def loop(var: str, lower: Expr, upper: Expr, step: int, body: Tree) -> Tree:
+    """The loop, or its body if it runs exactly once, or nothing if it never runs."""
+    count = sub(upper, lower) if step > 0 else sub(lower, upper)
+    least, most = interval(count)
+    if body == EMPTY or (most is not None and most <= 0):
+        return EMPTY
+    if isinstance(count, Const) and least is not None and least <= abs(step):
+        return bind(body, {var: lower})
+    return Loop(var=var, lower=lower, upper=upper, step=step, body=body)
+
+
+def bind(tree: Tree, env: dict[str, Expr]) -> Tree:
+    """The tree with variables replaced, cleaned again."""
+    match tree:
+        case Execute(statement=name, point=point):
+            return Execute(statement=name, point=tuple(substitute(p, env) for p in point))
+        case Sequence(items=items):
+            return sequence(bind(item, env) for item in items)
+        case Guard(condition=c, body=body):
+            return guard(substitute(c, env), bind(body, env))
+        case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+            low, high = substitute(lower, env), substitute(upper, env)
+            return loop(var, low, high, step, bind(body, env))
+
+
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The parts that must all hold."""
+    return condition.args if isinstance(condition, And) else (condition,)

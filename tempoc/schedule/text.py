@@ -1,0 +1,111 @@
+"""Schedules as text, printed as a person writes loops, and read back.
+
+::
+
+    h.0
+    for t in 0..T:
+      x[t]
+      if t >= 7:
+        g[t-7]
+    for t in reversed 0..T:
+      dx[t]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.symbolic.text import parse_expr
+from tempoc.symbolic.text import show as show_index
+
+INDENT = "  "
+
+
+def show(tree: Tree) -> str:
+    """The text of a tree, a statement a line; `parse` gives the same tree back."""
+    return "\n".join(_lines(tree, 0)) + "\n"
+
+
+def _lines(tree: Tree, depth: int) -> Iterator[str]:
+    indent = INDENT * depth
+    match tree:
+        case Sequence(items=items):
+            for item in items:
+                yield from _lines(item, depth)
+        case Loop():
+            yield indent + _header(tree)
+            yield from _lines(tree.body, depth + 1)
+        case Guard(condition=condition, body=body):
+            yield f"{indent}if {show_index(condition)}:"
+            yield from _lines(body, depth + 1)
+        case Execute(statement=name, point=point):
+            at = ", ".join(show_index(p) for p in point)
+            yield f"{indent}{name}[{at}]" if point else f"{indent}{name}"
+
+
+def _header(loop: Loop) -> str:
+    by = f" by {abs(loop.step)}" if abs(loop.step) != 1 else ""
+    if loop.step > 0:
+        return f"for {loop.var} in {show_index(loop.lower)}..{show_index(loop.upper)}{by}:"
+    low, high = show_index(loop.upper + 1), show_index(loop.lower + 1)
+    return f"for {loop.var} in reversed {low}..{high}{by}:"
+
+
+_FOR = re.compile(r"for (\w+) in (reversed )?(.+?)\.\.(.+?)(?: by (\d+))?:$")
+_IF = re.compile(r"if (.+):$")
+_EXECUTE = re.compile(r"([^\s\[]+)(?:\[(.*)\])?$")
+
+
+def parse(text: str) -> Tree:
+    """The tree that a text means; `ValueError` names the line that is wrong."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    tree, rest = _block(lines, 0, 0)
+    if rest != len(lines):
+        raise ValueError(f"unexpected indentation: {lines[rest]!r}")
+    return tree
+
+
+def _block(lines: list[str], at: int, depth: int) -> tuple[Tree, int]:
+    items: list[Tree] = []
+    while at < len(lines) and _depth(lines[at]) == depth:
+        line = lines[at].strip()
+        if found := _FOR.match(line):
+            body, at = _block(lines, at + 1, depth + 1)
+            items.append(_loop(found, body))
+        elif found := _IF.match(line):
+            body, at = _block(lines, at + 1, depth + 1)
+            items.append(Guard(condition=parse_expr(found[1]), body=body))
+        elif found := _EXECUTE.match(line):
+            point = tuple(parse_expr(p) for p in _split(found[2] or ""))
+            items.append(Execute(statement=found[1], point=point))
+            at += 1
+        else:
+            raise ValueError(f"not a line of a schedule: {line!r}")
+    return (items[0] if len(items) == 1 else Sequence(items=tuple(items))), at
+
+
+def _depth(line: str) -> int:
+    return (len(line) - len(line.lstrip())) // len(INDENT)
+
+
+def _loop(found: re.Match[str], body: Tree) -> Loop:
+    low, high, step = parse_expr(found[3]), parse_expr(found[4]), int(found[5] or 1)
+    if found[2]:
+        return Loop(var=found[1], lower=high - 1, upper=low - 1, step=-step, body=body)
+    return Loop(var=found[1], lower=low, upper=high, step=step, body=body)
+
+
+def _split(text: str) -> Iterator[str]:
+    """The parts between commas that stand outside parentheses."""
+    part, depth = "", 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char == "," and not depth:
+            yield part
+            part = ""
+        else:
+            part += char
+    if part.strip():
+        yield part

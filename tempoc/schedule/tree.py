@@ -1,0 +1,53 @@
+"""The schedule tree: when everything is computed.
+
+Grammar::
+
+    Tree = Sequence(Tree*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
+         | Execute(statement, point)
+
+Expressions are over the variables of enclosing loops and the bounds; variables are never negative.
+``upper`` is exclusive. A negative ``step`` counts down, as in ``range``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.symbolic.expr import Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execute:
+    """Run a statement at a point: one expression for each dimension of its domain."""
+
+    statement: str
+    point: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """``for var in range(lower, upper, step)``."""
+
+    var: str
+    lower: Expr
+    upper: Expr
+    step: int
+    body: Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """Run the body where the condition holds."""
+
+    condition: Expr
+    body: Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """One after the other."""
+
+    items: tuple[Tree, ...]
+
+
+Tree = Sequence | Loop | Guard | Execute
