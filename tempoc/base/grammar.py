@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import cast
 
 import lark
 from lark import Token, Tree
@@ -210,7 +211,8 @@ def _cache_folder() -> Path | None:
 
 def _mismatch(error: UnexpectedToken, state: int, end: int) -> Mismatch:
     token = error.token
-    offset = token.start_pos if token.start_pos is not None else end
+    at_end = token.type == END_OF_INPUT or token.start_pos is None
+    offset = end if at_end else cast(int, token.start_pos)
     return Mismatch(
         offset=offset,
         found=str(token),

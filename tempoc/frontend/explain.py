@@ -8,7 +8,7 @@ from tempoc.base.grammar import Grammar, Mismatch, Token
 from tempoc.base.source import Source, Span
 from tempoc.frontend import syntax_errors
 from tempoc.frontend.item_actions import ItemActions
-from tempoc.frontend.layout import CLOSING, GOES_ON_AFTER, TOP_LEVEL, arrange, ends_value
+from tempoc.frontend.layout import CLOSING, TOP_LEVEL, arrange, ends_value
 from tempoc.frontend.samples import SAMPLES, Sample
 
 _LISTABLE = 5
@@ -50,10 +50,6 @@ def explain(
         return syntax_errors.missing_operand(span, previous, found)
     if previous is None:
         return syntax_errors.bad_start(span, token)
-    dangling = _dangling(source, before) if token == "=" else None
-    if dangling is not None:
-        place = _place(source, Token("END", ""), dangling)
-        return syntax_errors.missing_operand(place, dangling, "the end of the line")
     if token == "=" and ends_value(previous):
         return syntax_errors.second_equals(span)
     if ends_value(previous) and _starts(token):
@@ -132,15 +128,6 @@ def _place(source: Source, token: Token, previous: Token | None) -> Span:
 
 def _starts(token: Token) -> bool:
     return token.type in ("NAME", "NUMBER", "STRING", "TRUE", "FALSE") or token in ("(", "{", "not")
-
-
-def _dangling(source: Source, before: Sequence[Token]) -> Token | None:
-    """The operator at the end of a line after which what looks like a new equation starts."""
-    for token, following in zip(reversed(before[:-1]), reversed(before), strict=False):
-        gap = source.text[token.start_pos or 0 : following.start_pos or 0]
-        if "\n" in gap:
-            return token if token in GOES_ON_AFTER and following.type == "NAME" else None
-    return None
 
 
 def _open_bracket(before: Sequence[Token]) -> str:

@@ -1,8 +1,9 @@
 """The canonical text of a program: one statement a line, comments and groups kept.
 
 `parse(format_module(m)) == m`, and formatting twice changes nothing. At most one blank line
-stays between two statements; comments at the ends of neighbouring lines are aligned. A statement with comments inside keeps its own line breaks, because
-nobody but its author knows what they belong to.
+stays between two statements; comments at the ends of neighbouring lines are aligned. A statement
+with comments inside keeps its own line breaks, because nobody but its author knows what they
+belong to.
 """
 
 from bisect import bisect_left, bisect_right
@@ -155,12 +156,15 @@ class _Writer:
 def _with_remarks(lines: list[str], remarks: dict[int, str]) -> list[str]:
     """The lines with comments at their ends, in one column where lines follow each other."""
     done = list(lines)
-    run: list[int] = []
-    for index in (*sorted(remarks), len(lines) + 1):
-        if run and (index != run[-1] + 1 or len(lines[run[-1]]) > ALIGNED):
-            column = max(len(lines[at]) for at in run) + 2
-            for at in run:
-                done[at] = lines[at].ljust(column) + remarks[at]
-            run = []
-        run.append(index)
+    runs: list[list[int]] = []
+    for index in sorted(remarks):
+        follows = bool(runs) and runs[-1][-1] == index - 1
+        if follows and max(len(lines[index]), len(lines[index - 1])) <= ALIGNED:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    for run in runs:
+        column = max(len(lines[index]) for index in run) + 2
+        for index in run:
+            done[index] = lines[index].ljust(column) + remarks[index]
     return done

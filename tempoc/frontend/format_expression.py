@@ -143,10 +143,12 @@ def _postfix(node: ast.Access | ast.Call | ast.Field | ast.Transpose, tight: boo
                 value = expression(kwarg.value, tight=tight)
                 args.append(concat(f"{kwarg.name.name} = ", value))
             return concat(expression(node.function, _POSTFIX, tight=tight), bracket("(", args, ")"))
-        case ast.Field():
-            return concat(expression(node.base, _POSTFIX, tight=tight), f".{node.name}")
-        case ast.Transpose():
-            return concat(expression(node.base, _POSTFIX, tight=tight), ".T")
+        case ast.Field() | ast.Transpose():
+            # `2.w` would be read as a number.
+            base = expression(node.base, _POSTFIX, tight=tight)
+            if isinstance(node.base, ast.Number) and not _parenthesized(node.base):
+                base = concat("(", base, ")")
+            return concat(base, ".T" if isinstance(node, ast.Transpose) else f".{node.name}")
     assert_never(node)
 
 

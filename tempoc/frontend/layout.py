@@ -54,11 +54,15 @@ def starts_value(token: Token) -> bool:
 
 @dataclass(slots=True)
 class _Statement:
-    """A statement being read: where it began in the output, and its open brackets."""
+    """A statement being read: where it began in the output, and its open brackets.
+
+    `header`: a brace would open a body; `assigned`: its `=` has been seen.
+    """
 
     first: Token
     index: int
     header: bool
+    assigned: bool = False
     broken: bool = False
     open: list[Token] = field(default_factory=list)
 
@@ -188,8 +192,9 @@ class _Layout:
 
     # Lines
 
-    def line_break(self, token: Token, following: Token | None) -> None:
-        """Decide what a line break (or several, with comments) before `following` means."""
+    def line_break(self, token: Token, line: list[Token]) -> None:
+        """Decide what a line break (or several) before the next line with words means."""
+        following = line[0] if line else None
         statement = self.levels[-1]
         if statement is None:
             return
@@ -199,6 +204,8 @@ class _Layout:
                 self.end_statement(token)
             return
         dangling = self.previous in GOES_ON_AFTER and following not in TOP_LEVEL
+        if dangling and statement.assigned and _is_equation(line):
+            dangling = False
         if dangling or following in GOES_ON_WITH:
             return
         self.end_statement(token)
@@ -234,7 +241,7 @@ def arrange(source: Source, tokens: Iterable[Token], errors: Collector) -> list[
         if token.type == "NEWLINE":
             if index and significant[index - 1].type == "NEWLINE":
                 continue
-            state.line_break(token, _next_word(significant, index))
+            state.line_break(token, _next_line(significant, index))
             continue
         while state.escapes(token):
             state.unclosed_block(token)
@@ -259,7 +266,7 @@ def _take(state: _Layout, token: Token) -> None:
     else:
         statement = state.levels[-1]
         if statement is not None and token == "=" and not statement.open:
-            statement.header = False
+            statement.header, statement.assigned = False, True
         repeated = state.previous is not None and state.previous.type == token.type
         state.emit(token)
         complaint = None if repeated and token.type == "STRAY" else _complaint(state, token)
@@ -283,12 +290,25 @@ def _complaint(state: _Layout, token: Token) -> Diagnostic | None:
     return None
 
 
-def _next_word(tokens: list[Token], index: int) -> Token | None:
-    """The next token that is not a line break."""
+def _next_line(tokens: list[Token], index: int) -> list[Token]:
+    """The tokens of the next line that is not empty."""
+    line: list[Token] = []
     for token in tokens[index:]:
         if token.type != "NEWLINE":
-            return token
-    return None
+            line.append(token)
+        elif line:
+            break
+    return line
+
+
+def _is_equation(line: list[Token]) -> bool:
+    """Whether a line has a name at its start and a `=` outside of brackets."""
+    depth = 0
+    for token in line:
+        depth += (token in CLOSING) - (token in (")", "]", "}"))
+        if token == "=" and depth == 0:
+            return line[0].type == "NAME"
+    return False
 
 
 def _start(token: Token) -> int:

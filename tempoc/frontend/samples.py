@@ -32,7 +32,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(
         ("input x[0]: f32", "input x[t+1]: f32", "input x[:]: f32"),
         "the bracket of an input or a param names its dimensions",
-        "write `[name][t]` for one value at each t; the shape belongs to the type",
+        "the shape of the value at each point belongs to the type, as in `x[t]: f32[D]`",
     ),
     Sample(
         ('import "a.rt"',), "an imported file needs a name here", 'write `import "file.rt" as name`'
@@ -80,6 +80,10 @@ SAMPLES: tuple[Sample, ...] = (
         ("y = (a, b)",), "parentheses hold one expression", "write `[a, b]` for a list", exact=True
     ),
     Sample(("y = {}", ), "a record needs a field", exact=True),
+    Sample(
+        ("y = x[t = j in 3]", "y = x[t = j in a]"), "`in` needs a slice",
+        "write `x[t = j in lo:hi]`", exact=True,
+    ),
     Sample(("y = [1:2]",), "a slice stands in the bracket after a tensor", exact=True),
     Sample(
         ("y = x if t", "y = x if t > 0"), "`if` needs an `else`", "write `a if condition else b`",

@@ -1,0 +1,12 @@
+from tempoc.base.names import Names
+
+
+def test_names_are_numbered_in_order() -> None:
+    names = Names(["x3"])
+    assert [names.fresh(w) for w in ("x", "x", "x", "y", "x2")] == ["x", "x2", "x4", "y", "x22"]
+
+
+def test_taken_names_are_known() -> None:
+    names = Names()
+    names.take("a")
+    assert "a" in names and names.fresh("a") == "a2" and "a2" in names

@@ -1,0 +1,85 @@
+import json
+
+from tempoc.base.diagnostics import Collector, Diagnostic, DiagnosticError, Label, Severity
+from tempoc.base.render import render, render_all, render_json
+from tempoc.base.source import Source
+
+SOURCE = Source("m.rt", "dim t < T\n\ty[t] = x[t-1]\nz = (y +\n  y)\n")
+WRONG = Diagnostic(
+    code="RT200",
+    message="x[t-1] reads x at t = -1 when t = 0",
+    primary=Label(SOURCE.span(18, 24), "here"),
+    secondary=(Label(SOURCE.span(4, 5), "t starts at 0"),),
+    notes=("a note\nof two lines",),
+    help="restrict it",
+)
+
+
+def test_a_diagnostic_shows_its_places() -> None:
+    assert render(WRONG) == (
+        "error[RT200]: x[t-1] reads x at t = -1 when t = 0\n"
+        " --> m.rt:2:9\n"
+        "  |\n"
+        "2 |     y[t] = x[t-1]\n"
+        "  |            ^^^^^^ here\n"
+        "1 | dim t < T\n"
+        "  |     - t starts at 0\n"
+        "note: a note\n"
+        "      of two lines\n"
+        "help: restrict it\n"
+    )
+
+
+def test_a_span_of_several_lines_is_underlined_to_the_end_of_its_first() -> None:
+    text = render(Diagnostic(code="X", message="m", primary=Label(SOURCE.span(29, 38))))
+    assert text.splitlines()[3:] == ["3 | z = (y +", "  |     ^^^^"]
+
+
+def test_an_empty_span_at_the_end_gets_one_mark() -> None:
+    end = len(SOURCE.text)
+    text = render(Diagnostic(code="X", message="m", primary=Label(SOURCE.span(end, end))))
+    assert text.splitlines()[-1] == "  | ^"
+
+
+def test_without_a_place_only_the_sentence_is_left() -> None:
+    warning = Diagnostic(code="RT500", message="no", severity=Severity.WARNING)
+    assert render(warning) == "warning[RT500]: no\n"
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    source = Source("m", "x = \x1b[31m")
+    assert "\x1b" not in render(Diagnostic(code="X", message="m", primary=Label(source.whole())))
+
+
+def test_colour_is_only_added() -> None:
+    painted = render_all([WRONG, WRONG], color=True)
+    assert "\x1b[1;31m" in painted
+    assert "\x1b" not in render_all([WRONG, WRONG])
+
+
+def test_json_holds_every_part() -> None:
+    (data,) = json.loads(render_json([WRONG]))
+    assert data["code"] == "RT200" and data["severity"] == "error"
+    assert data["primary"]["line"] == 2 and data["primary"]["column"] == 9
+    assert data["primary"]["end_column"] == 15
+    assert data["secondary"][0]["text"] == "t starts at 0"
+    assert data["notes"] == ["a note\nof two lines"] and data["help"] == "restrict it"
+
+
+def test_a_collector_sorts_by_place_and_drops_what_it_knows() -> None:
+    errors = Collector()
+    early = Diagnostic(code="A", message="early", primary=Label(SOURCE.span(0, 1)))
+    errors.extend([WRONG, early, WRONG])
+    try:
+        errors.raise_errors()
+    except DiagnosticError as error:
+        assert error.diagnostics == (early, WRONG)
+    else:
+        raise AssertionError("nothing was raised")
+
+
+def test_warnings_do_not_raise() -> None:
+    errors = Collector()
+    errors.add(Diagnostic(code="A", message="m", severity=Severity.WARNING))
+    errors.raise_errors()
+    assert not errors.has_errors

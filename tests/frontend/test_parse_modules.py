@@ -1,0 +1,109 @@
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
+from tempoc.base.source import Source
+from tempoc.frontend.modules import load_file, load_source
+
+
+def write(folder: Path, files: dict[str, str]) -> str:
+    """Write files; the path of the first."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return str(folder / next(iter(files)))
+
+
+def refused(path: str) -> tuple[Diagnostic, ...]:
+    with pytest.raises(DiagnosticError) as caught:
+        load_file(path)
+    return caught.value.diagnostics
+
+
+def test_files_are_found_from_the_file_that_imports_them(tmp_path: Path) -> None:
+    main = write(tmp_path, {
+        "main.rt": 'import "parts/a.rt" as a\nx = a.one()',
+        "parts/a.rt": 'import "b.rt" as b, "../main2.rt" as m\ndef one() = b.two()',
+        "parts/b.rt": "def two() = 2",
+        "main2.rt": "def three() = 3",
+    })  # fmt: skip
+    loaded = load_file(main)
+    assert loaded.main.key == "main.rt" and dict(loaded.main.imports) == {"a": "parts/a.rt"}
+    assert [k for k in loaded.modules if not k.startswith("std:")] == [
+        "parts/b.rt", "main2.rt", "parts/a.rt", "main.rt",
+    ]  # fmt: skip
+    assert loaded.modules["parts/b.rt"].source.text == "def two() = 2"
+
+
+def test_a_file_is_loaded_once(tmp_path: Path) -> None:
+    main = write(tmp_path, {
+        "main.rt": 'import "a.rt" as a, "a.rt" as again, "b.rt" as b',
+        "a.rt": "def f() = 1",
+        "b.rt": 'import "./a.rt" as a',
+    })  # fmt: skip
+    loaded = load_file(main)
+    assert loaded.main.imports["a"] == loaded.main.imports["again"] == "a.rt"
+    assert loaded.modules["b.rt"].imports["a"] == "a.rt"
+
+
+def test_standard_modules() -> None:
+    loaded = load_source(Source("<text>", "import nn"))
+    assert dict(loaded.main.imports) == {"nn": "std:nn"}
+    assert loaded.modules["std:nn"].source.path == "stdlib/nn.rt"
+    with pytest.raises(DiagnosticError) as caught:
+        load_source(Source("<text>", "import los"))
+    (error,) = caught.value.diagnostics
+    assert error.code == "RT015" and error.help == "did you mean `loss`?"
+
+
+def test_cycles_are_shown(tmp_path: Path) -> None:
+    main = write(tmp_path, {
+        "a.rt": 'import "b.rt" as b',
+        "b.rt": 'import "c.rt" as c',
+        "c.rt": 'import "b.rt" as b',
+    })  # fmt: skip
+    (error,) = refused(main)
+    assert error.code == "RT016" and error.primary is not None
+    assert Path(error.primary.span.source.path).name == "c.rt"
+    assert [Path(p).name for p in error.notes[0].split(" imports ")] == ["b.rt", "c.rt", "b.rt"]
+
+
+def test_errors_of_all_files_come_together(tmp_path: Path) -> None:
+    main = write(tmp_path, {
+        "a.rt": 'import "b.rt" as b, "none.rt" as n\nimport "b.rt" as b2',
+        "b.rt": "x = = 1",
+    })  # fmt: skip
+    assert [d.code for d in refused(main)] == ["RT014", "RT001"]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [(b"x = \xff", "RT013"), (b"x = 1\0", "RT013"), (b"\xef\xbb\xbfx = 1 2", "RT001")],
+)
+def test_bytes_that_are_no_program(tmp_path: Path, data: bytes, code: str) -> None:
+    path = tmp_path / "m.rt"
+    path.write_bytes(data)
+    assert [d.code for d in refused(str(path))] == [code]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.rt", tmp_path / "none" / "x.rt"):
+        (error,) = refused(str(path))
+        assert error.code == "RT014" and error.primary is None
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = SimpleNamespace(buffer=io.BytesIO(b"x = 1"))
+    monkeypatch.setattr("sys.stdin", stdin)
+    loaded = load_file("-")
+    assert loaded.main.source == Source("<stdin>", "x = 1")
+
+
+def test_byte_order_marks_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "m.rt"
+    path.write_bytes(b"\xef\xbb\xbfx = 1")
+    assert load_file(str(path)).main.source.text == "x = 1"
