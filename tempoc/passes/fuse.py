@@ -1,0 +1,123 @@
+"""Islands of nodes with one domain become groups: one statement, one kernel.
+
+    %s = matmul %k[0:t+1], %q : [t] f32[t+1]
+    %d = div %s, %root        : [t] f32[t+1]     ->   (the same)  group d = %s, %d
+
+Nodes are joined greedily: along reads at the same point, then along reads that include it, then
+side by side. A join must leave everything schedulable (``legality.py``), must not close a cycle
+within an instance, and must not turn a loop around that nothing else turns around. Constants are
+copied into each group that uses them first (``sink.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from tempoc.passes.context import PassContext
+from tempoc.passes.islands import Islands
+from tempoc.passes.legality import dependences
+from tempoc.passes.sink import is_cheap, kept_sources, sink
+from tempoc.poly.space import Space
+from tempoc.sdg.build import is_computed
+from tempoc.sdg.graph import Graph, Group, Node
+from tempoc.sdg.query import topological
+from tempoc.sdg.rewrite import drop_dead
+from tempoc.symbolic.domain import Domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fuse:
+    """Groups nodes."""
+
+    limit: int = field(default=0, metadata={"help": "most nodes of a group; 0 for no limit"})
+    horizontal: bool = field(default=True, metadata={"help": "also join what shares no read"})
+
+    name: ClassVar[str] = "fuse"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ("groups",)
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with groups."""
+        graph = drop_dead(_one_domain_each(graph, context.space))
+        kept = kept_sources(graph)
+        units = [
+            n.name
+            for n in graph.nodes.values()
+            if is_computed(n) and (n.name in kept or not is_cheap(n.op))
+        ]
+        islands = Islands.alone(graph, units, dependences(graph, context.space))
+        for a, b in self.candidates(islands):
+            islands.join(a, b, self.limit)
+        graph, homes = sink(graph, islands.homes)
+        groups = _groups(graph, homes, context.space)
+        joined = sum(len(g.members) > 1 for g in groups)
+        if joined:
+            members = sum(len(g.members) for g in groups)
+            context.remarks.add(self.name, f"{members} nodes are {len(groups)} kernels")
+        return replace(graph, groups=groups)
+
+    def candidates(self, islands: Islands) -> Iterator[tuple[str, str]]:
+        """Pairs of nodes to bring together, best first."""
+        needs = islands.needs
+        yield from ((d.source, d.sink) for d in needs if d.stays)
+        yield from ((d.source, d.sink) for d in needs if d.may_stay and not d.stays)
+        if self.horizontal:
+            for k, b in enumerate(islands.units):
+                yield from ((a, b) for a in islands.units[:k])
+
+
+def _one_domain_each(graph: Graph, space: Space) -> Graph:
+    """The graph with domains that have the same points spelled in the same way."""
+    spelled: list[Domain] = []
+    nodes: dict[str, Node] = {}
+    for name, node in graph.nodes.items():
+        own = node.domain
+        for other in spelled:
+            if other.dims == own.dims and (
+                other == own or space.equal(other.where, own.where, Domain(own.dims))
+            ):
+                own = other
+                break
+        else:
+            spelled.append(own)
+        nodes[name] = node if own == node.domain else replace(node, domain=own)
+    return replace(graph, nodes=nodes)
+
+
+def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, ...]:
+    """The groups in the order in which they may run, named after the tensors they make."""
+    order = topological(graph)
+    found: dict[str, list[str]] = {}
+    for name in order:
+        if is_computed(graph.nodes[name]):
+            found.setdefault(homes[name], []).append(name)
+    islands = Islands.alone(
+        graph, [n for m in found.values() for n in m], dependences(graph, space)
+    )
+    taken: set[str] = set()
+    groups = []
+    for members in found.values():
+        ordered = islands.ordered(members)
+        assert ordered is not None
+        name = _name(graph, ordered, taken)
+        taken.add(name)
+        groups.append(Group(name=name, members=ordered))
+    return tuple(groups)
+
+
+def _name(graph: Graph, members: tuple[str, ...], taken: set[str]) -> str:
+    """The last member that is a tensor of the source, else the last that others read."""
+    whole = {m for m in members if "." not in m}
+    inside = {*members}
+    read = {e.source for n in graph.nodes.values() if n.name not in inside for e in n.inputs} | {
+        o.source for o in graph.outputs
+    }
+    best = [m for m in members if m in whole and m in read] or [m for m in members if m in whole]
+    name = (best or [m for m in members if m in read] or list(members))[-1]
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}.{number}", number + 1
+    return free

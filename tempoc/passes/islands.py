@@ -1,0 +1,124 @@
+"""A partition of nodes into islands that may grow, as long as every join is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.passes.legality import Dependence, is_schedulable
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.query import components
+from tempoc.symbolic.domain import Domain
+
+
+@dataclass(slots=True, kw_only=True)
+class Islands:
+    """The units (computed nodes), what they need, and for each unit the island that it is on.
+
+    An island is called after its first unit.
+    """
+
+    units: tuple[str, ...]
+    domains: dict[str, Domain]
+    needs: tuple[Dependence, ...]
+    homes: dict[str, str]
+    refused: dict[tuple[str, str], None]
+
+    @classmethod
+    def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
+        """Each unit on an island of its own; dependences on other nodes do not count."""
+        known = {*units}
+        return cls(
+            units=tuple(units),
+            domains={u: graph.nodes[u].domain for u in units},
+            needs=tuple(d for d in needs if d.sink in known and d.source in known),
+            homes={u: u for u in units},
+            refused={},
+        )
+
+    def join(self, a: str, b: str, limit: int = 0) -> bool:
+        """Bring the islands of two units together if that is legal; whether they are together."""
+        first, second = (self.homes[x] for x in (a, b))
+        if first == second:
+            return True
+        if self.units.index(first) > self.units.index(second):
+            first, second = second, first
+        if (first, second) in self.refused or self.domains[a] != self.domains[b]:
+            return False
+        members = [u for u in self.units if self.homes[u] in (first, second)]
+        small = not limit or len(members) <= limit
+        if small and self.ordered(members) is not None and self.is_legal(first, second):
+            for member in members:
+                self.homes[member] = first
+            self.refused.clear()
+            return True
+        self.refused[first, second] = None
+        return False
+
+    def ordered(self, members: Sequence[str]) -> tuple[str, ...] | None:
+        """Members in an order in which one instance can run, or None if there is no such order."""
+        inside = {*members}
+        sources: dict[str, list[str]] = {m: [] for m in members}
+        for d in self.needs:
+            if d.sink in inside and d.source in inside and d.may_stay and d.sink != d.source:
+                sources[d.sink].append(d.source)
+        parts = components(members, sources.__getitem__)
+        if any(len(part) > 1 for part in parts):
+            return None
+        return tuple(part[0] for part in parts)
+
+    def is_legal(self, first: str, second: str) -> bool:
+        """Whether two islands may become one."""
+        homes = {u: first if h == second else h for u, h in self.homes.items()}
+        after = self.contracted(homes)
+        if not self.keeps_direction(first, second):
+            return False
+        part = self.cycle_of(first, list(dict.fromkeys(homes.values())), after)
+        return is_schedulable(part, after, {h: self.domains[h].dims for h in part})
+
+    def contracted(self, homes: dict[str, str]) -> list[Dependence]:
+        """Dependences between islands; inside an island only what is not at one point."""
+        found: dict[Dependence, None] = {}
+        for d in self.needs:
+            sink, source = homes[d.sink], homes[d.source]
+            whole = d.sink == d.source or sink != source
+            for part in (d,) if whole else d.moving():
+                found[replace(part, sink=sink, source=source)] = None
+        return list(found)
+
+    def cycle_of(
+        self, island: str, islands: Sequence[str], needs: Sequence[Dependence]
+    ) -> tuple[str, ...]:
+        """The islands that are in a cycle with this one, itself included."""
+        sources: dict[str, list[str]] = {name: [] for name in islands}
+        for d in needs:
+            sources[d.sink].append(d.source)
+        parts = components(islands, sources.__getitem__)
+        return next(part for part in parts if island in part)
+
+    def keeps_direction(self, first: str, second: str) -> bool:
+        """Whether a join makes no loop run backwards that could run forwards before.
+
+        A read of later points between islands that are in no cycle along that dimension would force
+        the joint loop to run backwards, and with it all that is delayed until then.
+        """
+        pair = {first, second}
+        across = [
+            part
+            for d in self.needs
+            if {self.homes[d.sink], self.homes[d.source]} == pair
+            for part in d.moving()
+        ]
+        for part in across:
+            dim, signs = next((k, s) for k, s in part.signs if 0 not in s)
+            if signs == {-1} and not self.is_cyclic(first, second, dim):
+                return False
+        return True
+
+    def is_cyclic(self, first: str, second: str, dim: str) -> bool:
+        """Whether two islands are in a cycle that moves along one dimension only."""
+        along = [
+            d for d in self.contracted(self.homes) if all(0 in s or k == dim for k, s in d.signs)
+        ]
+        islands = list(dict.fromkeys(self.homes.values()))
+        return second in self.cycle_of(first, islands, along)
