@@ -194,7 +194,7 @@ def _build(text: str, options: dict[str, object], name: str) -> lark.Lark:
     folder = _cache_folder()
     # Lark checks what it finds there, and builds anew (and overwrites) what is damaged or old.
     options["cache"] = str(folder / name) if folder is not None else False
-    return lark.Lark(text, **options)  # type: ignore[arg-type]
+    return lark.Lark(text, **options)
 
 
 @cache

@@ -42,8 +42,6 @@ class Ident(Node):
 
     name: str
 
-# --- expressions ----------------------------------------------------------------------------
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name(Node):
     """A name used as a value: a tensor, dimension, bound, constant, function or module."""
@@ -208,8 +206,6 @@ Expr = (
     | Compare | IfExpr | Access | Call | Field | Transpose | AsType
 )  # fmt: skip
 
-# --- types ----------------------------------------------------------------------------------
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorType(Node):
     """`f32` (no extents) or `f32[D, t+1]`; `dtype` is one of `DTYPES`."""
@@ -232,8 +228,6 @@ class RecordType(Node):
 
 
 TypeExpr = TensorType | RecordType
-
-# --- statements -----------------------------------------------------------------------------
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Node):

@@ -27,9 +27,12 @@ def format_source(source: Source) -> str:
     return format_module(parse(source))
 
 
-def format_module(module: ast.Module) -> str:
-    """The canonical text of a tree; comments come from the source that its span points to."""
-    source = module.span.source
+def format_module(module: ast.Module, source: Source | None = None) -> str:
+    """The canonical text of a tree, with the comments of the source that it was parsed from.
+
+    `source` is the one that the module's span points to unless another is given.
+    """
+    source = source or module.span.source
     writer = _Writer(source)
     lines = writer.body(module.doc, module.items, 0, len(source.text), "")
     return "\n".join(lines) + "\n" if lines else ""

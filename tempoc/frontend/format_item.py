@@ -73,12 +73,13 @@ def _data(node: ast.Input | ast.Param | ast.Extern) -> Doc:
             parts.append(_default(node.default))
             return concat(*parts)
         case ast.Extern():
-            head = bracket(f"extern {node.kind} {node.name.name}(", typed(node.args), ")")
+            opening = f"extern {node.kind} {node.name.name}("
             results = bracket("-> (", typed(node.results), ")")
             path = f"from {quoted(node.path.value)}"
             over = "" if node.over is None else f" over {node.over.name}"
             tail = concat(SPACE, results, SPACE, path, over)
-            return Group(concat(head, Nest(tail, _CONTINUED)))
+            call = bracket(opening, typed(node.args), ")")
+            return Group(concat(call, Nest(tail, _CONTINUED)))
     assert_never(node)
 
 

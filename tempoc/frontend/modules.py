@@ -73,19 +73,43 @@ def load_source(source: Source, folder: Path | None = None) -> Loaded:
 
 def read_program(path: str) -> tuple[Source, Path]:
     """The text of a program and the folder in which it lies; `DiagnosticError` if unreadable."""
-    if path == STANDARD_INPUT:
-        return _decoded("<stdin>", sys.stdin.buffer.read()), Path.cwd()
-    return read_source(path), Path(path).resolve().parent
+    folder = Path.cwd() if path == STANDARD_INPUT else Path(path).resolve().parent
+    return read_source(path), folder
 
 
 def read_source(path: str, wanted_by: Span | None = None) -> Source:
-    """The text of a file; raises `DiagnosticError`, at `wanted_by` if an import wants it."""
+    """The text of a file, or of standard input if `path` is `-`.
+
+    Raises `DiagnosticError` if there is none, at `wanted_by` if an import wants the file.
+    """
+    if path == STANDARD_INPUT and wanted_by is None:
+        return _decoded("<stdin>", sys.stdin.buffer.read())
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise DiagnosticError(syntax_errors.unreadable(path, reason, wanted_by)) from None
+        raise DiagnosticError(syntax_errors.unreadable(path, _reason(error), wanted_by)) from None
     return _decoded(path, data)
+
+
+def write_source(path: str, text: str) -> None:
+    """Replace the text of a program, whole or not at all; raises `DiagnosticError`.
+
+    A link stays a link, and the file keeps its permissions.
+    """
+    target = Path(path).resolve()
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        fresh.write_bytes(text.encode("utf-8"))
+        if target.exists():
+            fresh.chmod(target.stat().st_mode & 0o7777)
+        fresh.replace(target)
+    except (OSError, ValueError) as error:
+        fresh.unlink(missing_ok=True)
+        raise DiagnosticError(syntax_errors.unwritable(path, _reason(error))) from None
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _decoded(path: str, data: bytes) -> Source:

@@ -302,6 +302,11 @@ def unreadable(path: str, reason: str, span: Span | None) -> Diagnostic:
     )
 
 
+def unwritable(path: str, reason: str) -> Diagnostic:
+    """A file that cannot be written."""
+    return Diagnostic(code="RT014", message=f"cannot write {path}: {reason}")
+
+
 def unknown_module(
     span: Span, name: str, known: tuple[str, ...], close: str | None
 ) -> Diagnostic:

@@ -18,7 +18,7 @@ MISTAKES = (
     "extern jax f(x: f32)", "extern jax f(x: f32) -> f32", "extern jax f(x: f32) -> (y: f32)",
     'extern jax f(x) -> (y: f32) from "a:b"', "def f(x)", "def f(x):\n  return x", "def f x = 3",
     "def f(x, x, y = 1, z) = 3", "def f(x) { y = x }", "def f(x) { return x; y = 3 }",
-    "def f(x) {\n  for k in range(3) { return k }\n  return x\n}", 
+    "def f(x) {\n  for k in range(3) { return k }\n  return x\n}",
     "def f(x) {\n  dim t < T\n  return x\n}",
     "return x", "for k in range(3) { x = k }", "if x > 3", "output x + 1", "output x as", "save x",
     'save x + 1 to "f"', "print x when", "f(x) = 3", "x", "x == 3", "x += 1", "x[t] -= 1",

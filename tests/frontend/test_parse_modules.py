@@ -6,7 +6,7 @@ import pytest
 
 from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.source import Source
-from tempoc.frontend.modules import load_file, load_source
+from tempoc.frontend.modules import load_file, load_source, read_source, write_source
 
 
 def write(folder: Path, files: dict[str, str]) -> str:
@@ -107,3 +107,19 @@ def test_byte_order_marks_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "m.rt"
     path.write_bytes(b"\xef\xbb\xbfx = 1")
     assert load_file(str(path)).main.source.text == "x = 1"
+
+
+def test_writing_replaces_a_file_and_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "m.rt"
+    path.write_text("x = 1")
+    path.chmod(0o640)
+    write_source(str(path), "x = 2\n")
+    assert read_source(str(path)).text == "x = 2\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["m.rt"]
+
+
+def test_writing_into_nowhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        write_source(str(tmp_path / "none" / "m.rt"), "")
+    assert caught.value.diagnostics[0].code == "RT014"
