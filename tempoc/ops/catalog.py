@@ -22,11 +22,117 @@ movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(sh
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
            Reshape(shape; Const(-1) may stand once)
 joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that many results
-indexing   SpatialIndex(entries), made by ``indexing.spatial_index`` Take(axis) of x, indices
+indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis) of x, indices OneHot(n: E, dtype)
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
 =========  ==========================================================================================
 
-Types come from ``infer``; values, also in double precision, from ``evaluation.evaluate``; kernels
+Types come from ``infer``, values from ``evaluate`` (the caller converts them to the types), kernels
 from ``emit`` with an ``emission.KernelEmitter``.
 """
+
+from __future__ import annotations
+
+from tempoc.ops.arithmetic import (
+    Add,
+    And,
+    Clip,
+    Divide,
+    Equal,
+    FloorDivide,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    Maximum,
+    Minimum,
+    Multiply,
+    NotEqual,
+    Or,
+    Power,
+    Remainder,
+    Subtract,
+)  # fmt: skip
+from tempoc.ops.contraction import Einsum, MatMul
+from tempoc.ops.control import Copy, Ensure, Merge, Select
+from tempoc.ops.convolution import Conv
+from tempoc.ops.elementwise import (
+    Abs,
+    Cast,
+    Ceil,
+    Cos,
+    Erf,
+    Exp,
+    Exp2,
+    Expm1,
+    Floor,
+    Gelu,
+    IsInf,
+    IsNan,
+    Log,
+    Log1p,
+    Negative,
+    Not,
+    Relu,
+    Round,
+    Rsqrt,
+    Sigmoid,
+    Sign,
+    Silu,
+    Sin,
+    Softplus,
+    Sqrt,
+    Tan,
+    Tanh,
+)  # fmt: skip
+from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
+from tempoc.ops.joining import Concat, Split, Stack
+from tempoc.ops.movement import (
+    BroadcastTo,
+    ExpandDims,
+    Flip,
+    Pad,
+    Squeeze,
+    Transpose,
+)  # fmt: skip
+from tempoc.ops.opdef import Op
+from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
+from tempoc.ops.reshape import Reshape
+from tempoc.ops.scan import CumMax, CumProd, CumSum
+from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
+from tempoc.ops.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
+
+OPS: dict[str, type[Op]] = {
+    # source
+    "literal": Literal, "index": IndexValue, "input": Input, "param": Param, "full": Full,
+    "eye": Eye, "arange": Arange,
+    # control
+    "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
+    # elementwise
+    "neg": Negative, "abs": Abs, "sign": Sign, "relu": Relu, "floor": Floor, "ceil": Ceil,
+    "round": Round, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,
+    "sqrt": Sqrt, "rsqrt": Rsqrt, "sin": Sin, "cos": Cos, "tan": Tan, "tanh": Tanh,
+    "sigmoid": Sigmoid, "silu": Silu, "erf": Erf, "gelu": Gelu, "softplus": Softplus,
+    "isnan": IsNan, "isinf": IsInf, "not": Not, "cast": Cast,
+    # arithmetic
+    "add": Add, "sub": Subtract, "mul": Multiply, "div": Divide, "floordiv": FloorDivide,
+    "mod": Remainder, "power": Power, "minimum": Minimum, "maximum": Maximum, "clip": Clip,
+    "lt": Less, "le": LessEqual, "gt": Greater, "ge": GreaterEqual, "eq": Equal, "ne": NotEqual,
+    "and": And, "or": Or,
+    # reduction
+    "sum": Sum, "prod": Prod, "max": Max, "min": Min, "any": Any, "all": All, "mean": Mean,
+    "var": Var, "logsumexp": LogSumExp,
+    # search
+    "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
+    # scan
+    "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax,
+    # movement, joining, reshape
+    "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
+    "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,
+    "split": Split, "reshape": Reshape,
+    # indexing
+    "getitem": SpatialIndex, "take": Take, "take_along": TakeAlong, "one_hot": OneHot,
+    # contraction, convolution
+    "matmul": MatMul, "einsum": Einsum, "conv": Conv,
+}  # fmt: skip
+"""The class of each operator; the key is the class's ``name``."""

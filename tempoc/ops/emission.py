@@ -13,20 +13,7 @@ from tempoc.ops.opdef import Value
 from tempoc.ops.padding import along
 from tempoc.ops.spell import scalar
 from tempoc.symbolic.expr import (
-    And,
-    Compare,
-    Const,
-    Expr,
-    FloorDiv,
-    Max,
-    Min,
-    Mod,
-    Not,
-    Or,
-    Prod,
-    Sum,
-    Sym,
-    sub,
+    And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Not, Or, Prod, Sum, Sym, Truth, sub,
 )  # fmt: skip
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
@@ -56,11 +43,11 @@ class KernelEmitter:
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the name: ``hint`` or, if that is taken, one like it."""
         name = self.names.fresh(hint if hint.isidentifier() else "value")
-        self.assign(name, text)
+        self.lines.append(f"{name} = {text}")
         return name
 
     def assign(self, name: str, text: str) -> None:
-        """Write ``name = text``; what was known about ``name`` is forgotten."""
+        """Write ``name = text`` again; what was known about ``name`` is forgotten."""
         self.lines.append(f"{name} = {text}")
         self._known = {key: known for key, known in self._known.items() if name not in key}
 
@@ -68,7 +55,7 @@ class KernelEmitter:
 
     def index(self, e: Expr) -> str:
         """An index expression: traced if it names dimensions, else Python's own arithmetic."""
-        return show(self._traced(e))
+        return str(e.value) if isinstance(e, Truth) else show(self._traced(e))
 
     def static(self, e: Expr) -> str:
         """An expression over bounds only. ``ValueError`` if it names a dimension."""
