@@ -120,3 +120,11 @@ def test_format_source_and_expression_text() -> None:
     assert format_source(Source("m.rt", "x=1")) == "x = 1\n"
     (item,) = parse(Source("m.rt", "y = f(a,b)[0:t+1]")).items
     assert expression_text(item.values[0]) == "f(a, b)[0:t+1]"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" + "[0]" * 98, "(-" * 180 + "a" + ")" * 180, "f(" * 180 + ")" * 180, "[" * 180 + "]" * 180],
+)
+def test_what_may_be_parsed_can_be_formatted(text: str) -> None:
+    formatted(f"y = {text}")
