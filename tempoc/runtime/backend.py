@@ -59,7 +59,7 @@ def _use_cache() -> None:
 def compile_kernel(
     function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
 ) -> Kernel:
-    """The kernel for these bounds; array argument ``i`` stands at position ``i + 1`` after ``at``."""
+    """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
     positions = tuple(i + 1 for i in donated)
     bound = functools.partial(function, **static)
     functools.update_wrapper(bound, function)

@@ -157,7 +157,8 @@ class _Binder:
             return None
         missing = [n for point, n in names.items() if point not in found]
         if missing:
-            offered, origin = list(self.given.params), self.given.params_origin
+            offered = [n for n in self.given.params if n not in names.values()]
+            origin = self.given.params_origin
             problem = errors.missing_param(p.name, missing, offered, origin)
             self.found.problems.append(problem)
         # One complaint is enough for tensors that are wrong in the same way.

@@ -35,7 +35,7 @@ _ROUNDED = {("int64", "float64"), ("uint64", "float64")}
 
 
 def language_name(dtype: np.dtype[Any]) -> str | None:
-    """``f32`` for float32, whatever the byte order; ``None`` for what the language does not have."""
+    """``f32`` for float32, whatever the byte order; ``None`` if the language lacks it."""
     return _LANGUAGE.get(dtype.newbyteorder("="))
 
 

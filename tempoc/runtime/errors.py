@@ -186,14 +186,14 @@ def missing_param(
     what = (
         f"the param {name}" if list(tensors) == [name] else f"{listed(tensors, 3)} (param {name})"
     )
-    if not origin:
+    if not offered:
         return Problem(
             code="RT530", message=f"{what} has no value", help="add --params FILE.safetensors"
         )
     return Problem(
         code="RT530",
-        message=f"{what} is not in {origin}",
-        notes=(f"the file holds {listed(offered)}" if offered else "the file is empty",),
+        message=f"{what} is not in {origin or 'the params given'}",
+        notes=(f"given are also {listed(offered)}",),
         help=did_you_mean(tensors[0], offered),
     )
 

@@ -92,7 +92,7 @@ class Machine:
         return {stores[i].name: cell for i, cell in local.items()} | self.keyed
 
     def check(self) -> None:
-        """Look at the results of all checks so far. Raises ``RunError`` for the first that failed."""
+        """Look at all checks so far. Raises ``RunError`` for the first that failed."""
         for number, point, fault in self.faults:
             if failed := int(backend.host(fault)):
                 kernel = self.program.kernels[number]

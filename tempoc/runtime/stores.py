@@ -108,7 +108,7 @@ def _cells(
     store: Layout,
     sizes: Mapping[str, int],
 ) -> Cells:
-    """One array for each key of the store, cut and stacked from one array for each ``outer`` point."""
+    """One array for each key, cut and stacked from one array for each ``outer`` point."""
     inner = leading_dims(item) if isinstance(item, Param) else item.dims
     stacked = tuple(d for d in store.axes if d in outer)
     cells: Cells = {}

@@ -1,0 +1,150 @@
+"""One run as the command line asks for it: open files, run, deliver results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from tempoc.runtime import errors
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.dtypes import Array
+from tempoc.runtime.files import (
+    BUNDLES,
+    check_writable,
+    open_bundle,
+    open_tensor,
+    write_array,
+    write_arrays,
+    write_bytes,
+)  # fmt: skip
+from tempoc.runtime.load import load
+from tempoc.runtime.problems import Problem, RunError
+from tempoc.runtime.progress import progress_bar
+from tempoc.runtime.run import RunResult, Settings, run_given
+from tempoc.runtime.source import Source
+from tempoc.runtime.table import bytes_text, outputs_table, table
+from tempoc.runtime.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The command line of a run; names as there."""
+
+    directory: str
+    bounds: Mapping[str, str]
+    input: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    cast_params: bool = False
+    seed: int = 0
+    output_dir: str | None = None
+    output: str | None = None
+    stats: bool = False
+    profile: str | None = None
+    extern_path: tuple[str, ...] = ()
+
+
+def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:
+    """``T=64,B=2`` pairs; ``refuse`` is called with what is wrong with the command line."""
+    found: dict[str, str] = {}
+    for pair in (pair for item in items for pair in item.split(",")):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name or not value:
+            refuse(f"--bounds wants NAME=VALUE, not '{pair.strip()}'")
+        if found.get(name, value) != value:
+            refuse(f"--bounds gives {name} twice: {found[name]} and {value}")
+        found[name] = value
+    return found
+
+
+def execute(options: RunOptions) -> tuple[Given, RunResult]:
+    """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
+    loaded = load(options.directory)
+    given = gather(options)
+    check_targets(options)
+    trace = Trace() if options.profile else None
+    settings = Settings(
+        account=options.stats or options.profile is not None,
+        trace=trace,
+        watch=progress_bar if sys.stderr.isatty() else None,
+    )
+    result = run_given(loaded, given, settings)
+    deliver(options, result.outputs)
+    if trace is not None:
+        write_bytes(options.profile, trace.to_json())
+    if options.stats:
+        sys.stderr.write(_stats(result, trace))
+    return given, result
+
+
+def gather(options: RunOptions) -> Given:
+    """Open all files; every one that cannot be opened is reported."""
+    problems: list[Problem] = []
+    inputs: dict[str, Source] = {}
+    extra: dict[str, None] = {}
+    for item in options.input:
+        name, equals, path = item.partition("=")
+        # A file name may hold `=` too; the name of an input may not hold a dot or a slash.
+        single = bool(equals) and name.isidentifier()
+        try:
+            found = {name: open_tensor(name, path)} if single else open_bundle(item)
+        except RunError as error:
+            problems += error.problems
+            continue
+        problems += [errors.several_sources(n) for n in found if n in inputs]
+        inputs |= found
+        extra |= {} if single else dict.fromkeys(found)
+    params: dict[str, Source] = {}
+    for path in options.params:
+        try:
+            params |= open_bundle(path)
+        except RunError as error:
+            problems += error.problems
+    if problems:
+        raise RunError(*problems)
+    return Given(
+        bounds=options.bounds,
+        inputs=inputs,
+        params=params,
+        params_origin=", ".join(options.params),
+        extra=frozenset(extra),
+        cast_params=options.cast_params,
+    )
+
+
+def check_targets(options: RunOptions) -> None:
+    """Find out before the run whether its results can be written."""
+    if options.output is not None:
+        if Path(options.output).suffix not in BUNDLES:
+            raise RunError(errors.unknown_suffix(options.output, BUNDLES))
+        check_writable(Path(options.output).parent, create=False)
+    if options.output_dir is not None:
+        check_writable(options.output_dir, create=True)
+    if options.profile is not None:
+        check_writable(Path(options.profile).parent, create=False)
+
+
+def deliver(options: RunOptions, outputs: Mapping[str, Array]) -> None:
+    """Write the outputs where the options say, or print a table."""
+    if options.output_dir is not None:
+        for name, array in outputs.items():
+            write_array(Path(options.output_dir) / f"{name}.npy", array)
+    if options.output is not None:
+        write_arrays(options.output, outputs)
+    if options.output is None and options.output_dir is None:
+        sys.stdout.write(outputs_table(outputs))
+
+
+def _stats(result: RunResult, trace: Trace | None) -> str:
+    rows = [
+        ("time", f"{result.seconds:.3f} s"),
+        ("inputs and params", bytes_text(result.given_bytes)),
+        ("peak of all stores", bytes_text(result.peak_bytes)),
+    ]
+    text = table(("run", ""), rows)
+    if trace is not None:
+        kernels = [(n, str(c), f"{s:.3f} s") for n, (c, s) in trace.totals().items()]
+        text += "\n" + table(("kernel", "calls", "time"), kernels)
+    return text
