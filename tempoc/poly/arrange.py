@@ -26,7 +26,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly import cycles, hints
-from tempoc.poly.scheduling import Flow, Problem, Timeline
+from tempoc.poly.scheduling import Flow, Problem, Unschedulable
 from tempoc.symbolic.expr import Const, Sym, sub
 
 # A dimension and a direction: 1 upwards, -1 downwards.
@@ -50,12 +50,17 @@ class _Group:
     scalar: bool = False
 
 
-def arrange(problem: Problem) -> Timeline:
+def arrange(problem: Problem) -> isl.Schedule:
     """An order of execution; `Unschedulable` if there is none."""
     edges = [_Edge(f, problem.dependence(f)) for f in problem.flows]
     nonempty = [e for e in edges if not e.needs.is_empty()]
-    schedule = _Arrangement(problem).level(tuple(problem.tasks), nonempty, ())
-    return problem.timeline(schedule)
+    for e in nonempty:
+        # isl ignores dependences of a point on itself.
+        if e.flow.reader == e.flow.writer:
+            space = e.needs.get_space()
+            if not e.needs.intersect(isl.Map.identity(space)).is_empty():
+                raise Unschedulable((e.flow.reader,))
+    return _Arrangement(problem).level(tuple(problem.tasks), nonempty, ())
 
 
 class _Arrangement:

@@ -22,7 +22,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly import fast, maps, recover
-from tempoc.poly.scheduling import Timeline
+from tempoc.poly.timeline import Timeline
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, ONE, TRUE, Entry, Expr, conjunction, maximum
 
@@ -94,10 +94,12 @@ class Liveness:
         furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
         size = furthest.add_constant_val(self.timeline.space.frame.val(1)).intersect_params(facts)
         exact = recover.value(size, facts)
+        pieces = recover.distinct(size.gist(facts)) if exact is None else []
+        parts = [recover.affine(aff) for aff in pieces] if exact is None else [exact]
         # Where nothing clashes (say for T == 1) the size has no value; one slot is enough there.
-        if exact is not None:
-            return exact if fast.at_least(exact, 1, universe) else maximum(ONE, exact)
-        return maximum(*(recover.affine(a) for a in recover.distinct(size.gist(facts))), ONE)
+        larger = [p for p in parts if p != ONE]
+        known = any(fast.at_least(p, 1, universe) for p in larger)
+        return maximum(*larger) if known else maximum(ONE, *larger)
 
     def releases(self, tensor: str) -> tuple[Release, ...]:
         """Which cells die right after which statement, for all cells that die.

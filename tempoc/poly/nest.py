@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from tempoc.poly.scheduling import Timeline
+from tempoc.poly.arrange import arrange
+from tempoc.poly.scheduling import Problem
 from tempoc.symbolic.expr import (
     Compare,
     CompareOp,
@@ -88,15 +89,14 @@ class Piecewise(Exception):
     """The nest has a value that depends on a condition, which index expressions cannot state."""
 
 
-def build(timeline: Timeline) -> Nest:
-    """The loops of a timeline.
+def build(problem: Problem) -> Nest:
+    """The loops of an order of execution; `Unschedulable` if there is none.
 
     Every band is separated, so that the steady state of a loop has no conditions.
     """
-    separate = timeline.schedule.map_schedule_node_bottom_up(_separated)
-    context = timeline.space.context
-    node = isl.AstBuild.from_context(context).node_from_schedule(separate)
-    return _Reader(timeline.space.frame.params, timeline.names).nest(node)
+    schedule = arrange(problem).map_schedule_node_bottom_up(_separated)
+    node = isl.AstBuild.from_context(problem.space.context).node_from_schedule(schedule)
+    return _Reader(problem.space.frame.params, problem.names).nest(node)
 
 
 def _separated(node: isl.ScheduleNode) -> isl.ScheduleNode:

@@ -1,4 +1,4 @@
-"""The scheduling problem and its solution: isl finds an order, `Timeline` remembers it.
+"""The scheduling problem: tasks, and the flows of data between them.
 
 Rules, each of which costs loops, minutes or correctness when broken: sizes stay symbolic; the
 proximity is not the dependence (see `hints`); dependences of a statement on itself have none;
@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
-from islpy import dim_type as D
 
 from tempoc.poly import hints, maps
 from tempoc.poly.space import Space
@@ -35,21 +34,6 @@ class Flow:
     written: tuple[Expr, ...]
     where: Expr = TRUE
     forwarded: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
-    """An order of execution: for each task, when each of its points runs.
-
-    `times` maps the points of a task to vectors of one length, compared lexicographically; `names`
-    gives the task for each tuple name in `schedule`. Only `poly` looks inside.
-    """
-
-    space: Space
-    tasks: Mapping[str, Domain]
-    times: Mapping[str, isl.Map]
-    schedule: isl.Schedule
-    names: Mapping[str, str]
 
 
 class Unschedulable(Exception):
@@ -135,17 +119,3 @@ class Problem:
             return constraints.compute_schedule()
         except isl.Error as error:
             raise Unschedulable(tuple(tasks)) from error
-
-    def timeline(self, schedule: isl.Schedule) -> Timeline:
-        """A schedule of the tasks as the times of their points."""
-        times: dict[str, isl.Map] = {}
-
-        def keep(m: isl.Map) -> None:
-            name = self.names[m.get_tuple_name(D.in_)]
-            points = self.space.set(self.tasks[name])
-            times[name] = m.reset_tuple_id(D.in_).intersect_domain(points)
-
-        schedule.get_map().foreach_map(keep)
-        return Timeline(
-            space=self.space, tasks=self.tasks, times=times, schedule=schedule, names=self.names
-        )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tempoc.poly.arrange import arrange
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.nest import build
-from tempoc.poly.scheduling import Problem, Timeline, Unschedulable
+from tempoc.poly.scheduling import Problem, Unschedulable
 from tempoc.poly.space import Space
+from tempoc.poly.timeline import Timeline, timeline
+from tempoc.schedule.blame import blame
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.lower import lower
+from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.tree import Tree
+from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
 
 
@@ -22,16 +26,17 @@ class Scheduled:
     timeline: Timeline
 
 
-def compute(statements: Statements, space: Space) -> Scheduled:
+def compute(statements: Statements, space: Space, graph: Graph | None = None) -> Scheduled:
     """An order that respects all dependences; `DiagnosticError` with the cycle if there is none.
 
-    Sizes stay symbolic: bounds with a compile-time value count as free.
+    Sizes stay symbolic: bounds with a compile-time value count as free. The graph lends its spans
+    to the diagnostic.
     """
     tasks = {s.name: s.domain for s in statements.statements}
     problem = Problem(space, tasks, flows(statements))
     try:
-        timeline = arrange(problem)
-    except Unschedulable:
-        raise
-    tree = lower(build(timeline), tasks, space.universe)
-    return Scheduled(tree=tree, timeline=timeline)
+        tree = lower(build(problem), tasks, space.universe)
+    except Unschedulable as error:
+        cause = blame(statements, error.tasks, space.universe, graph)
+        raise DiagnosticError(cause) from None
+    return Scheduled(tree=tree, timeline=timeline(space, tasks, occurrences(tree)))

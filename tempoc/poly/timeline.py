@@ -1,0 +1,90 @@
+"""An order of execution as times: for each task, when each of its points runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly import maps
+from tempoc.poly.scheduling import Problem
+from tempoc.poly.space import Space
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ZERO, Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """A place in the loops where a task runs.
+
+    For all values of `variables` with `where`, the task runs at `point`; places and variables of
+    enclosing loops alternate in `time`, to be compared lexicographically.
+    """
+
+    task: str
+    variables: tuple[str, ...]
+    where: Expr
+    point: tuple[Expr, ...]
+    time: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """When everything runs: vectors of one length; only `poly` looks inside `times`."""
+
+    space: Space
+    tasks: Mapping[str, Domain]
+    times: Mapping[str, isl.Map]
+
+
+def timeline(
+    space: Space, tasks: Mapping[str, Domain], occurrences: Iterable[Occurrence]
+) -> Timeline:
+    """The times of tasks that run at the occurrences, in the space without fixed bounds."""
+    there = space.symbolic
+    found = tuple(occurrences)
+    length = max((len(o.time) for o in found), default=0)
+    parts: dict[str, list[isl.Map]] = {name: [] for name in tasks}
+    for o in found:
+        parts[o.task].append(_times(there, tasks[o.task], o, length))
+    times = {name: maps.union(m) for name, m in parts.items() if m}
+    return Timeline(space=there, tasks=tasks, times=times)
+
+
+def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
+    frame = space.frame
+    at = frame.coordinates(o.variables)
+    run = frame.condition(o.where, at).intersect_params(space.context)
+    for k in range(len(o.variables)):  # conditions leave out what holds for every symbol
+        run = run.lower_bound_val(D.set, k, frame.val(0))
+    points = maps.access(frame, at, o.point, frame.coordinates(task.dims))
+    padded = (*o.time, *[ZERO] * (length - len(o.time)))
+    clock = frame.coordinates(tuple(f"time{k}" for k in range(length)))
+    moments = maps.access(frame, at, padded, clock)
+    return points.intersect_domain(run).reverse().apply_range(moments)
+
+
+def complete(found: Timeline, task: str) -> bool:
+    """Whether every point of the task runs, and each exactly once."""
+    points = found.space.set(found.tasks[task])
+    times = found.times.get(task)
+    if times is None:
+        return bool(points.is_empty())
+    return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
+
+
+def violated(found: Timeline, problem: Problem) -> tuple[tuple[str, str], ...]:
+    """The pairs (writer, reader) of which some reader's point runs too early."""
+    wrong: list[tuple[str, str]] = []
+    for flow in problem.flows:
+        needs = problem.dependence(flow)
+        if needs.is_empty():
+            continue
+        needs = needs.reset_tuple_id(D.in_).reset_tuple_id(D.out)
+        times = found.times
+        pairs = needs.apply_domain(times[flow.reader]).apply_range(times[flow.writer])
+        if not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range())):
+            wrong.append((flow.writer, flow.reader))
+    return tuple(wrong)

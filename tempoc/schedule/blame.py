@@ -1,0 +1,120 @@
+"""Why there is no order: a cycle of values, in the words of the source.
+
+At small bounds every instance is a node of a plain graph; the shortest cycle in it is what a person
+wants to see. Temporaries (`beta.mul`) are left out where the named tensors tell the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tempoc.base.diagnostics import Diagnostic
+from tempoc.base.source import Span
+from tempoc.schedule import errors
+from tempoc.schedule.errors import Step
+from tempoc.schedule.replay import Cell, Instance, World, valuations
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.statements import Statement, Statements
+from tempoc.symbolic.domain import Universe
+
+SIZES = (1, 2, 3)
+# Small worlds only: a cycle shows early or not at all.
+INSTANCES = 5_000
+
+
+def blame(
+    statements: Statements, tasks: Sequence[str], universe: Universe, graph: Graph | None
+) -> Diagnostic:
+    """The diagnostic for statements without an order; spans come from the graph, if given."""
+    part = tuple(s for s in statements.statements if s.name in tasks)
+    suspects = Statements(tensors=statements.tensors, statements=part)
+    for bounds in sorted(valuations(universe, SIZES), key=lambda v: sum(v.values())):
+        found = _shortest(World(suspects, universe, bounds))
+        if found:
+            return errors.no_order(_steps(found, suspects, graph), _given(bounds))
+    spans = [span for s in part if (span := _span(s, graph)) is not None]
+    return errors.no_order_found([_base(s.name) for s in part], spans)
+
+
+def _given(bounds: Mapping[str, int]) -> str:
+    if not bounds:
+        return ""
+    return " (when " + ", ".join(f"{name} = {v}" for name, v in bounds.items()) + ")"
+
+
+# A need: the reader needs the cell that the writer writes.
+Need = tuple[Cell, Instance]
+
+
+def _shortest(world: World) -> list[Need]:
+    """The cells on a shortest cycle, each with the instance that writes it; empty if none."""
+    by_name = {s.name: s for s in world.statements.statements}
+    instances = list(world.instances())
+    if len(instances) > INSTANCES:
+        return []
+    writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
+    needs: dict[Instance, list[Need]] = {}
+    for i in instances:
+        needs[i] = [
+            (cell, writer[cell])
+            for read, cell in world.reads(by_name[i[0]], i[1])
+            if cell in writer and not (read.forwarded and writer[cell] == i)
+        ]
+    best: list[Need] = []
+    for start in instances:
+        found = _cycle_from(start, needs, len(best) - 1 if best else len(instances))
+        best = found or best
+    return best
+
+
+def _cycle_from(
+    start: Instance, needs: Mapping[Instance, Sequence[Need]], limit: int
+) -> list[Need]:
+    """The shortest way from an instance back to itself, of at most `limit` needs."""
+    came: dict[Instance, tuple[Instance, Need]] = {}
+    front = [start]
+    for _ in range(limit):
+        following: list[Instance] = []
+        for i in front:
+            for need in needs[i]:
+                if need[1] == start:
+                    return _way(start, i, need, came)
+                if need[1] not in came:
+                    came[need[1]] = (i, need)
+                    following.append(need[1])
+        front = following
+    return []
+
+
+def _way(
+    start: Instance, last: Instance, need: Need, came: Mapping[Instance, tuple[Instance, Need]]
+) -> list[Need]:
+    way = [need]
+    while last != start:
+        last, step = came[last]
+        way.append(step)
+    return [way[0], *reversed(way[1:])]
+
+
+def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -> list[Step]:
+    by_name = {s.name: s for s in statements.statements}
+    steps = []
+    for (tensor, point), (name, _) in needs:
+        at = f"[{', '.join(str(p) for p in point)}]" if point else ""
+        steps.append(Step(f"{_base(tensor)}{at}", tensor, _span(by_name[name], graph)))
+    named = [s for s in steps if "." not in s.tensor]
+    kept = named or steps
+    return [Step(s.value, _base(s.tensor), s.span) for s in kept]
+
+
+def _base(name: str) -> str:
+    """The tensor of the source to which a temporary belongs."""
+    return name.split(".")[0]
+
+
+def _span(s: Statement, graph: Graph | None) -> Span | None:
+    """The place of the statement's last equation: that of what it is there for."""
+    if graph is None:
+        return None
+    spans = [span for m in reversed(s.members) if m in graph.nodes for span in graph.nodes[m].spans]
+    return spans[0] if spans else None

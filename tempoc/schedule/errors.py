@@ -1,0 +1,76 @@
+"""Diagnostics of scheduling, RT400 to RT449."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tempoc.base.diagnostics import Diagnostic, Label
+from tempoc.base.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A value on a cycle: `h[t]`, the tensor it belongs to, and its equation."""
+
+    value: str
+    tensor: str
+    span: Span | None
+
+
+def no_order(steps: Sequence[Step], where: str) -> Diagnostic:
+    """RT400: values that need each other at the same time; `steps` is the cycle, in order."""
+    names = list(dict.fromkeys(s.tensor for s in steps))
+    chain = ", which needs ".join(s.value for s in (*steps[1:], steps[0]))
+    labels = dict.fromkeys(Label(s.span, "") for s in steps if s.span is not None)
+    labelled = [
+        Label(s.span, f"{s.value} needs {after.value}")
+        for s, after in zip(steps, (*steps[1:], steps[0]), strict=True)
+        if s.span is not None
+    ]
+    primary, rest = (labelled[0] if labels else None), tuple(labelled[1:])
+    subject = f"{names[0]} needs itself" if len(names) == 1 else f"{_listed(names)} need each other"
+    return Diagnostic(
+        code="RT400",
+        message=f"no order of execution exists: {subject} in a cycle",
+        primary=primary,
+        secondary=rest,
+        notes=(f"cycle: {steps[0].value} needs {chain}{where}",),
+        help="let one of them read an earlier value, for example at t-1, to break the cycle",
+    )
+
+
+def no_order_found(names: Sequence[str], spans: Sequence[Span]) -> Diagnostic:
+    """RT401: the solver finds no order, and no cycle shows at small bounds."""
+    return Diagnostic(
+        code="RT401",
+        message=f"no order of execution found for {_listed(list(dict.fromkeys(names)))}",
+        primary=Label(spans[0]) if spans else None,
+        secondary=tuple(Label(s) for s in spans[1:]),
+        notes=("each of these depends on the others, in a cycle that no loop order can follow",),
+    )
+
+
+def took_too_long(count: int, seconds: float) -> Diagnostic:
+    """RT402: the solver was stopped."""
+    return Diagnostic(
+        code="RT402",
+        message=f"scheduling {count} statements took longer than {seconds:g} s",
+        help="split the program, or compile with -O1 so that statements are fused first",
+    )
+
+
+def illegal(what: str) -> Diagnostic:
+    """RT449: the verifier contradicts the scheduler."""
+    return Diagnostic(
+        code="RT449",
+        message=f"the schedule is not legal: {what}",
+        notes=("this is a mistake of the compiler, not of the program",),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b and c`"""
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,67 @@
+"""Where in a tree each statement runs, as conditions and times: what questions about time need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tempoc.poly.timeline import Occurrence
+from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.symbolic.expr import TRUE, Const, Expr, Sym, compare, conjunction, mod, sub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """The way down to a part of the tree."""
+
+    variables: tuple[str, ...] = ()
+    where: Expr = TRUE
+    time: tuple[Expr, ...] = ()
+
+
+def occurrences(tree: Tree) -> Iterator[Occurrence]:
+    """Every `Execute` with its loops, in order."""
+    yield from _walk(tree, _Place())
+
+
+def _walk(tree: Tree, at: _Place) -> Iterator[Occurrence]:
+    match tree:
+        case Sequence(items=items):
+            for k, item in enumerate(items):
+                yield from _walk(item, _inside(at, time=(Const(k),)))
+        case Guard(condition=condition, body=body):
+            yield from _walk(body, _inside(at, where=condition))
+        case Loop(var=var, body=body, step=step):
+            clock = Sym(var) if step > 0 else Sym(var) * -1
+            # A loop directly in another one has no place of its own.
+            yield from _walk(
+                body, _inside(at, variables=(var,), where=_range(tree), time=(clock,))
+            )
+        case Execute(statement=name, point=point):
+            yield Occurrence(
+                task=name, variables=at.variables, where=at.where, point=point, time=at.time
+            )
+
+
+def _inside(
+    at: _Place,
+    *,
+    variables: tuple[str, ...] = (),
+    where: Expr = TRUE,
+    time: tuple[Expr, ...] = (),
+) -> _Place:
+    return _Place(
+        variables=at.variables + variables,
+        where=conjunction(at.where, where),
+        time=at.time + time,
+    )
+
+
+def _range(loop: Loop) -> Expr:
+    var, step = Sym(loop.var), loop.step
+    if step > 0:
+        ends = compare(">=", var, loop.lower), compare("<", var, loop.upper)
+    else:
+        ends = compare("<=", var, loop.lower), compare(">", var, loop.upper)
+    stride = compare("==", mod(sub(var, loop.lower), abs(step)), Const(0))
+    return conjunction(*ends, stride)
