@@ -1,0 +1,157 @@
+"""How a read or a write of a stored tensor is spelled in JAX.
+
+A store's array is ``[*axes, *spatial]``. Of each axis a read takes
+
+- a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
+- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``;
+- a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
+- anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
+  garbage (the reader masks them).
+
+A write replaces one row. Since every kernel is given its stores for good, XLA updates in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tempoc.memory.storage import Axis, Store
+from tempoc.ops.opdef import Emitter
+from tempoc.symbolic.expr import (
+    TRUE,
+    ZERO,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    add,
+    compare,
+    disjunction,
+    mul,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import extent, symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What an access may ask of its kernel.
+
+    ``out`` writes lines; ``proves`` decides a condition on the statement's domain (false also
+    means "not known"); ``dims`` are the statement's dimensions. ``x64``: 64-bit integers are on,
+    so that plain ints no longer mix with i32 indices.
+    """
+
+    out: Emitter
+    proves: Callable[[Expr], bool]
+    dims: tuple[str, ...]
+    x64: bool = False
+
+    def is_static(self, e: Expr) -> bool:
+        """Whether the value is known when the kernel is traced."""
+        return not any(s in self.dims for s in symbols(e))
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array in the kernel: its text and the static extents that it really has."""
+
+    text: str
+    padded: tuple[Expr, ...]
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read(array: str, store: Store, at: Mapping[str, Entry], frame: Frame, hint: str) -> Array:
+    """What the entries ``at`` (by dimension) select of a store's array.
+
+    The result has an axis for each slice, padded to its bound, then the store's spatial axes.
+    """
+    index: list[str] = []
+    moves: list[tuple[int, str]] = []
+    padded: list[Expr] = []
+    for axis in store.axes:
+        entry = at[axis.dim]
+        if not isinstance(entry, Slice):
+            index.append(_slot(entry, axis, frame))
+            continue
+        pad = frame.out.pad(extent(entry))
+        part, move = _slice(entry, pad, axis, frame)
+        if move:
+            moves.append((len(padded), move))
+        index.append(part)
+        padded.append(pad)
+    while index and index[-1] == ":":
+        index.pop()
+    text = f"{array}[{', '.join(index)}]" if index else array
+    for number, move in moves:
+        source = frame.out.bind(hint, text) if not text.isidentifier() else text
+        text = move.replace("ARRAY", source).replace("AXIS", str(number))
+    return Array(text, (*padded, *store.shape))
+
+
+def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:
+    """The position of a point on an axis."""
+    text = frame.out.index(entry)
+    return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
+
+
+def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
+    """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any."""
+    out, last = frame.out, add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
+    fits = disjunction(compare("<", last, axis.size), compare("<=", entry.hi, entry.lo))
+    if not axis.ring and frame.proves(fits):
+        if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
+            return ":", ""
+        if frame.is_static(entry.lo):
+            return _static_slice(entry, pad, out), ""
+        if entry.step == 1:
+            lo = out.index(entry.lo)
+            return ":", f"lax.dynamic_slice_in_dim(ARRAY, {lo}, {out.static(pad)}, axis=AXIS)"
+    steps = f"jnp.arange({out.static(pad)}, dtype=jnp.int32)"
+    if entry.step != 1:
+        steps = f"{entry.step} * {steps}"
+    rows = steps if entry.lo == ZERO else f"{out.index(entry.lo)} + {steps}"
+    if axis.ring:
+        rows = f"({rows}) % {_atom(out.static(axis.size))}"
+    return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
+
+
+def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
+    lo = "" if entry.lo == ZERO else out.static(entry.lo)
+    hi = out.static(add(entry.lo, mul(Const(entry.step), pad)))
+    return f"{lo}:{hi}" + (f":{entry.step}" if entry.step != 1 else "")
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write(
+    array: str, store: Store, at: Mapping[str, Expr], row: str, where: Expr, frame: Frame
+) -> str:
+    """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
+    slots = [_slot(at[axis.dim], axis, frame) for axis in store.axes]
+    if len(slots) == 1:
+        text = f"lax.dynamic_update_index_in_dim({array}, {row}, {slots[0]}, 0)"
+    else:
+        starts = [*slots, *("0" for _ in store.shape)]
+        if frame.x64:
+            fixed = [
+                *(frame.is_static(at[a.dim]) for a in store.axes),
+                *(True for _ in store.shape),
+            ]
+            starts = [f"jnp.int32({s})" if f else s for s, f in zip(starts, fixed, strict=True)]
+        lead = ", ".join(["None"] * len(slots))
+        text = f"lax.dynamic_update_slice({array}, {row}[{lead}], ({', '.join(starts)}))"
+    if where == TRUE:
+        return text
+    # XLA turns the selection into one of rows, so that this stays in place.
+    return f"jnp.where({frame.out.index(where)}, {text}, {array})"
+
+
+def _atom(text: str) -> str:
+    """The text in brackets unless it is a name, a number or a call."""
+    return text if re.fullmatch(r"\w+(\([^()]*\))?", text) else f"({text})"

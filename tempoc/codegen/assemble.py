@@ -1,0 +1,152 @@
+"""The program: kernels, stores and the tree of calls put together.
+
+Points and keys are evaluated by the host, so they become arithmetic over loop variables here:
+every cell that a kernel names in coordinates of its statement is rewritten to the point at which
+the tree executes that statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+import tempoc
+from tempoc.base.names import Names
+from tempoc.codegen.arith import to_arith
+from tempoc.codegen.body import Cell, Stages
+from tempoc.codegen.donation import donated
+from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
+from tempoc.codegen.kernels import Function, function
+from tempoc.codegen.module import module
+from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.memory.storage import Plan
+from tempoc.ops.types import DType
+from tempoc.poly.space import Space
+from tempoc.program import nodes
+from tempoc.program.arith import TRUE as ALWAYS
+from tempoc.program.arith import Arith
+from tempoc.program.verify import verify
+from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.statements import Statement, Statements
+from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic.walk import substitute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emitted:
+    """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``."""
+
+    program: nodes.Program
+    kernels: str
+
+
+def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space: Space) -> Emitted:
+    """Emit all kernels and the program that calls them; the program is verified."""
+    wide = (DType.I64, DType.F64)
+    x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
+    stages = Stages(graph=graph, statements=statements, plan=plan, space=space, x64=x64)
+    names = Names(RESERVED)
+    functions = {
+        s.name: function(s, stages, names.fresh(identifier(s.name))) for s in statements.statements
+    }
+    program = nodes.Program(
+        name=graph.name,
+        doc=graph.doc,
+        compiler=f"tempoc {tempoc.__version__}",
+        x64=x64,
+        bounds=bounds(graph.universe),
+        dims=tuple((d.name, d.bound) for d in graph.universe.dims),
+        assumptions=assumptions(graph.universe),
+        inputs=inputs(stages),
+        params=params(stages),
+        stores=stores(stages),
+        kernels=tuple(_kernel(s, functions[s.name], stages) for s in statements.statements),
+        tree=_Tree(stages=stages, functions=functions).convert(tree),
+        outputs=outputs(stages),
+    )
+    verify(program)
+    return Emitted(program=program, kernels=module(graph.name, tuple(functions.values())))
+
+
+def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
+    return nodes.Kernel(
+        name=f.name,
+        bounds=f.bounds,
+        donated=donated(statement, f, stages),
+        equations=f.equations,
+        checks=f.checks,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tree:
+    """Converts schedule trees; ``functions`` by statement."""
+
+    stages: Stages
+    functions: Mapping[str, Function]
+
+    def convert(self, tree: Tree) -> nodes.Statement:
+        match tree:
+            case Sequence(items=items):
+                return _sequence([self.convert(item) for item in items])
+            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                return nodes.Loop(
+                    var=var,
+                    lower=to_arith(lower),
+                    upper=to_arith(upper),
+                    step=step,
+                    body=self.convert(body),
+                )
+            case Guard(condition=condition, body=body):
+                return nodes.Guard(condition=to_arith(condition), body=self.convert(body))
+            case Execute():
+                return self._execute(tree)
+            case _:
+                assert_never(tree)
+
+    def _execute(self, tree: Execute) -> nodes.Statement:
+        statement = self._statement(tree.statement)
+        f = self.functions[tree.statement]
+        env = dict(zip(statement.domain.dims, tree.point, strict=True))
+        call = nodes.Call(
+            kernel=f.name,
+            point=tuple(to_arith(e) for e in tree.point),
+            args=tuple(_cell(a.cell, env, a.when) for a in f.arguments),
+            results=tuple(_cell(r.cell, env, r.where) for r in f.results),
+        )
+        return _sequence([call, *self._frees(statement, env)])
+
+    def _statement(self, name: str) -> Statement:
+        return next(s for s in self.stages.statements.statements if s.name == name)
+
+    def _frees(self, statement: Statement, env: Mapping[str, Expr]) -> list[nodes.Statement]:
+        """What is dead after the call; cells with one condition are given back together."""
+        groups: dict[Arith, list[nodes.Cell]] = {}
+        for release in self.stages.plan.releases.get(statement.name, ()):
+            always = self.stages.space.implies(statement.domain, release.where)
+            condition = ALWAYS if always else to_arith(substitute(release.where, env))
+            groups.setdefault(condition, []).append(_cell((release.tensor, release.key), env))
+        return [
+            free if condition == ALWAYS else nodes.Guard(condition=condition, body=free)
+            for condition, cells in groups.items()
+            for free in [nodes.Free(cells=tuple(cells))]
+        ]
+
+
+def _cell(cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:
+    tensor, key = cell
+    return nodes.Cell(
+        store=tensor,
+        key=tuple(to_arith(substitute(e, env)) for e in key),
+        when=None if when == TRUE else to_arith(substitute(when, env)),
+    )
+
+
+def _sequence(items: list[nodes.Statement]) -> nodes.Statement:
+    """Flat; a single item stands alone."""
+    flat: list[nodes.Statement] = []
+    for item in items:
+        flat.extend(item.items if isinstance(item, nodes.Sequence) else [item])
+    return flat[0] if len(flat) == 1 else nodes.Sequence(items=tuple(flat))

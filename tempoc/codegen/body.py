@@ -1,0 +1,303 @@
+"""The body of one kernel: operands are fetched, members computed, stores updated, line by line.
+
+Order matters where a store is both read and written. Reads of *old* rows come before the update;
+reads that include the row just written (``Read.forwarded``) come after it, from the updated store,
+so that nothing keeps the old contents alive and XLA updates in place. A forwarded read of exactly
+the row just written does not go through the store at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tempoc.base.names import Names
+from tempoc.codegen import access
+from tempoc.codegen.access import Frame
+from tempoc.codegen.naming import access_name, identifier
+from tempoc.memory.storage import Plan, Store
+from tempoc.ops.emission import KernelEmitter
+from tempoc.ops.opdef import Value
+from tempoc.ops.padding import static_shape
+from tempoc.ops.source import Literal
+from tempoc.ops.spell import cast
+from tempoc.ops.types import TensorType
+from tempoc.poly.space import Space
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.query import operand_type
+from tempoc.sdg.statements import Read, Statement, Statements, Write
+from tempoc.symbolic.expr import (
+    TRUE,
+    Expr,
+    Slice,
+    Sym,
+    compare,
+    conjunction,
+    disjunction,
+    negation,
+)  # fmt: skip
+from tempoc.symbolic.walk import is_affine, substitute
+
+Cell = tuple[str, tuple[Expr, ...]]
+"""A tensor and the key of one of its arrays, in statement coordinates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype."""
+
+    graph: Graph
+    statements: Statements
+    plan: Plan
+    space: Space
+    x64: bool = False
+
+    def proves(self, statement: Statement, condition: Expr) -> bool:
+        """Whether the condition provably holds wherever the statement is executed."""
+        return is_affine(condition) and self.space.implies(statement.domain, condition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """A parameter of a kernel: the content of a cell, zeros where ``when`` does not hold."""
+
+    cell: Cell
+    name: str
+    when: Expr = TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a kernel returns at one position: the new content of a cell, where ``where`` holds."""
+
+    cell: Cell
+    text: str
+    where: Expr = TRUE
+
+
+class Body:
+    """Writes one kernel; ``run`` once, then read ``arguments`` and the emitter's lines."""
+
+    def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
+        self.statement = statement
+        self.stages = stages
+        self.out = out
+        self.names = names
+        self.arguments: dict[Cell, Argument] = {}
+        self._latest: dict[Cell, str] = {}
+        self._values: dict[tuple[str, int], Value] = {}
+        self._fetched: dict[tuple[str, str, tuple[object, ...]], Value] = {}
+        self._pending: list[Write] = []
+        self.frame = Frame(
+            out=out,
+            proves=lambda condition: stages.proves(statement, condition),
+            dims=statement.domain.dims,
+            x64=stages.x64,
+        )
+
+    def run(self) -> tuple[Result, ...]:
+        """Write the whole body; the results in the order of the statement's writes."""
+        for read in self.statement.reads:
+            if not self._is_local(read.member, read.slot) and self._written_row(read) is None:
+                self._argument(self._cell(read), self._needed(read))
+        for write in self.statement.writes:
+            if self._store(write).axes:
+                self._argument(self._cell(write))
+        for member in self.statement.members:
+            self._member(member)
+        self._update([w.tensor for w in self._pending])
+        return self._results()
+
+    # ------------------------------------------------------------ members and operands
+
+    def _member(self, name: str) -> None:
+        node = self.stages.graph.nodes[name]
+        args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
+        texts = node.op.emit(args, node.types, self.out)
+        for k, (text, type_) in enumerate(zip(texts, node.types, strict=True)):
+            hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
+            inline = text.isidentifier() or isinstance(node.op, Literal)
+            bound = text if inline else self.out.bind(hint, text)
+            padded = tuple(self.out.pad(e) for e in type_.shape)
+            self._values[name, k] = Value(bound, type_, padded)
+        self._pending += [
+            w for w in self.statement.writes if w.member == name and self._store(w).axes
+        ]
+
+    def _hint(self, member: str) -> str:
+        """The node's name; with the dimensions of the row where that is the name of its store."""
+        base = identifier(member)
+        if all(base != a.name for a in self.arguments.values()):
+            return base
+        store = self.stages.plan.stores[member]
+        return "_".join([base, *(axis.dim for axis in store.axes)])
+
+    def _operand(self, member: str, slot: int) -> Value:
+        edge = self.stages.graph.nodes[member].inputs[slot]
+        type_ = operand_type(self.stages.graph, edge)
+        if self._is_local(member, slot):
+            return self._as(self._values[edge.source, edge.out], type_)
+        read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
+        row = self._written_row(read)
+        if row is not None:
+            return self._as(self._values[row.member, row.out], type_)
+        if read.forwarded:
+            self._fetch_old(read.tensor)
+            self._update([read.tensor])
+        return self._fetch(read)
+
+    def _as(self, value: Value, type_: TensorType) -> Value:
+        """A local value at the type (and padded extents) under which it is used."""
+        text = cast(value.text, value.type.dtype, type_.dtype)
+        if text != value.text:
+            text = self.out.bind(value.text, text)
+        padded = tuple(self.out.pad(e) for e in type_.shape)
+        return self.out.align(Value(text, type_, value.padded, value.finite), padded)
+
+    def _is_local(self, member: str, slot: int) -> bool:
+        """Whether the operand is another member's result at the same point."""
+        edge = self.stages.graph.nodes[member].inputs[slot]
+        same = tuple(Sym(d) for d in self.stages.graph.nodes[edge.source].domain.dims)
+        return edge.source in self.statement.members and edge.entries == same
+
+    def _written_row(self, read: Read) -> Write | None:
+        """The write of this instance that gives exactly what the read wants."""
+        if not read.forwarded:
+            return None
+        order = self.statement.members
+        for w in self.statement.writes:
+            earlier = order.index(w.member) < order.index(read.member)
+            same = w.tensor == read.tensor and w.entries == read.entries
+            if same and earlier and self.frame.proves(w.where):
+                return w
+        return None
+
+    # ------------------------------------------------------------ stores
+
+    def _store(self, access: Read | Write) -> Store:
+        return self.stages.plan.stores[access.tensor]
+
+    def _cell(self, access: Read | Write) -> Cell:
+        return access.tensor, self._key(access)
+
+    def _key(self, access: Read | Write) -> tuple[Expr, ...]:
+        dims = self.stages.statements.tensors[access.tensor].domain.dims
+        at = dict(zip(dims, access.entries, strict=True))
+        key: list[Expr] = []
+        for k in self._store(access).keys:
+            entry = at[k.dim]
+            assert not isinstance(entry, Slice), f"{access.tensor} is sliced over its key {k.dim}"
+            key.append(entry)
+        return tuple(key)
+
+    def _argument(self, cell: Cell, when: Expr = TRUE) -> None:
+        if cell in self.arguments:
+            known = self.arguments[cell]
+            self.arguments[cell] = replace(known, when=disjunction(known.when, when))
+            return
+        tensor, key = cell
+        dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
+        name = self.names.fresh(access_name(identifier(tensor), dims, key))
+        self.arguments[cell] = Argument(cell=cell, name=name, when=when)
+        self._latest[cell] = name
+
+    def _fetch_old(self, tensor: str) -> None:
+        """Fetch what later members read of the tensor's old contents, before it is overwritten."""
+        if any(w.tensor == tensor for w in self._pending):
+            for read in self.statement.reads:
+                local = self._is_local(read.member, read.slot)
+                if read.tensor == tensor and not read.forwarded and not local:
+                    self._fetch(read)
+
+    def _fetch(self, read: Read) -> Value:
+        place = (read.tensor, "new" if read.forwarded else "old", read.entries)
+        if place not in self._fetched:
+            self._fetched[place] = self._read(read)
+        return self._fetched[place]
+
+    def _read(self, read: Read) -> Value:
+        store, tensor = self._store(read), self.stages.statements.tensors[read.tensor]
+        dims = tensor.domain.dims
+        at = dict(zip(dims, read.entries, strict=True))
+        axes = [axis.dim for axis in store.axes]
+        hint = access_name(identifier(read.tensor), axes, [at[d] for d in axes])
+        if axes and hint == identifier(read.tensor):
+            hint = "_".join([hint, *axes])
+        name = self._contents(read)
+        array = access.read(name, store, at, self.frame, hint)
+        text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
+        edge = self.stages.graph.nodes[read.member].inputs[read.slot]
+        type_ = operand_type(self.stages.graph, edge)
+        padded = tuple(self.out.pad(e) for e in type_.shape)
+        return self.out.align(Value(text, type_, array.padded), padded)
+
+    def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
+        """Earlier writes of this instance that meet the read's cell at some points, and where."""
+        if not read.forwarded:
+            return []
+        cell, order, found = self._cell(read), self.statement.members, []
+        for w in self.statement.writes:
+            earlier = order.index(w.member) < order.index(read.member)
+            if w.tensor != read.tensor or not earlier:
+                continue
+            there = self._cell(w)
+            if there == cell and self._store(w).axes:
+                continue  # the very array that `_update` has brought up to date
+            pairs = zip(cell[1], there[1], strict=True)
+            meet = conjunction(w.where, *(compare("==", a, b) for a, b in pairs))
+            if not self.frame.proves(negation(meet)):
+                found.append((w, meet))
+        return found
+
+    def _needed(self, read: Read) -> Expr:
+        """Where a read wants the old content of its cell: unless this instance replaces it."""
+        if self._store(read).axes:
+            return TRUE
+        return conjunction(*(negation(meet) for _, meet in self._meetings(read)))
+
+    def _contents(self, read: Read) -> str:
+        """The array that a read looks into, with what this instance wrote into it."""
+        name = self._latest[self._cell(read)]
+        for w, meet in self._meetings(read):
+            new = self._latest[self._cell(w)] if self._store(w).axes else self._row(w)
+            name = self.out.bind(name, f"jnp.where({self.out.index(meet)}, {new}, {name})")
+        return name
+
+    # ------------------------------------------------------------ writing
+
+    def _row(self, write: Write) -> str:
+        """What a write stores: the member's result, with the dtype and extents of the store."""
+        value, tensor = self._values[write.member, write.out], self.stages.statements.tensors
+        type_, store = tensor[write.tensor].type, self._store(write)
+        text = cast(value.text, value.type.dtype, type_.dtype)
+        if value.type.ndim < type_.ndim:  # a literal for a whole tensor
+            return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
+        dims = tensor[write.tensor].domain.dims
+        at = dict(zip(dims, write.entries, strict=True))
+        here = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
+        return self.out.align(Value(text, here, value.padded), store.shape).text
+
+    def _update(self, tensors: list[str]) -> None:
+        """Write pending rows of these tensors into their stores."""
+        for w in [w for w in self._pending if w.tensor in tensors]:
+            self._pending.remove(w)
+            cell = self._cell(w)
+            name = self._latest[cell]
+            dims = self.stages.statements.tensors[w.tensor].domain.dims
+            at = dict(zip(dims, w.entries, strict=True))
+            where = TRUE if self.frame.proves(w.where) else w.where
+            text = access.write(name, self._store(w), at, self._row(w), where, self.frame)
+            if any(value.text == name for value in self._fetched.values()):
+                self._latest[cell] = self.out.bind(name, text)
+            else:
+                self.out.assign(name, text)
+
+    def _results(self) -> tuple[Result, ...]:
+        found: dict[Cell, Result] = {}
+        for w in self.statement.writes:
+            cell = self._cell(w)
+            if self._store(w).axes:
+                found[cell] = Result(cell=cell, text=self._latest[cell])
+            else:
+                where = TRUE if self.frame.proves(w.where) else w.where
+                found[cell] = Result(cell=cell, text=self._row(w), where=where)
+        return tuple(found.values())

@@ -1,0 +1,129 @@
+"""Writes the directory of a compiled program, all of it or nothing.
+
+``kernels.py`` and ``program.json`` are the program; ``program/`` and ``runtime/`` are verbatim
+copies of the two packages that run it, so that ``python DIR`` needs numpy and jax but not the
+compiler; ``model.rt`` and ``imports/`` keep the sources.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path, PurePath
+from types import MappingProxyType
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.source import Source
+from tempoc.codegen.assemble import Emitted
+from tempoc.codegen.errors import cannot_write, not_a_directory, not_ours
+from tempoc.program.codec import dump
+
+SHIPPED = ("program", "runtime")
+_PACKAGE = Path(__file__).resolve().parent.parent
+_OURS = frozenset(
+    {"kernels.py", "program.json", "__main__.py", "model.rt", "imports", "__pycache__", *SHIPPED}
+)
+_MAIN = '''"""Runs this compiled program: ``python DIR --bounds T=64 --input x=x.npy``."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+# The runner was written as a part of the package `tempoc`; here this folder takes its place.
+package = ModuleType("tempoc")
+package.__path__ = [str(HERE)]
+sys.modules["tempoc"] = package
+
+from tempoc.runtime.main import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main([str(HERE), *sys.argv[1:]]))
+'''
+
+
+def write_bundle(
+    directory: str | Path,
+    emitted: Emitted,
+    sources: Mapping[str, Source] = MappingProxyType({}),
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Write or replace the directory.
+
+    ``sources`` are the main file, then what it imports, by key; ``options`` those of the
+    compilation. Both are kept, so that it can be repeated.
+
+    The directory appears complete or not at all; one that is not from an earlier compilation is
+    never replaced. Raises ``DiagnosticError``.
+    """
+    target = Path(directory).resolve()
+    _refuse_foreign(target, str(directory))
+    fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(fresh, ignore_errors=True)
+        for name, text in contents(emitted, sources, options).items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        if target.exists():
+            target.rename(old)
+        fresh.rename(target)
+    except OSError as error:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        reason = error.strerror or str(error)
+        raise DiagnosticError(cannot_write(str(directory), reason)) from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def contents(
+    emitted: Emitted, sources: Mapping[str, Source], options: Mapping[str, str]
+) -> Mapping[str, str]:
+    """All files of the directory by name, the same bytes for the same program."""
+    names: dict[str, str] = {}
+    for number, (key, source) in enumerate(sources.items()):
+        base = PurePath(source.path).name
+        name = f"imports/{base}" if number else "model.rt"
+        names[key] = name if name not in names.values() else f"imports/{number}_{base}"
+    kept = tuple((f"source.{key}", name) for key, name in names.items())
+    program = replace(
+        emitted.program,
+        files=(("kernels.py", sha256(emitted.kernels.encode()).hexdigest()),),
+        provenance=(*options.items(), *kept),
+    )
+    files = {
+        "__main__.py": _MAIN,
+        "kernels.py": emitted.kernels,
+        "program.json": dump(program),
+    }
+    files |= {name: sources[key].text for key, name in names.items()}
+    return files | dict(_shipped())
+
+
+def _shipped() -> Iterator[tuple[str, str]]:
+    """The files of the packages that go along."""
+    for package in SHIPPED:
+        for path in sorted((_PACKAGE / package).rglob("*.py")):
+            yield path.relative_to(_PACKAGE).as_posix(), path.read_text(encoding="utf-8")
+
+
+def _refuse_foreign(target: Path, shown: str) -> None:
+    """Refuse to replace what is no earlier compilation (or an empty directory)."""
+    try:
+        if target.exists() and not target.is_dir():
+            raise DiagnosticError(not_a_directory(shown))
+        found = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
+    except OSError as error:
+        raise DiagnosticError(cannot_write(shown, error.strerror or str(error))) from None
+    foreign = [name for name in found if name not in _OURS]
+    if not foreign and found and "program.json" not in found:
+        foreign = found
+    if foreign:
+        raise DiagnosticError(not_ours(shown, foreign[0]))

@@ -1,0 +1,110 @@
+"""What a program shows to the outside, and its stores: bounds, inputs, params, outputs."""
+
+from __future__ import annotations
+
+from tempoc.codegen.arith import to_arith
+from tempoc.codegen.body import Stages
+from tempoc.memory.storage import Store
+from tempoc.ops.source import Input, Param
+from tempoc.program import nodes
+from tempoc.program.arith import Arith
+from tempoc.sdg.graph import Output
+from tempoc.sdg.statements import Tensor
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import substitute
+
+
+def bounds(universe: Universe) -> tuple[nodes.Bound, ...]:
+    """All bounds; fixed and derived ones with their values."""
+    return tuple(
+        nodes.Bound(name=b.name, value=None if b.value is None else to_arith(b.value))
+        for b in universe.bounds
+    )
+
+
+def assumptions(universe: Universe) -> tuple[nodes.Assumption, ...]:
+    """The facts about bounds that the runner checks, in the words of the source."""
+    return tuple(
+        nodes.Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions
+    )
+
+
+def stores(stages: Stages) -> tuple[nodes.Store, ...]:
+    """The plan's stores, in the order of the tensors."""
+    return tuple(_store(stages.plan.stores[name]) for name in stages.statements.tensors)
+
+
+def _store(store: Store) -> nodes.Store:
+    return nodes.Store(
+        name=store.tensor,
+        dtype=store.dtype.value,
+        keys=tuple(
+            nodes.Key(dim=k.dim, modulo=None if k.modulo is None else to_arith(k.modulo))
+            for k in store.keys
+        ),
+        axes=tuple(nodes.Axis(dim=a.dim, size=to_arith(a.size), ring=a.ring) for a in store.axes),
+        shape=tuple(to_arith(e) for e in store.shape),
+    )
+
+
+def inputs(stages: Stages) -> tuple[nodes.Input, ...]:
+    """Tensors that are data given at run time."""
+    return tuple(
+        nodes.Input(
+            name=t.name,
+            store=t.name,
+            dims=t.domain.dims,
+            dtype=t.type.dtype.value,
+            shape=tuple(to_arith(e) for e in stages.plan.stores[t.name].shape),
+        )
+        for t in stages.statements.tensors.values()
+        if isinstance(stages.graph.nodes[t.node].op, Input)
+    )
+
+
+def params(stages: Stages) -> tuple[nodes.Param, ...]:
+    """Tensors that are weights given at run time."""
+    found = []
+    for t in stages.statements.tensors.values():
+        op = stages.graph.nodes[t.node].op
+        if isinstance(op, Param):
+            found.append(
+                nodes.Param(
+                    name=t.name,
+                    store=t.name,
+                    dims=t.domain.dims,
+                    dtype=t.type.dtype.value,
+                    shape=tuple(to_arith(e) for e in stages.plan.stores[t.name].shape),
+                    template=op.template or t.name,
+                    has_default=op.has_default,
+                )
+            )
+    return tuple(found)
+
+
+def outputs(stages: Stages) -> tuple[nodes.Output, ...]:
+    """The results, in source order."""
+    return tuple(_output(o, stages) for o in stages.graph.outputs)
+
+
+def _output(output: Output, stages: Stages) -> nodes.Output:
+    tensors = stages.statements.tensors.values()
+    tensor: Tensor = next(t for t in tensors if (t.node, t.out) == (output.source, output.out))
+    pairs = list(zip(tensor.domain.dims, output.entries, strict=True))
+    points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
+    return nodes.Output(
+        name=output.name,
+        store=tensor.name,
+        dims=tensor.domain.dims,
+        entries=tuple(_entry(e) for _, e in pairs),
+        dtype=tensor.type.dtype.value,
+        shape=tuple(to_arith(substitute(e, points)) for e in tensor.type.shape),
+    )
+
+
+def _entry(entry: Entry) -> Arith | nodes.Span:
+    if isinstance(entry, Slice):
+        return nodes.Span(lower=to_arith(entry.lo), upper=to_arith(entry.hi), step=entry.step)
+    return to_arith(entry)

@@ -1,0 +1,135 @@
+"""One Python function for each statement: its signature, its docstring, its body.
+
+``def name(at, a, b, *, T)``: ``at`` is the int32 vector of the statement's coordinates, then come
+the arrays, then the bounds that the text names, which are Python ints when the kernel is traced.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tempoc.base.names import Names
+from tempoc.base.source import Span
+from tempoc.codegen.body import Argument, Body, Result, Stages
+from tempoc.codegen.naming import RESERVED
+from tempoc.ops.emission import KernelEmitter
+from tempoc.sdg.statements import Statement
+
+WIDTH = 100
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A kernel as text, and what a call of it must pass and gets back.
+
+    ``arguments`` and ``results`` name cells in coordinates of the statement;
+    ``bounds`` the keyword arguments; ``checks`` the messages of the run-time checks, in which case
+    the function returns one more i32 (0, or the number from 1 of the check that failed).
+    """
+
+    name: str
+    text: str
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    bounds: tuple[str, ...] = ()
+    equations: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+
+
+def function(statement: Statement, stages: Stages, name: str) -> Function:
+    """Emit the kernel of a statement under the given function name."""
+    universe = stages.graph.universe
+    dims, bounds = statement.domain.dims, tuple(b.name for b in universe.bounds)
+    names = Names([*RESERVED, *(d.name for d in universe.dims), *bounds])
+    out = KernelEmitter(
+        dims=dims,
+        bound=lambda e: stages.space.upper_bound(e, statement.domain),
+        names=names,
+    )
+    body = Body(statement, stages, out, names)
+    results = body.run()
+    returned = [r.text for r in results]
+    if out.checks:
+        returned.append(out.failure())
+    lines = [*out.lines, _return(returned)]
+    used = _names("\n".join(lines))
+    lines = [*_unpacked(dims, used), *lines]
+    keywords = tuple(b for b in bounds if b in used)
+    equations = _equations(statement, stages)
+    text = [*_signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
+    text += [INDENT + line if line else "" for line in [*_docstring(equations, name), *lines]]
+    return Function(
+        name=name,
+        text="\n".join(text) + "\n",
+        arguments=tuple(body.arguments.values()),
+        results=results,
+        bounds=keywords,
+        equations=equations,
+        checks=tuple(out.checks),
+    )
+
+
+def _names(text: str) -> frozenset[str]:
+    """All names that occur in lines of code."""
+    # The lines stand inside a function, where alone `return` is allowed.
+    module = ast.parse("def f():\n" + "\n".join(f" {line}" for line in text.split("\n")))
+    return frozenset(node.id for node in ast.walk(module) if isinstance(node, ast.Name))
+
+
+def _unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:
+    """``b, t = at[0], at[1]`` for the coordinates that the body names."""
+    named = [(d, f"at[{k}]") for k, d in enumerate(dims) if d in used]
+    if not named:
+        return []
+    return [f"{', '.join(d for d, _ in named)} = {', '.join(text for _, text in named)}"]
+
+
+def _return(texts: list[str]) -> str:
+    return f"return ({texts[0]},)" if len(texts) == 1 else f"return {', '.join(texts) or '()'}"
+
+
+def _signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> list[str]:
+    parts = [*parameters, *(["*", *keywords] if keywords else [])]
+    line = f"def {name}({', '.join(parts)}):"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"def {name}(", *_filled(parts), "):"]
+
+
+def _filled(parts: list[str]) -> list[str]:
+    """Parameters on as few indented lines as fit the width."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) + 2 <= WIDTH:
+            lines[-1] += f" {part},"
+        else:
+            lines.append(f"{INDENT}{part},")
+    return lines
+
+
+# ---------------------------------------------------------------- the docstring
+
+
+def _equations(statement: Statement, stages: Stages) -> tuple[str, ...]:
+    """``file.rt:7: h[t] = tanh(a[t])`` for each source line of the members, in source order."""
+    spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
+    # Keyed by place, so that an equation of many members stands once.
+    places: dict[tuple[str, int], Span] = {}
+    for span in spans:
+        places.setdefault((span.source.path, span.line), span)
+    ordered = sorted(places.items(), key=lambda item: item[0])
+    return tuple(
+        f"{PurePath(path).name}:{line}: {span.source.line_text(line).strip()}"
+        for (path, line), span in ordered
+    )
+
+
+def _docstring(equations: tuple[str, ...], name: str) -> list[str]:
+    """The equations as a docstring; what could end it is taken out."""
+    shown = [e.replace("\\", "\\\\").replace('"', "'") for e in equations] or [f"{name}."]
+    if len(shown) == 1:
+        return [f'"""{shown[0]}"""']
+    return [f'"""{shown[0]}', *shown[1:], '"""']

@@ -1,0 +1,25 @@
+"""The text of ``kernels.py``: its header, then one function for each statement."""
+
+from __future__ import annotations
+
+from tempoc.codegen.kernels import Function
+
+_HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+'''
+# What a kernel may name, and the line that brings it in.
+_IMPORTS = (
+    ("jax.", "import jax"),
+    ("jnp.", "import jax.numpy as jnp"),
+    ("lax.", "from jax import lax"),
+)
+
+
+def module(name: str, functions: tuple[Function, ...]) -> str:
+    """The whole file. Equal functions give equal bytes."""
+    body = "\n\n".join(f.text for f in functions)
+    imports = [line for used, line in _IMPORTS if used in body]
+    return "\n".join([_HEADER.format(name=name), *imports, "", "", body])
