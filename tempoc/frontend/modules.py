@@ -61,9 +61,14 @@ def load_file(path: str) -> Loaded:
     return load_source(source, folder)
 
 
-def load_source(source: Source, folder: Path | None = None) -> Loaded:
-    """The program of a text; files that it imports are looked for in `folder` (or not at all)."""
-    loader = _Loader(root=folder)
+def load_source(
+    source: Source, folder: Path | None = None, texts: Mapping[str, Source] = MappingProxyType({})
+) -> Loaded:
+    """The program of a text; files that it imports are looked for in `folder` (or not at all).
+
+    `texts` has sources by key that take the place of files (those kept with a compiled program).
+    """
+    loader = _Loader(root=folder, texts=texts)
     prelude = loader.standard(PRELUDE) if PRELUDE in stdlib_names() else None
     main = loader.load(Path(source.path).name, source, folder)
     loader.errors.raise_errors()
@@ -127,6 +132,7 @@ class _Loader:
     """Reads files depth first; `open` are those whose imports are being read, by key and name."""
 
     root: Path | None = None
+    texts: Mapping[str, Source] = field(default_factory=dict)
     done: dict[str, LoadedModule] = field(default_factory=dict)
     open: dict[str, str] = field(default_factory=dict)
     failed: dict[str, None] = field(default_factory=dict)
@@ -193,7 +199,8 @@ class _Loader:
             self.errors.add(syntax_errors.import_cycle(item.span, tuple(cycle)))
             return None
         try:
-            source = read_source(path, None if item is None else item.span)
+            kept = self.texts.get(key)
+            source = kept or read_source(path, None if item is None else item.span)
         except DiagnosticError as error:
             self.errors.extend(error.diagnostics)
             self.failed[key] = None

@@ -231,3 +231,4 @@ class Program:
     tree: Statement = Sequence(items=())
     outputs: tuple[Output, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
+    provenance: tuple[tuple[str, str], ...] = ()

@@ -30,6 +30,15 @@ class Loaded:
 
 def load(directory: str | Path) -> Loaded:
     """Read, check and import a compiled program. Raises ``RunError``."""
+    program = load_program(directory)
+    source = Path(directory) / KERNELS
+    if not source.is_file():
+        raise RunError(errors.no_program(str(directory), KERNELS))
+    return Loaded(program=program, functions=_functions(program, source))
+
+
+def load_program(directory: str | Path) -> Program:
+    """Read and check ``program.json`` and the digests in it. Raises ``RunError``."""
     directory = Path(directory)
     path = directory / PROGRAM
     if not path.is_file():
@@ -41,10 +50,7 @@ def load(directory: str | Path) -> Loaded:
         raise RunError(errors.damaged_program(str(path), str(error))) from None
     for name, digest in program.files:
         _check_file(directory, name, digest)
-    source = directory / KERNELS
-    if not source.is_file():
-        raise RunError(errors.no_program(str(directory), KERNELS))
-    return Loaded(program=program, functions=_functions(program, source))
+    return program
 
 
 def _check_file(directory: Path, name: str, digest: str) -> None:

@@ -26,6 +26,11 @@ def meaningless(span: Span, why: str) -> DiagnosticError:
     return _error("RT301", why, span)
 
 
+def breaks_a_rule(where: str, why: str) -> DiagnosticError:
+    """RT302: a graph that was read from a text breaks a rule that every graph must keep."""
+    return _error("RT302", f"{where} {why}" if where.startswith("%") else f"{where}: {why}", None)
+
+
 # ---------------------------------------------------------------- evaluation
 
 

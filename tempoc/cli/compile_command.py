@@ -1,0 +1,37 @@
+"""`tempoc compile`: from a program to a directory that runs by itself."""
+
+from pathlib import Path
+
+import click
+
+from tempoc.cli.options import compile_options, dump_options, options_from
+from tempoc.cli.show import echo_remarks, echo_timing, write_dumps
+from tempoc.driver.compilation import Compilation
+
+
+@click.command("compile")
+@click.argument("file")
+@click.option("-o", "--out", required=True, metavar="DIR", help="The directory to make.")
+@compile_options
+@dump_options
+def command(
+    file: str,
+    out: str,
+    defines: tuple[str, ...],
+    level: str,
+    passes: str | None,
+    verify_each: bool,
+    timing: bool,
+    remarks: bool,
+    error_format: str,
+    dump_after: str | None,
+    dump_dir: Path | None,
+) -> None:
+    """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
+    compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
+    compilation.write(out)
+    write_dumps(compilation, dump_after, dump_dir)
+    if remarks:
+        echo_remarks(compilation)
+    if timing:
+        echo_timing(compilation)

@@ -1,0 +1,57 @@
+"""`tempoc explain`: what the compiler makes of a program."""
+
+from pathlib import Path
+
+import click
+
+from tempoc.cli.options import compile_options, dump_options, options_from
+from tempoc.cli.show import echo_remarks, echo_timing, write_dumps
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.stages import STAGES, stage_text
+
+
+@click.command("explain")
+@click.argument("file")
+@click.option("--dump-sdg", is_flag=True, help="The graph after the front end.")
+@click.option("--dump-optimized", is_flag=True, help="The graph after all passes.")
+@click.option("--dump-schedule", is_flag=True, help="The loops.")
+@click.option(
+    "--dump-memory", is_flag=True, help="Where every tensor lives, with sizes as formulas."
+)
+@click.option("--dump-program", is_flag=True, help="What the runner executes.")
+@click.option("--dump-kernels", is_flag=True, help="The emitted JAX.")
+@compile_options
+@dump_options
+def command(
+    file: str,
+    dump_sdg: bool,
+    dump_optimized: bool,
+    dump_schedule: bool,
+    dump_memory: bool,
+    dump_program: bool,
+    dump_kernels: bool,
+    defines: tuple[str, ...],
+    level: str,
+    passes: str | None,
+    verify_each: bool,
+    timing: bool,
+    remarks: bool,
+    error_format: str,
+    dump_after: str | None,
+    dump_dir: Path | None,
+) -> None:
+    """Show stages of a program (.rt file or compiled directory); by default schedule and memory."""
+    compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
+    flags = (dump_sdg, dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
+    chosen = [stage for stage, flag in zip(STAGES, flags, strict=True) if flag]
+    if not chosen and dump_after is None and dump_dir is None:
+        chosen = ["schedule", "memory"]
+    for number, stage in enumerate(chosen):
+        if len(chosen) > 1:
+            click.echo(("\n" if number else "") + f"# {stage}")
+        click.echo(stage_text(compilation, stage), nl=False)
+    write_dumps(compilation, dump_after, dump_dir)
+    if remarks:
+        echo_remarks(compilation)
+    if timing:
+        echo_timing(compilation)

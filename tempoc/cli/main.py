@@ -1,0 +1,92 @@
+"""`tempoc`: the command group and what happens to errors.
+
+Exit status: 0 fine, 1 the program or its data is wrong, 2 wrong command line, 3 a check failed,
+70 a bug in tempoc, 130 interrupted.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from tempoc import __version__
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.cli.report import (
+    BUG,
+    INTERRUPTED,
+    report_bug,
+    report_diagnostics,
+    report_problems,
+)
+from tempoc.runtime.problems import RunError
+
+COMMANDS = {
+    "compile": "Compile a program into a directory that runs without tempoc.",
+    "run": "Run a compiled program (or compile and run a .rt file).",
+    "check": "Check a program: syntax, names, types, domains, every access.",
+    "eval": "Evaluate a program with the reference evaluator (NumPy, point by point).",
+    "explain": "Show what the compiler makes of a program, stage by stage.",
+    "fmt": "Format programs in the canonical style.",
+    "opt": "Read a graph in text form, run passes on it, print it.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import `tempoc.cli.<name>_command` and return its `command`."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"tempoc.cli.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tempoc")
+def cli() -> None:
+    """A compiler for dynamic deep learning: recurrence equations in, fast JAX programs out."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The console script: run, report errors, exit."""
+    sys.exit(status(sys.argv[1:] if argv is None else argv))
+
+
+def status(argv: Sequence[str]) -> int:
+    """Run a command line and return its exit status."""
+    try:
+        result = cli.main(args=list(argv), prog_name="tempoc", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except DiagnosticError as error:
+        return report_diagnostics(error.diagnostics, argv)
+    except RunError as error:
+        return report_problems(error.problems, argv)
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nothing is wrong, and nobody is listening.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        return report_bug(error, argv) or BUG

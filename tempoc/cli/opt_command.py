@@ -1,0 +1,16 @@
+"""`tempoc opt`: passes on the text form of a graph."""
+
+import click
+
+from tempoc.cli.options import error_format_option
+from tempoc.driver.texts import optimize_text
+from tempoc.frontend.modules import read_source
+
+
+@click.command("opt")
+@click.argument("file")
+@click.option("--passes", metavar="SPEC", default="", help="The pipeline, e.g. canonicalize,fuse.")
+@error_format_option
+def command(file: str, passes: str, error_format: str) -> None:
+    """Read a graph in text form (`-`: standard input), run a pipeline on it, print the result."""
+    click.echo(optimize_text(read_source(file), passes), nl=False)

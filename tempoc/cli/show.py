@@ -1,0 +1,36 @@
+"""Dumps, remarks and timings of a compilation, printed or written."""
+
+from pathlib import Path
+
+import click
+
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.stages import STAGES, SUFFIX, stage_text
+from tempoc.pipeline.trace import show_remarks
+
+
+def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path | None) -> None:
+    """`--dump-after PASS` prints graphs; `--dump-dir` writes every stage, numbered."""
+    if dump_after is not None:
+        texts = compilation.texts_after(dump_after)
+        if not texts:
+            names = ", ".join(r.step for r in compilation.passes.records) or "none"
+            raise click.UsageError(f"no pass named {dump_after} ran; passes that ran: {names}")
+        for text in texts:
+            click.echo(text, nl=False)
+    if dump_dir is not None:
+        dump_dir.mkdir(parents=True, exist_ok=True)
+        for number, stage in enumerate(STAGES, 1):
+            path = dump_dir / f"{number:02}_{stage}.{SUFFIX.get(stage, 'txt')}"
+            path.write_text(stage_text(compilation, stage), encoding="utf-8")
+
+
+def echo_remarks(compilation: Compilation) -> None:
+    """One line for each remark, on standard error."""
+    click.echo(show_remarks(compilation.passes.remarks), err=True, nl=False)
+
+
+def echo_timing(compilation: Compilation) -> None:
+    """A line for each stage and pass, in milliseconds, on standard error."""
+    for name, seconds in compilation.timings:
+        click.echo(f"{seconds * 1e3:9.1f} ms  {name}", err=True)

@@ -1,0 +1,21 @@
+"""`run --verify`: the compiled program against the reference evaluator."""
+
+import click
+
+from tempoc.cli.report import CHECK_FAILED
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.reference import evaluate_given
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.compare import differences
+from tempoc.runtime.run import RunResult
+
+
+def compare_with_reference(compilation: Compilation, given: Given, result: RunResult) -> int:
+    """Evaluate with NumPy and compare; says what differs and returns the exit status."""
+    expected = evaluate_given(compilation.graph, given)
+    found = differences(result.outputs, expected)
+    for line in found:
+        click.echo(f"verify: {line}", err=True)
+    if not found:
+        click.echo(f"verify: {len(expected)} outputs agree with the reference evaluator", err=True)
+    return CHECK_FAILED if found else 0

@@ -1,0 +1,6 @@
+"""One compilation from source text to program: which passes run, which stage needs which.
+
+In: loaded sources and options. Out: every stage of one compilation, computed at most once.
+
+May import: base, codegen, frontend, memory, passes, pipeline, poly, program, runtime, schedule, sdg
+"""

@@ -1,0 +1,153 @@
+"""One compilation: a cached property for each stage, so that no stage runs twice."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from tempoc.codegen.assemble import Emitted, assemble
+from tempoc.codegen.bundle import write_bundle
+from tempoc.driver.options import Options
+from tempoc.driver.pipelines import LEVELS, REGISTRY
+from tempoc.frontend.elaborate import elaborate
+from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
+from tempoc.memory.plan import plan
+from tempoc.memory.storage import Plan
+from tempoc.memory.verify import verify as verify_memory
+from tempoc.passes.context import PassContext
+from tempoc.pipeline.manager import Outcome, run_pipeline
+from tempoc.pipeline.spec import parse_pipeline
+from tempoc.pipeline.step import Remark
+from tempoc.poly.space import Space
+from tempoc.runtime.load import load_program
+from tempoc.schedule.compute import Scheduled, compute
+from tempoc.schedule.verify import verify as verify_schedule
+from tempoc.sdg.build import statements
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.statements import Statements
+from tempoc.sdg.text import show
+from tempoc.sdg.verify import verify as verify_graph
+
+R = TypeVar("R")
+
+
+class Compilation:
+    """A program on its way from source to a directory; every stage raises `DiagnosticError`."""
+
+    def __init__(self, loaded: Loaded, options: Options) -> None:
+        """Nothing is computed until somebody asks for a stage."""
+        self.loaded = loaded
+        self.options = options
+        self.timings: list[tuple[str, float]] = []
+
+    @classmethod
+    def from_path(cls, path: str, options: Options) -> "Compilation":
+        """Read a program and what it imports; `-` is standard input, a directory a compiled one."""
+        if path != "-" and Path(path, "program.json").is_file():
+            return cls.from_directory(path)
+        started = time.perf_counter()
+        compilation = cls(load_file(path), options)
+        compilation.timings.append(("parse", time.perf_counter() - started))
+        return compilation
+
+    @classmethod
+    def from_directory(cls, path: str) -> "Compilation":
+        """The compilation that made a directory, from the sources and options kept there."""
+        kept = dict(load_program(path).provenance)
+        names = {k.removeprefix("source."): v for k, v in kept.items() if k.startswith("source.")}
+        texts = {key: read_source(str(Path(path, name))) for key, name in names.items()}
+        main = next(iter(texts.values()))
+        loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
+        return cls(loaded, Options.from_provenance(kept))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph as the front end makes it; every access is proved to be inside its domain."""
+        return self._timed("elaborate", lambda: elaborate(self.loaded, self.options.defines))
+
+    @cached_property
+    def space(self) -> Space:
+        """The polyhedral space of the program; one for each compilation."""
+        return Space(self.graph.universe)
+
+    @cached_property
+    def passes(self) -> Outcome[Graph]:
+        """All passes with what they did; the graph is verified before and after each."""
+        graph, space = self.graph, self.space
+        if self.options.passes is None:
+            steps = LEVELS[self.options.level]
+        else:
+            steps = parse_pipeline(self.options.passes, REGISTRY)
+
+        def check(result: Graph, step: str) -> None:
+            verify_graph(result, space, after=step)
+
+        verify = check if self.options.verify_each else None
+        if verify is not None:
+            verify(graph, "elaborate")
+        outcome = self._timed(
+            "passes", lambda: run_pipeline(graph, steps, PassContext(space=space), verify=verify)
+        )
+        self.timings += [(f"  {r.step}", r.seconds) for r in outcome.records]
+        return outcome
+
+    @property
+    def optimized(self) -> Graph:
+        """The graph after all passes, with groups if `fuse` ran."""
+        return self.passes.graph
+
+    @cached_property
+    def statements(self) -> Statements:
+        """The graph as statements that read and write tensors."""
+        return self._timed("statements", lambda: statements(self.optimized, self.space))
+
+    @cached_property
+    def scheduled(self) -> Scheduled:
+        """The order of execution, as loops and as times."""
+        parts = self.statements, self.space, self.optimized
+        found = self._timed("schedule", lambda: compute(*parts))
+        if self.options.verify_each:
+            self._timed(
+                "verify schedule", lambda: verify_schedule(self.statements, found, self.space)
+            )
+        return found
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Where every tensor lives and how long."""
+        parts = self.statements, self.scheduled, self.optimized.outputs, self.space
+        found = self._timed("memory", lambda: plan(*parts))
+        if self.options.verify_each:
+            self._timed("verify memory", lambda: verify_memory(found, *parts))
+        return found
+
+    @cached_property
+    def emitted(self) -> Emitted:
+        """The program and the text of its kernels."""
+        parts = self.optimized, self.statements, self.scheduled.tree, self.plan, self.space
+        return self._timed("codegen", lambda: assemble(*parts))
+
+    def texts_after(self, step: str) -> tuple[str, ...]:
+        """The graph after each run of a pass of that name, as text."""
+        return tuple(show(graph) for graph in self.passes.after(step))
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What passes did and did not do."""
+        return self.passes.remarks
+
+    def write(self, directory: str) -> None:
+        """Compile and write the directory, all of it or nothing."""
+        emitted = self.emitted
+        main, others = self.loaded.main, self.loaded.modules.values()
+        sources = {m.key: m.source for m in (main, *others)}
+        options = self.options.to_provenance()
+        self._timed("write", lambda: write_bundle(directory, emitted, sources, options))
+
+    def _timed(self, name: str, stage: Callable[[], R]) -> R:
+        started = time.perf_counter()
+        result = stage()
+        self.timings.append((name, time.perf_counter() - started))
+        return result

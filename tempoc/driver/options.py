@@ -1,0 +1,32 @@
+"""The options of one compilation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`."""
+
+    level: int = 2
+    passes: str | None = None
+    defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    verify_each: bool = False
+
+    def to_provenance(self) -> dict[str, str]:
+        """What must be known to repeat the compilation, as texts."""
+        chosen = {"level": str(self.level)} | (
+            {} if self.passes is None else {"passes": self.passes}
+        )
+        return chosen | {f"define.{name}": value for name, value in self.defines.items()}
+
+    @classmethod
+    def from_provenance(cls, kept: Mapping[str, str]) -> "Options":
+        """The options that gave `to_provenance`."""
+        names = [key.removeprefix("define.") for key in kept if key.startswith("define.")]
+        return cls(
+            level=int(kept.get("level", "2")),
+            passes=kept.get("passes"),
+            defines={name: kept[f"define.{name}"] for name in names},
+        )

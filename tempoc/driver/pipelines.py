@@ -1,0 +1,23 @@
+"""The pipelines, as data: reading one tuple is reading the compiler."""
+
+from collections.abc import Callable, Mapping
+
+from tempoc.passes.algebra import Algebra
+from tempoc.passes.canonicalize import Canonicalize
+from tempoc.passes.context import PassContext
+from tempoc.passes.fuse import Fuse
+from tempoc.pipeline.step import Step
+from tempoc.sdg.graph import Graph
+
+Pass = Step[Graph, PassContext]
+
+O0: tuple[Pass, ...] = ()
+O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
+O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Fuse())
+LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
+
+REGISTRY: Mapping[str, Callable[..., Pass]] = {
+    "canonicalize": Canonicalize,
+    "algebra": Algebra,
+    "fuse": Fuse,
+}

@@ -1,0 +1,26 @@
+"""The stages of a compilation as text, in order: what `explain`, `--dump-dir` and goldens show."""
+
+from tempoc.driver.compilation import Compilation
+from tempoc.memory.text import show as show_memory
+from tempoc.program.text import show as show_program
+from tempoc.schedule.text import show as show_schedule
+from tempoc.sdg.text import show as show_graph
+
+STAGES = ("sdg", "optimized", "schedule", "memory", "program", "kernels")
+SUFFIX = {"sdg": "sdg", "optimized": "sdg", "kernels": "py"}
+
+
+def stage_text(compilation: Compilation, stage: str) -> str:
+    """The text of one stage, ending with a line break. ``KeyError`` for an unknown stage."""
+    text = _TEXTS[stage](compilation)
+    return text if text.endswith("\n") else text + "\n"
+
+
+_TEXTS = {
+    "sdg": lambda c: show_graph(c.graph),
+    "optimized": lambda c: show_graph(c.optimized),
+    "schedule": lambda c: show_schedule(c.tree),
+    "memory": lambda c: show_memory(c.plan),
+    "program": lambda c: show_program(c.emitted.program),
+    "kernels": lambda c: c.emitted.kernels,
+}
