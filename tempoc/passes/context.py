@@ -8,7 +8,7 @@ from tempoc.pipeline.step import Remarks
 from tempoc.poly.space import Space
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PassContext:
     """The polyhedral space of the compilation, and a place for remarks."""
 

@@ -56,7 +56,8 @@ class Fuse:
         joined = sum(len(g.members) > 1 for g in groups)
         if joined:
             members = sum(len(g.members) for g in groups)
-            context.remarks.add(self.name, f"{members} nodes are {len(groups)} kernels")
+            kernels = "1 kernel" if len(groups) == 1 else f"{len(groups)} kernels"
+            context.remarks.add(self.name, f"{members} nodes are {kernels}")
         return replace(graph, groups=groups)
 
     def candidates(self, islands: Islands) -> Iterator[tuple[str, str]]:

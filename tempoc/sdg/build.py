@@ -21,9 +21,11 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     TRUE,
     ZERO,
+    Const,
     Entry,
     Expr,
     Slice,
+    Sum,
     Sym,
     compare,
     conjunction,
@@ -79,7 +81,8 @@ def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
     box: list[Expr] = []
     for dim, at in target.items():
         if at != Sym(dim):  # the source's own domain keeps unshifted dimensions in range
-            box.append(compare(">=", at, ZERO))
+            const = at.const if isinstance(at, Sum) else 0
+            box.append(compare(">=", at - const, Const(-const)))
             box.append(compare("<", at, Sym(graph.universe.dim(dim).bound)))
     guard = conjunction(merge.domain.where, merge.inputs[branch].guard)
     return conjunction(*box, substitute(guard, target))

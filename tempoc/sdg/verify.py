@@ -178,17 +178,17 @@ class _Checker:
             self.require(len(target) == len(node.domain.dims), where, "has a target of other rank")
             for entry in target:
                 self.only(symbols(entry), source.domain.dims, where, "target")
-            points = tuple(e for e in edge.entries if not isinstance(e, Slice))
-            self.require(len(points) == len(edge.entries), where, "has a slice for a branch")
-            self.round_trip(node, edge, target, points)
+            points = all(isinstance(e, Expr) for e in edge.entries)
+            self.require(points, where, "has a slice for a branch")
         self.covers(node)
+        for edge, target in zip(node.inputs, op.targets, strict=True):
+            self.round_trip(node, edge, target)
 
-    def round_trip(
-        self, node: Node, edge: Edge, target: tuple[Expr, ...], entries: tuple[Expr, ...]
-    ) -> None:
+    def round_trip(self, node: Node, edge: Edge, target: tuple[Expr, ...]) -> None:
         """What a branch reads writes exactly where it is read."""
         source = self.graph.nodes[edge.source].domain
-        at = dict(zip(source.dims, entries, strict=True))
+        pairs = zip(source.dims, edge.entries, strict=True)
+        at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
         here = Domain(node.domain.dims, conjunction(node.domain.where, edge.guard))
         for dim, written in zip(identity(node.domain), target, strict=True):
             back = self.space.equal(substitute(written, at), dim, here)

@@ -1,0 +1,60 @@
+"""Who reads whom, in which order, in which cycles."""
+
+from __future__ import annotations
+
+from tempoc.sdg.query import components, operand_type, reachable, topological, users
+from tempoc.sdg.text import show_type
+from tests.support.graphs import graph
+
+TEXT = """
+bound T
+dim t < T
+%y = exp %h : [t] f32
+%h.1 = add %h, %x : [t] f32
+%h = merge{targets=((0,), (t+1,))} %h.0 when t == 0, %h.1[t-1] when t >= 1 : [t] f32
+%h.0 = copy %x[0] : [] f32
+%x = input{dtype=f32} : [t] f32
+%c = sum %c[0:t] : [t] f32
+%s = copy %z[0:t+1, t] : [t] f32[t+1, 2*t, 4]
+%z = full{shape=(2*t, 4), value=0.0, dtype=f32} : [t, u] f32[2*t, 4]
+output y = %y[0:T]
+""".replace("dim t < T\n", "dim u < T\ndim t < T\n").replace("[t, u]", "[u, t]")
+
+
+def test_users() -> None:
+    found = users(graph(TEXT))
+    assert found["h"] == (("y", 0), ("h.1", 0))
+    assert found["x"] == (("h.1", 1), ("h.0", 0))
+    assert found["y"] == ()
+
+
+def test_reachable() -> None:
+    assert reachable(graph(TEXT), ["y"]) == {"y", "h", "h.0", "h.1", "x"}
+
+
+def test_topological_order() -> None:
+    order = topological(graph(TEXT))
+    assert sorted(order) == sorted(graph(TEXT).nodes)
+    assert order.index("h") < order.index("y")
+    assert order.index("x") < order.index("h.0")
+    assert order.index("z") < order.index("s")
+    assert "c" in order
+
+
+def test_components() -> None:
+    edges = {"a": "b", "b": "c", "c": "bd", "d": "", "e": "e"}
+    assert components(list("abcde"), edges.__getitem__) == [("d",), ("b", "c"), ("a",), ("e",)]
+
+
+def test_components_of_a_long_chain() -> None:
+    names = [str(k) for k in range(20_000)]
+    found = components(names, lambda n: [str(int(n) + 1)])
+    assert found[0] == ("19999",) and len(found) == 20_000
+
+
+def test_operand_types() -> None:
+    found = graph(TEXT)
+    (edge,) = found.nodes["s"].inputs
+    assert show_type(operand_type(found, edge)) == "f32[t+1, 2*t, 4]"
+    (edge,) = found.nodes["c"].inputs
+    assert show_type(operand_type(found, edge)) == "f32[t]"

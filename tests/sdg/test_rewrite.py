@@ -1,0 +1,70 @@
+"""Accesses composed, uses redirected, dead nodes dropped."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.sdg.rewrite import compose, drop_dead, redirect, replace_edge
+from tempoc.symbolic.text import parse, show_entries
+from tests.support.graphs import graph
+
+
+def entries(text: str) -> tuple:
+    return tuple(parse(part) for part in text.split(";") if part)
+
+
+@pytest.mark.parametrize(
+    ("outer", "dims", "inner", "expected"),
+    [
+        ("t-1", "t", "t+1", "[t]"),
+        ("0:t+1", "t", "t-1", "[-1:t]"),
+        ("0:T:2", "t", "t+3", "[3:T+3:2]"),
+        ("i; 0:T", "it", "t;i", "[0:T, i]"),
+        ("0:I; 0:T", "it", "i;t", "[0:I, 0:T]"),
+        ("0:I; 0:T", "it", "t;i", None),  # the axes would change places
+        ("0:I; t", "it", "t", None),  # the axis would be lost
+        ("0:T", "t", "T-1-t", None),  # would run backwards
+        ("0:T", "t", "2*t", None),
+        ("0:T", "t", "t//2", None),
+        ("0:T", "t", "0:t", None),
+        ("0:T", "t", "t; 0:I", "[0:T, 0:I]"),
+        ("0:T", "t", "0:I; t", None),
+        ("t+1", "t", "0:t; t-1", "[0:t+1, t]"),
+        ("0:T", "t", "t;t", None),
+        ("", "", "3; 0:T", "[3, 0:T]"),
+    ],
+)
+def test_compose(outer: str, dims: str, inner: str, expected: str | None) -> None:
+    found = compose(entries(outer), tuple(dims), entries(inner))
+    assert (None if found is None else show_entries(found)) == expected
+
+
+TEXT = """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = exp %x : [t] f32
+%b = exp %x : [t] f32
+%y = add %a, %b : [t] f32
+output y = %y[0:T]
+output b = %b[0]
+group one = %a, %b
+group two = %y
+"""
+
+
+def test_redirect_and_drop() -> None:
+    redirected = redirect(graph(TEXT), {("b", 0): ("a", 0)})
+    assert [e.source for e in redirected.nodes["y"].inputs] == ["a", "a"]
+    assert [o.source for o in redirected.outputs] == ["y", "a"]
+    left = drop_dead(redirected)
+    assert list(left.nodes) == ["x", "a", "y"]
+    assert [g.members for g in left.groups] == [("a",), ("y",)]
+    assert drop_dead(left) is left
+
+
+def test_replace_edge() -> None:
+    found = graph(TEXT)
+    changed = replace_edge(found, "y", 1, found.nodes["y"].inputs[0])
+    assert [e.source for e in changed.nodes["y"].inputs] == ["a", "a"]
+    assert [e.source for e in found.nodes["y"].inputs] == ["a", "b"]
