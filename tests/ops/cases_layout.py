@@ -1,0 +1,156 @@
+"""What is tried of operators that move, pick and contract; see ``cases.py``."""
+
+from __future__ import annotations
+
+from tempoc.ops.contraction import Einsum, MatMul
+from tempoc.ops.convolution import Conv
+from tempoc.ops.indexing import OneHot, Take, TakeAlong
+from tempoc.ops.joining import Concat, Split, Stack
+from tempoc.ops.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
+from tempoc.ops.opdef import Op
+from tempoc.ops.reshape import Reshape
+from tempoc.ops.slicing import Range, Written, spatial_index
+from tempoc.ops.types import DType
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.text import parse
+from tests.ops.harness import Arg, Case, Sampled, shape
+
+B, I, H, F = DType.BOOL, DType.I32, DType.BF16, DType.F32
+
+
+def getitem(extents: tuple[str | int, ...], written: str, *idx: Arg, least: int = 0) -> Case:
+    """A case from the text of an index: ``t; 1:; *`` with ``*`` for the integer tensor."""
+    parts = [_written(w.strip()) for w in written.split(";")] if written else []
+    op = spatial_index(shape(*extents), parts, Sampled(least))
+    return Case(op, (Arg(F, extents), *idx), least=least, label=f"[{written}]")
+
+
+def _written(text: str) -> Written:
+    if text == "*":
+        return "tensor"
+    if ":" not in text:
+        return parse(text)
+    lo, hi, *step = text.split(":")
+    return Range(lo=_optional(lo), hi=_optional(hi), step=int(step[0]) if step and step[0] else 1)
+
+
+def _optional(text: str) -> Expr | None:
+    return parse(text) if text.strip() else None
+
+
+def _pad(*widths: tuple[str, str], value: float = 0) -> Op:
+    pairs = tuple((parse(a), parse(b)) for a, b in widths)
+    return Pad(widths=pairs, value=value)
+
+
+MOVEMENT = [
+    *(Case(Transpose(axes=a), (Arg(F, ("t", 2, "T - t")),)) for a in (None, (1, 0, 2), (-1, 0, 1))),
+    Case(Transpose(), (Arg(F),)),
+    *(Case(ExpandDims(axis=a), (Arg(F, ("t", 3)),)) for a in (0, 1, 2, -1)),
+    Case(ExpandDims(axis=0), (Arg(I),)),
+    *(Case(Squeeze(axes=a), (Arg(F, (1, "t", 1)),)) for a in ((0,), (-1,), (0, 2))),
+    Case(Squeeze(axes=(0,)), (Arg(F, ("min(t + 1, 1)", 2)),)),
+    *(Case(BroadcastTo(shape=shape(2, "t + 1", 3)), (Arg(F, s),))
+      for s in ((), (3,), ("t + 1", 1), ("t + 1", 3), (1, 1, 3), (2, "t + 1", 3))),
+    *(Case(Flip(axes=a), (Arg(F, ("t", 2, "T - t")),)) for a in (None, (0,), (-1,), (1,))),
+    Case(Flip(), (Arg(F, (0,)),)),
+    Case(_pad(("1", "2")), (Arg(F, (3,)),)),
+    Case(_pad(("1", "2"), ("0", "0")), (Arg(F, (3, "t")),)),
+    Case(_pad(("1", "2"), value=7), (Arg(I, ("t",)),)),
+    Case(_pad(("t", "T - t"), ("0", "1"), value=-1), (Arg(F, (3, "t")),)),
+    Case(_pad(("t", "T - t")), (Arg(F, (3,)),)),
+    Case(_pad(("T - t", "t"), value=2.5), (Arg(F, ("t",)),)),
+    Case(_pad(("0", "0"), ("0", "0")), (Arg(F, (2, "t")),)),
+    Case(_pad(("2", "0")), (Arg(F, (0,)),)),
+]  # fmt: skip
+
+JOINING = [
+    Case(Concat(), (Arg(F, (2,)), Arg(F, (0,)), Arg(F, (3,)))),
+    Case(Concat(), (Arg(F, (2, 3)), Arg(F, ("t", 3)))),
+    *(Case(Concat(axis=a), (Arg(F, ("t", 2)), Arg(F, ("t", 2)))) for a in (0, 1, -1, -2)),
+    Case(Concat(), (Arg(F, ("t", 2)), Arg(F, (1, 2)), Arg(I, ("T - t", 2)), Arg(F, (2, 2)))),
+    Case(Concat(axis=1), (Arg(F, ("t", "T - t")), Arg(F, ("t", "t")), Arg(F, ("t", 2)))),
+    Case(Concat(), (Arg(F, ("t",)),)),
+    Case(Concat(), (Arg(H, (2,)), Arg(F, (1,)))),
+    *(Case(Stack(axis=a), (Arg(F, ("t", 2)), Arg(I, ("t", 2)))) for a in (0, 1, -1)),
+    Case(Stack(), (Arg(F), Arg(F), Arg(F))),
+    *(Case(Split(sections=n, axis=a), (Arg(F, (4, 6)),)) for n, a in ((2, 0), (3, 1), (1, -1))),
+    Case(Split(sections=2, axis=0), (Arg(F, ("2*t", 3)),)),
+    Case(Split(sections=2, axis=-1), (Arg(F, (3, "2*t + 2")),)),
+    Case(Split(sections=3, axis=1), (Arg(F, ("t", 6)),)),
+    Case(Split(sections=2, axis=0), (Arg(F, ("2*T", 2)),)),
+]
+
+RESHAPE = [
+    Case(Reshape(shape=shape(*to)), (Arg(F, have),))
+    for have, to in [
+        ((6,), (2, 3)), ((2, 3), (-1,)), ((), (1, 1)), ((0, 3), (3, -1)), ((4, 6), (3, 2, 4)),
+        (("t", 6), ("t", 2, 3)), (("t", 2, 3), ("t", -1)), (("t", 4), ("4*t",)), (("4*t",), ("t", 4)),
+        (("4*t",), (4, "t")), ((3, "t"), ("3*t",)), ((3, "t"), ("t", -1)), (("t",), (1, "t", 1)),
+        ((1, "t", 1), ("t",)), ((2, "t", "T - t"), (2, "t*T - t*t")), (("T", 4), (-1, 2)),
+        (("t", "T - t"), ("T - t", "t")), (("2*t", 3), ("t", 6)), (("t", 6), ("2*t", 3)),
+        (("T", "t"), ("T*t",)), (("t + 1", 2, 3), (2, "3*t + 3")), ((2, 3, "t"), (6, "t")),
+    ]
+]  # fmt: skip
+
+INDEXING = [
+    *(getitem((5, 3), w) for w in ("", "2", "-1", ":; 0", "1:3", "-3:", ":-1", "::2", "::-1",
+                                   "4:0:-2", "2:100", "3:1", "-1; -2", ":; ::-1", "-2::-1")),
+    *(getitem(("t + 2", 3), w) for w in ("t", "0", "-1", "-2:", ":-1", ":t", "t:", "::2", "::-1",
+                                         "1:t + 1", "t; 1", ":; 1", "1:; 1:", "t::-1")),
+    *(getitem(("T", 2), w) for w in ("t", "t:", ":t", ":t + 1", "t:t + 1", "::3", "t::2", "T - 1",
+                                     "T - t - 1", "t:t + 3", "max(t - 2, 0):t + 1", "-1")),
+    getitem((), ""),
+    getitem((5,), "*", Arg(I, (4,), low=-5, high=4)),
+    getitem((5,), "*", Arg(I, ("t", 2), low=-5, high=4)),
+    getitem((5,), "*", Arg(I, (), low=-5, high=4)),
+    getitem((5, 3), "*", Arg(I, ("t",), low=-5, high=4)),
+    getitem((5, 3), ":; *", Arg(I, ("t",), low=-3, high=2)),
+    getitem((5, 3), "1; *", Arg(I, ("t",), low=-3, high=2)),
+    getitem((5, 3, 2), "1; :; *", Arg(I, ("t",), low=-2, high=1)),
+    getitem((5, 3, 2), "*; :; 1", Arg(I, (2, 2), low=-5, high=4)),
+    getitem((5, 3, 2), ":; *; 1", Arg(I, (2, 2), low=-3, high=2)),
+    getitem((5, 3, 2), ":; *; ::-1", Arg(I, (2, 2), low=-3, high=2)),
+    getitem(("t + 1", 3), "*", Arg(I, (4,), low=-1, high=0)),
+    getitem(("t + 1", 3), "*; 1:", Arg(I, ("T - t",), low=-1, high=0)),
+    *(Case(Take(axis=a), (Arg(F, (3, "t + 1")), Arg(I, s, low=-1, high=0)))
+      for a in (0, 1, -1) for s in ((), (4,), ("t", 2))),
+    Case(Take(), (Arg(F, (6,)), Arg(DType.U32, (3,), high=5))),
+    *(Case(TakeAlong(axis=a), (Arg(F, (3, "t + 1")), Arg(I, s, low=-1, high=0)))
+      for a, s in ((0, (2, "t + 1")), (1, (3, 2)), (-1, (1, "t")), (1, (3, "t + 1")))),
+    Case(TakeAlong(axis=0), (Arg(F, (3, 1)), Arg(I, (2, 4), low=-3, high=2))),
+    *(Case(OneHot(n=parse(n), dtype=d), (Arg(I, s, low=-1, high=4),))
+      for n, d, s in (("4", F, ()), ("t", F, (3,)), ("t + 1", I, ("t",)), ("3", B, (2, "t")))),
+]  # fmt: skip
+
+_MATMUL = [
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
+    ((5, 2, 3), (5, 3, 4)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((3,), (5, 3, 2)),
+    ((5, 2, 3), (3,)), ((0,), (0,)), ((2, 0), (0, 3)), (("t",), ("t",)), (("t", 3), (3,)),
+    (("t",), ("t", 3)), ((2, "t"), ("t", 3)), (("T - t", "t"), ("t", "t + 1")),
+    (("t", 2, "t"), ("t", "t", 1)), ((1, 2, "t"), ("t + 1", "t", 1)), (("t + 1", 3), (3, "t")),
+]  # fmt: skip
+_EINSUM: list[tuple[str, list[tuple[str | int, ...]]]] = [
+    ("ij,jk", [(2, "t"), ("t", 3)]), ("ij,jk->ki", [("t", 3), (3, 2)]), ("i,i->", [("t",), ("t",)]),
+    ("ij->", [("t", "T - t")]), ("ij->j", [("t", "T - t")]), ("ii->i", [("t", "t")]),
+    ("ii", [("t", "t")]), ("i,j->ij", [("t",), ("T - t",)]), ("kgd,skd->kgs", [(2, 3, 4), ("t", 2, 4)]),
+    ("kgs,skd->kgd", [(2, 3, "t"), ("t", 2, 4)]), ("...i,ij->...j", [(2, "t", 3), (3, 4)]),
+    ("...ij,...jk", [(5, 2, "t"), ("t", 3)]), ("ij,jk,kl->il", [(2, "t"), ("t", 3), (3, "T - t")]),
+    ("ji", [("t", 2)]), ("ij,j->i", [(2, 1), ("t",)]), ("i,->i", [("t",), ()]),
+]  # fmt: skip
+_CONV: list[tuple[tuple[str | int, ...], tuple[str | int, ...]]] = [
+    ((7, 2), (3, 2, 4)), ((5, 6, 2), (2, 3, 2, 3)), ((2, 3, 7, 2), (4, 2, 1)), (("t", 7, 2), (3, 2, 4)),
+    (("t", 2), (3, 2, 4)), ((2, "t + 3", 5, 1), (2, 3, 1, 2)), ((7, "t"), (3, "t", 2)), ((2, 1), (4, 1, 1)),
+    ((8, 2), ("t + 1", 2, 3)), (("T + 2", 2), (3, 2, 2)), ((3, 4, 4, 1), (2, 2, 2, 1, 2)),
+]  # fmt: skip
+CONTRACTION = [
+    *(Case(MatMul(), (Arg(F, a), Arg(F, b)), rtol=1e-5, atol=1e-5) for a, b in _MATMUL),
+    *(Case(MatMul(), (Arg(F, a), Arg(F, b)), rtol=1e-5, atol=1e-5, extra=2) for a, b in _MATMUL[12:]),
+    *(Case(MatMul(), (Arg(x, (2, "t")), Arg(y, ("t", 3))), rtol=1e-5, atol=1e-5)
+      for x, y in ((I, I), (I, F), (H, H), (H, F))),
+    *(Case(Einsum(spec=s), tuple(Arg(F, x) for x in xs), rtol=1e-5, atol=1e-5) for s, xs in _EINSUM),
+    *(Case(Einsum(spec="ij,jk"), (Arg(d, (2, "t")), Arg(d, ("t", 3)))) for d in (I, H)),
+    *(Case(Conv(stride=s, padding=p), (Arg(F, x), Arg(F, w)), rtol=1e-5, atol=1e-5)
+      for x, w in _CONV for s in (1, 2) for p in ("valid", "same")),
+    Case(Conv(), (Arg(H, (5, 2)), Arg(H, (2, 2, 3)))),
+]  # fmt: skip

@@ -1,0 +1,202 @@
+"""Runs an operator three ways: shape rule, NumPy meaning, emitted JAX; operands padded with garbage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tempoc.base.names import Names
+from tempoc.ops.emission import KernelEmitter
+from tempoc.ops.opdef import Op, Value
+from tempoc.ops.spell import numpy_dtype
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic.text import parse
+from tempoc.symbolic.walk import evaluate, substitute, symbols
+
+Array = np.ndarray[Any, np.dtype[Any]]
+BOUNDS = (1, 2, 5)
+SAMPLES = [{"T": T, "t": t} for T in range(1, 9) for t in range(T)]
+
+
+class Sampled:
+    """Facts decided by trying all small points: enough for the extents used here."""
+
+    def __init__(self, least: int = 0) -> None:
+        self.points = [p for p in SAMPLES if p["t"] >= least]
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        return all(evaluate(a, p) == evaluate(b, p) for p in self.points)
+
+    def holds(self, condition: Expr) -> bool:
+        return all(evaluate(condition, p) for p in self.points)
+
+
+def upper(e: Expr) -> Expr:
+    """A bound of an extent that is monotone in ``t``."""
+    ends = [substitute(e, {"t": Sym("T") - 1}), substitute(e, {"t": parse("0")})]
+    return max(ends, key=lambda x: [evaluate(x, p) for p in SAMPLES])
+
+
+def shape(*extents: str | int) -> tuple[Expr, ...]:
+    return tuple(parse(str(e)) for e in extents)
+
+
+@dataclass
+class Arg:
+    """An operand: dtype, extents, and how its elements are drawn."""
+
+    dtype: DType
+    extents: tuple[str | int, ...] = ()
+    low: float = -3
+    high: float = 3
+    special: bool = False
+    weak: bool = False
+    values: Any = None
+
+    @property
+    def type(self) -> TensorType:
+        return TensorType(self.dtype, shape(*self.extents), self.weak)
+
+    def draw(self, rng: np.random.Generator, at: Mapping[str, int]) -> Array:
+        size = [evaluate(e, at) for e in self.type.shape]
+        dtype = numpy_dtype(self.dtype)
+        if self.values is not None:
+            return np.broadcast_to(np.asarray(self.values, dtype), size).copy()
+        if self.dtype is DType.BOOL:
+            return rng.random(size) < 0.5
+        if not self.dtype.is_float:
+            low = max(self.low, 0) if self.dtype is DType.U32 else self.low
+            return rng.integers(int(low), int(self.high) + 1, size).astype(dtype)
+        x = rng.uniform(self.low, self.high, size).astype(np.float32).astype(dtype)
+        if self.special and x.size:
+            flat = x.reshape(-1)
+            flat[rng.integers(0, x.size)] = np.nan
+            flat[rng.integers(0, x.size)] = np.inf
+            flat[rng.integers(0, x.size)] = -np.inf
+        return x
+
+    def padded(self, x: Array, sizes: tuple[int, ...]) -> Array:
+        """The array in the corner of one that is otherwise NaN, or absurd."""
+        worst = {"f": np.nan, "V": np.nan, "b": True}.get(x.dtype.kind, 0x7F7F7F7F)
+        full = np.full(sizes, worst, x.dtype)
+        full[tuple(slice(n) for n in x.shape)] = x
+        return full
+
+
+@dataclass
+class Case:
+    """An operator with operands; ``least``: the first ``t`` at which it is used."""
+
+    op: Op
+    args: tuple[Arg, ...] = ()
+    least: int = 0
+    rtol: float = 2e-6
+    atol: float = 2e-6
+    label: str = ""
+    extra: int = 0
+    bounds: tuple[int, ...] = BOUNDS
+    seen: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        operands = ",".join(f"{a.dtype.value}{list(a.extents)}" for a in self.args)
+        return f"{self.label or self.op}({operands})".replace("DType.", "")
+
+    @property
+    def types(self) -> tuple[TensorType, ...]:
+        return self.op.infer(tuple(a.type for a in self.args), Sampled(self.least))
+
+    @property
+    def ragged(self) -> bool:
+        found = [s for a in self.args for e in a.type.shape for s in symbols(e)]
+        found += [s for r in self.types for e in r.shape for s in symbols(e)]
+        return "t" in found
+
+
+@dataclass
+class Kernel:
+    """Emitted code as a function, its messages, and the padded extents of operands and results."""
+
+    text: str
+    call: Any
+    messages: list[str]
+    operands: list[tuple[Expr, ...]]
+    results: list[tuple[Expr, ...]]
+
+
+def emitted(case: Case) -> Kernel:
+    """The operator's kernel; ``extra`` makes operands longer than their own bounds ask for."""
+    names = Names(["t", "T", "jnp", "lax", "jax"])
+    out = KernelEmitter(dims=("t",), bound=upper, names=names)
+    args, operands = [], []
+    for k, a in enumerate(case.args):
+        sizes = tuple(out.pad(e) for e in a.type.shape)
+        grown = tuple(
+            s + case.extra if s != e else s for s, e in zip(sizes, a.type.shape, strict=True)
+        )
+        operands.append(grown)
+        args.append(Value(names.fresh(f"x{k}"), a.type, grown))
+    types = case.types
+    texts = case.op.emit(tuple(args), types, out)
+    parameters = ", ".join(["t", *(a.text for a in args), "*", "T"])
+    failure = out.failure()
+    body = "".join(f"    {line}\n" for line in out.lines)
+    returned = f"    return ({''.join(f'{x}, ' for x in texts)}), {failure}\n"
+    text = f"def kernel({parameters}):\n{body}{returned}"
+    scope: dict[str, Any] = {"jnp": jnp, "lax": lax, "jax": jax}
+    exec(text, scope)
+    results = [tuple(out.pad(e) for e in r.shape) for r in types]
+    call = jax.jit(scope["kernel"], static_argnames="T")
+    return Kernel(text, call, out.checks, operands, results)
+
+
+def points(case: Case) -> list[dict[str, int]]:
+    """The points at which a case is tried; without ragged axes ``t`` hardly matters."""
+    spread = [{"T": T, "t": t} for T, t in product(case.bounds, range(max(case.bounds)))]
+    found = [p for p in spread if case.least <= p["t"] < p["T"]]
+    return found if case.ragged else [found[0], found[-1]]
+
+
+def check(case: Case) -> None:
+    """All three agree at all points, in value, shape and dtype."""
+    types = case.types
+    kernel = emitted(case)
+    rng = np.random.default_rng(7)
+    for at in points(case):
+        arrays = [a.draw(rng, at) for a in case.args]
+        expected = case.op.evaluate(tuple(arrays), at)
+        sizes = [tuple(evaluate(e, at) for e in o) for o in kernel.operands]
+        given = [a.padded(x, s) for a, x, s in zip(case.args, arrays, sizes, strict=True)]
+        found, failure = kernel.call(np.int32(at["t"]), *given, T=at["T"])
+        assert int(failure) == 0, kernel.text
+        assert len(found) == len(expected) == len(types)
+        for y, e, type_, padded in zip(found, expected, types, kernel.results, strict=True):
+            compare(case, np.asarray(y), np.asarray(e), type_, padded, at, kernel.text)
+
+
+def compare(
+    case: Case, y: Array, e: Array, type_: TensorType, padded: tuple[Expr, ...],
+    at: Mapping[str, int], text: str,
+) -> None:  # fmt: skip
+    """One result of the kernel against the meaning."""
+    where = f"{case} at {dict(at)}\n{text}"
+    true = tuple(evaluate(x, at) for x in type_.shape)
+    assert e.shape == true, where
+    e = e.astype(numpy_dtype(type_.dtype))
+    assert y.dtype == e.dtype, f"{y.dtype} is not {e.dtype}: {where}"
+    assert y.shape == tuple(evaluate(x, at) for x in padded), f"{y.shape}: {where}"
+    y = y[tuple(slice(n) for n in true)]
+    if type_.dtype.is_float:
+        half = type_.dtype in (DType.BF16, DType.F16)
+        a, b = y.astype(np.float64), e.astype(np.float64)
+        rtol, atol = (2e-2, 2e-2) if half else (case.rtol, case.atol)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=where)
+    else:
+        np.testing.assert_array_equal(y, e, err_msg=where)
