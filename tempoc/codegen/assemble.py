@@ -73,6 +73,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
 def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
     return nodes.Kernel(
         name=f.name,
+        dims=statement.domain.dims,
         bounds=f.bounds,
         donated=donated(statement, f, stages),
         equations=f.equations,
