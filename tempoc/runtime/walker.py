@@ -172,13 +172,13 @@ class _Writer:
         targets = [self.target(i, cell) for i, cell in enumerate(call.results)]
         targets += ["fault"] * bool(kernel.checks)
         point = self.point(call.point)
-        passed = [self.argument(c, i in kernel.donated) for i, c in enumerate(call.args)]
+        written = [self.cell(cell) for cell in kept if cell.when is None]
+        passed = [self.argument(c, i in kernel.donated, written) for i, c in enumerate(call.args)]
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *passed])})")
         self.calls[len(self.lines)] = call
-        written = [self.cell(cell) for cell in kept if cell.when is None]
         for position in kernel.donated:
             if self.cell(call.args[position]) not in written:
-                self.free(call.args[position], depth)
+                self.free(call.args[position], depth, taken=True)
         for i, cell in enumerate(call.results):
             if cell in kept:
                 self.wrote(i, cell, depth)
@@ -188,10 +188,15 @@ class _Writer:
         if self.wishes.count:
             self.line(depth, "done[0] += 1")
 
-    def argument(self, cell: Cell, donated: bool) -> str:
-        """The cell, or zeros where it may not exist; those may be shared unless given away."""
+    def argument(self, cell: Cell, donated: bool, written: list[str]) -> str:
+        """The cell, or zeros where it may not exist; those may be shared unless given away.
+
+        A cell that is given away leaves its store at once: a result may take the same slot.
+        """
         if cell.when is None:
-            return self.cell(cell)
+            shown, key = self.cell(cell), self.key(cell)
+            gone = donated and key and shown not in written
+            return f"s{self.numbers[cell.store]}.pop({key})" if gone else shown
         zeros = f"zeros{self.numbers[cell.store]}()" if donated else self.shared(cell.store)
         return f"({self.cell(cell)} if {self.expression(cell.when)} else {zeros})"
 
@@ -213,9 +218,12 @@ class _Writer:
             lines.append(f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
         self.lines_if(cell.when, lines, depth)
 
-    def free(self, cell: Cell, depth: int) -> None:
+    def free(self, cell: Cell, depth: int, taken: bool = False) -> None:
+        """Forget a cell; one that was ``taken`` is out of its store already."""
         i, key = self.numbers[cell.store], self.key(cell)
         lines = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
+        if taken and key and cell.when is None:
+            lines = []
         if self.wishes.account:
             lines.append(f"freed({i}, {key or '()'})")
         self.lines_if(cell.when, lines, depth)
