@@ -8,7 +8,7 @@ the place of recursion, so chains may be as long as memory allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -68,6 +68,19 @@ def _all_bounds(graph: Graph, given: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Access:
+    """An edge at a point of its reader: how long its slices are, and which points it reads.
+
+    ``fixed`` are the dimensions of the source that have one value there.
+    """
+
+    edge: Edge
+    lead: list[int]
+    points: list[Point]
+    fixed: dict[str, int]
+
+
 @dataclass(slots=True, kw_only=True)
 class _Machine:
     """Values found so far, and the data that was given."""
@@ -96,50 +109,52 @@ class _Machine:
     def output(self, output: Output) -> Array:
         """An output, assembled from the points that it reads."""
         edge = Edge(source=output.source, out=output.out, entries=output.entries, span=output.span)
-        for point in self.points(edge, self.bounds, f"output {output.name}"):
+        access = self.access(edge, self.bounds, lambda: f"output {output.name}")
+        for point in access.points:
             self.answer((output.source, point))
-        return self.gather(edge, self.bounds)
+        return self.gather(access)
 
     # ------------------------------------------------------------ questions and answers
 
     def answer(self, first: Question) -> None:
         """Find the value of a node at a point, and of everything that it needs, in any depth."""
         stack = [first]
-        opened: dict[Question, None] = {}
+        opened: dict[Question, list[_Access]] = {}  # those on the way from the first to the last
         while stack:
             question = stack[-1]
             if question in self.known:
                 stack.pop()
-                continue
-            missing = [q for q in self.needs(question) if q not in self.known]
-            if missing:
-                opened[question] = None
-                for needed in missing:
-                    if needed in opened:
-                        raise self.cycle(list(opened), needed)
-                stack.extend(reversed(missing))
-            else:
-                self.known[question] = self.compute(question)
-                opened.pop(question, None)
+            elif question in opened:  # for the second time: all that it needs is known now
+                self.known[question] = self.compute(question, opened.pop(question))
                 stack.pop()
+            else:
+                opened[question] = accesses = self.needs(question)
+                for access in reversed(accesses):
+                    for point in reversed(access.points):
+                        needed = (access.edge.source, point)
+                        if needed in opened:
+                            raise self.cycle(list(opened), needed)
+                        if needed not in self.known:
+                            stack.append(needed)
 
-    def needs(self, question: Question) -> Iterator[Question]:
-        """What must be known first, in the order of the operands."""
+    def needs(self, question: Question) -> list[_Access]:
+        """What must be known first, operand by operand."""
         at = self.at(question)
-        for edge in self.edges(question, at):
-            for read in self.points(edge, at, self.shown(question)):
-                yield edge.source, read
+        edges = self.edges(question, at)
+        return [self.access(edge, at, lambda: self.shown(question)) for edge in edges]
 
-    def compute(self, question: Question) -> tuple[Array, ...]:
+    def compute(self, question: Question, accesses: list[_Access]) -> tuple[Array, ...]:
         """The value of a node at a point; all that it needs is known."""
         name, point = question
         node = self.graph.nodes[name]
         at = self.at(question)
+        results: tuple[Array, ...]
         if name in self.given:
-            results: tuple[Array, ...] = (self.given[name][point],)
+            results = (self.given[name][point],)
         else:
-            args = tuple(self.gather(edge, at) for edge in self.edges(question, at))
-            results = args if isinstance(node.op, Merge | Param) else self.apply(question, args, at)
+            results = tuple(self.gather(access) for access in accesses)
+            if not isinstance(node.op, Merge | Param):
+                results = self.apply(question, results, at)
         return tuple(
             self.fitted(question, value, type_, at)
             for value, type_ in zip(results, node.types, strict=True)
@@ -181,12 +196,15 @@ class _Machine:
         shape = tuple(value_of(extent, at) for extent in type_.shape)
         value = np.asarray(value)
         if value.shape != shape:
-            if question[0] in self.given and all(
+            node = self.graph.nodes[question[0]]
+            if node.name in self.given and all(
                 have >= want for have, want in zip(value.shape, shape, strict=True)
             ):
                 value = value[tuple(slice(extent) for extent in shape)]  # ragged data comes padded
+            elif isinstance(node.op, Merge) and not value.shape:
+                value = np.broadcast_to(value, shape)  # one number fits every equation
             else:
-                span = _span(self.graph.nodes[question[0]])
+                span = _span(node)
                 expected, found = str(list(shape)), str(list(value.shape))
                 raise errors.wrong_result(self.shown(question), expected, found, span)
         return value.astype(numpy_dtype(type_.dtype), copy=False)
@@ -201,42 +219,35 @@ class _Machine:
             **dict(zip(self.graph.nodes[name].domain.dims, point, strict=True)),
         }
 
-    def points(self, edge: Edge, at: Mapping[str, int], reader: str) -> Iterator[Point]:
-        """The points of its source that an edge reads, checked to be in the source's domain."""
+    def access(self, edge: Edge, at: Mapping[str, int], reader: Callable[[], str]) -> _Access:
+        """The points that an edge reads, checked to be in its source's domain."""
         domain = self.graph.nodes[edge.source].domain
         ranges = [_range(entry, at) for entry in edge.entries]
+        lead = [len(r) for r, e in zip(ranges, edge.entries, strict=True) if isinstance(e, Slice)]
         highest = [self.bounds[self.graph.universe.dim(d).bound] for d in domain.dims]
-        for point in product(*ranges):
+        points = list(product(*ranges))
+        for point in points:
             inside = all(0 <= i < n for i, n in zip(point, highest, strict=True))
             if inside and domain.where != TRUE:
                 inside = bool(value_of(domain.where, self.at((edge.source, point))))
             if not inside:
-                raise errors.read_outside(reader, self.shown((edge.source, point)), edge.span)
-            yield point
+                raise errors.read_outside(reader(), self.shown((edge.source, point)), edge.span)
+        fixed = {d: r[0] for d, r in zip(domain.dims, ranges, strict=True) if len(r) == 1}
+        return _Access(edge=edge, lead=lead, points=points, fixed=fixed)
 
-    def gather(self, edge: Edge, at: Mapping[str, int]) -> Array:
+    def gather(self, access: _Access) -> Array:
         """What an edge reads: one value, or values along a leading axis for each slice."""
-        ranges = [_range(entry, at) for entry in edge.entries]
-        lead = [
-            len(r)
-            for r, entry in zip(ranges, edge.entries, strict=True)
-            if isinstance(entry, Slice)
-        ]
-        values = [self.known[edge.source, point][edge.out] for point in product(*ranges)]
-        if not lead:
+        edge = access.edge
+        values = [self.known[edge.source, point][edge.out] for point in access.points]
+        if not access.lead:
             return values[0]
-        source = self.graph.nodes[edge.source]
-        type_ = source.types[edge.out]
-        fixed = {
-            d: r[0]
-            for d, r, entry in zip(source.domain.dims, ranges, edge.entries, strict=True)
-            if not isinstance(entry, Slice)
-        }
-        shape = [value_of(extent, {**self.bounds, **fixed}) for extent in type_.shape]
+        type_ = self.graph.nodes[edge.source].types[edge.out]
+        at = {**self.bounds, **access.fixed}
+        shape = [value_of(extent, at) for extent in type_.shape]
         flat = np.empty([len(values), *shape], numpy_dtype(type_.dtype))
         for k, value in enumerate(values):
             flat[k] = value
-        return flat.reshape([*lead, *shape])
+        return flat.reshape([*access.lead, *shape])
 
     # ------------------------------------------------------------ words
 

@@ -107,9 +107,9 @@ def components(
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[name])
                 if low[name] == index[name]:
-                    at = waiting.index(name)
-                    part = waiting[at:]
-                    del waiting[at:]
+                    part = [waiting.pop()]
+                    while part[-1] != name:
+                        part.append(waiting.pop())
                     done.update(part)
                     found.append(tuple(sorted(part, key=place.__getitem__)))
     return found

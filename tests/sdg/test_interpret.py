@@ -33,6 +33,11 @@ output n = %n[T-1]
 """
 
 
+def test_a_chain_longer_than_the_stack() -> None:
+    assert run(COUNT, 5_000)["n"] == 4_999
+
+
+@pytest.mark.slow
 def test_a_chain_of_a_hundred_thousand() -> None:
     assert run(COUNT, 100_000)["n"] == 99_999
 
