@@ -94,6 +94,8 @@ def build(problem: Problem) -> Nest:
 
     Every band is separated, so that the steady state of a loop has no conditions.
     """
+    if not problem.tasks:
+        return Block(items=())
     schedule = arrange(problem).map_schedule_node_bottom_up(_separated)
     node = isl.AstBuild.from_context(problem.space.context).node_from_schedule(schedule)
     return _Reader(problem.space.frame.params, problem.names).nest(node)

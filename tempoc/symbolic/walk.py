@@ -90,7 +90,10 @@ def is_affine(e: Entry) -> bool:
 
 
 def substitute(e: Expr, env: Mapping[str, Expr]) -> Expr:
-    """``e`` with symbols replaced, renormalized."""
+    """``e`` with symbols replaced, renormalized.
+
+    ``max(0, t)`` is ``t``, so the result is right at points where no replacement is negative.
+    """
     match e:
         case Sym(name=n):
             return env.get(n, e)

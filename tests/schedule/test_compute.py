@@ -1,0 +1,173 @@
+"""Schedules of small programs: the loops a person would write, legal, the same for all sizes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tempoc.poly.space import Space
+from tempoc.schedule.compute import compute
+from tempoc.schedule.text import parse, show
+from tempoc.schedule.verify import proof, replay
+from tests.schedule.programs import PROGRAMS, Builder, decode, nstep, returns
+
+LOOPS = {
+    "rnn": """
+h.0
+for t in 0..T:
+  x[t]
+  h.1[t]
+  y[t]
+""",
+    "fibonacci": """
+f.0
+if T >= 2:
+  f.1
+for t in 2..T:
+  f.2[t]
+""",
+    "attention": """
+for t in 0..T:
+  q[t]
+  k[t]
+  v[t]
+  s[t]
+  a[t]
+""",
+    "returns": """
+for t in 0..T:
+  r[t]
+g.0
+for t in reversed 0..T-1:
+  g.1[t]
+loss
+""",
+    "edit": """
+for j in 1..N:
+  d.1[j]
+d.0[0]
+for i in 1..M:
+  d.0[i]
+  for j in 1..N:
+    d.2[i, j]
+""",
+    "decode": """
+tok.0
+for t in 0..T:
+  emb[t]
+  x.0[t]
+  for l in 0..L:
+    qkv[t, l]
+    att[t, l]
+    y[t, l]
+  out[t]
+""",
+    "prefill": """
+for t in 0..T:
+  emb[t]
+  x.0[t]
+  for l in 0..L:
+    qkv[t, l]
+    att[t, l]
+    y[t, l]
+  out[t]
+""",
+    "heat": """
+for i in 0..I:
+  for j in 0..J:
+    u.0[i, j]
+for t in 1..T:
+  for j in 0..J:
+    u.2[t, 0, j]
+  for i in 1..I-1:
+    u.2[t, i, 0]
+    for j in 1..J-1:
+      u.1[t, i, j]
+    if J >= 2:
+      u.2[t, i, J-1]
+  if I >= 2:
+    for j in 0..J:
+      u.2[t, I-1, j]
+""",
+}
+
+
+def schedule(b: Builder) -> str:
+    return show(compute(b.statements, b.space).tree)
+
+
+@pytest.mark.parametrize("name", sorted(LOOPS))
+def test_loops_are_those_that_a_person_writes(name: str) -> None:
+    assert schedule(PROGRAMS[name]()) == LOOPS[name].lstrip()
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_schedules_are_legal_and_parse_back(name: str) -> None:
+    b = PROGRAMS[name]()
+    found = compute(b.statements, b.space)
+    assert list(proof(b.statements, found.tree, b.space)) == []
+    assert list(replay(b.statements, found.tree, b.space, (1, 2, 3, 4))) == []
+    assert parse(show(found.tree)) == found.tree
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 64])
+def test_learning_follows_acting_with_a_delay(n: int) -> None:
+    b = nstep(n)
+    found = compute(b.statements, b.space)
+    steady = f"""
+for t in {n}..T:
+  act[t]
+  step[t]
+  g[t-{n - 1}]
+  gw[t-{n - 1}]
+  acc.1[t-{n - 1}]
+"""
+    assert steady.lstrip() in show(found.tree)
+    sizes = (1, 2, 3, n - 1, n, n + 1, 2 * n)
+    assert list(replay(b.statements, found.tree, b.space, tuple(s for s in sizes if s))) == []
+
+
+def test_fixed_bounds_are_forgotten() -> None:
+    two, thirty = decode(2), decode(30)
+    assert schedule(two) == schedule(thirty)
+    started = time.perf_counter()
+    compute(thirty.statements, Space(thirty.universe))
+    assert time.perf_counter() - started < 0.2
+
+
+def test_the_verifier_finds_mistakes() -> None:
+    b = returns()
+    good = schedule(b)
+
+    def wrong(text: str) -> list[str]:
+        tree = parse(text)
+        found = list(proof(b.statements, tree, b.space))
+        assert bool(found) == bool(list(replay(b.statements, tree, b.space)))
+        return found
+
+    assert wrong(good) == []
+    assert wrong(good.replace("reversed ", "")) == [
+        "g.1 may run before g.1 has written what it reads",
+    ]
+    assert wrong(good.replace("g.0\n", ""))[0].startswith("g.0 does not run exactly once")
+    assert wrong(good.replace("0..T-1", "0..T"))[0].startswith("g.1 does not run exactly once")
+    moved = "loss\n" + good.replace("loss\n", "")
+    assert sorted(wrong(moved)) == [
+        "loss may run before g.0 has written what it reads",
+        "loss may run before g.1 has written what it reads",
+    ]
+
+
+def test_reads_of_what_the_same_instance_writes() -> None:
+    b = Builder("t<T")
+    b.tensor("h", "t")
+    b.statement("step", "t", "h[t-1]", "~h[t]", writes=("h[t]",))
+    found = compute(b.statements, b.space)
+    assert show(found.tree) == "for t in 0..T:\n  step[t]\n"
+    assert list(replay(b.statements, found.tree, b.space)) == []
+
+
+def test_a_program_without_statements() -> None:
+    b = Builder("t<T")
+    assert show(compute(b.statements, b.space).tree) == "\n"

@@ -1,0 +1,74 @@
+"""Programs without an order are told why, by a cycle of values."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
+from tempoc.base.source import Source
+from tempoc.schedule.compute import compute
+from tempoc.schedule.errors import Step, no_order, no_order_found
+from tests.schedule.programs import Builder
+
+
+def refused(b: Builder) -> Diagnostic:
+    with pytest.raises(DiagnosticError) as caught:
+        compute(b.statements, b.space)
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic
+
+
+def test_a_cycle_inside_one_step_names_all_of_it() -> None:
+    b = Builder("t<T")
+    b.statement("x", "t")
+    b.statement("alpha", "t", "beta[t]", "x[t]")
+    b.statement("beta.mul", "t", "gam[t]")
+    b.statement("beta", "t", "beta.mul[t]")
+    b.statement("gam", "t", "alpha[t]")
+    found = refused(b)
+    assert found.code == "RT400"
+    assert found.message == (
+        "no order of execution exists: alpha, beta and gam need each other in a cycle"
+    )
+    assert found.notes == (
+        "cycle: alpha[0] needs beta[0], which needs gam[0], which needs alpha[0] (when T = 1)",
+    )
+
+
+def test_a_cycle_between_different_points() -> None:
+    b = Builder("t<T")
+    b.tensor("a", "t")
+    b.tensor("b", "t")
+    b.statement("a.0", "", writes=("a[T-1]",))
+    b.statement("a.1", "t | t < T-1", "b[t+1]", writes=("a[t]",))
+    b.statement("b.0", "", writes=("b[0]",))
+    b.statement("b.1", "t | t >= 1", "a[t-1]", writes=("b[t]",))
+    assert refused(b).notes == ("cycle: a[0] needs b[1], which needs a[0] (when T = 2)",)
+
+
+def test_a_value_that_needs_itself() -> None:
+    b = Builder("t<T")
+    b.tensor("a", "t")
+    b.statement("a", "t", "a[0:T]", writes=("a[t]",))
+    found = refused(b)
+    assert "a needs itself" in found.message
+    assert found.notes == ("cycle: a[0] needs a[0] (when T = 1)",)
+
+
+def test_the_culprit_is_found_among_others() -> None:
+    b = Builder("t<T")
+    b.statement("x", "t")
+    b.statement("y", "t", "x[t]", "z[t]")
+    b.statement("z", "t", "y[0:t+1]")
+    b.statement("w", "t", "z[t]", "x[0:T]")
+    assert "y and z need each other" in refused(b).message
+
+
+def test_wordings() -> None:
+    source = Source("m.rt", "a = b\nb = a\n")
+    spans = source.span(0, 5), source.span(6, 11)
+    found = no_order([Step("a", "a", spans[0]), Step("b", "b", spans[1])], "")
+    assert found.primary is not None and found.primary.text == "a needs b"
+    assert [label.text for label in found.secondary] == ["b needs a"]
+    other = no_order_found(["a", "a", "b"], spans)
+    assert other.message == "no order of execution found for a and b"

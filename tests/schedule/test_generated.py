@@ -1,0 +1,160 @@
+"""Generated systems of equations: whatever schedule is found is legal; none is missed lightly."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.poly.liveness import Liveness, Stored, Use
+from tempoc.schedule.compute import Scheduled, compute
+from tempoc.schedule.replay import World, read_points, trace, valuations
+from tempoc.schedule.text import parse, show
+from tempoc.schedule.verify import proof, replay
+from tempoc.symbolic.text import show as show_index
+from tempoc.symbolic.walk import evaluate
+from tests.schedule.programs import Builder
+
+AT_T = ["t", "t-1", "t-2", "t+1", "0", "T-1", "T-1-t", "0:t+1", "0:t", "t:T", "t+1:T", "0:T"]
+AT_T += ["max(0, t-2):t+1", "t:min(t+3, T)", "t//2", "t:T:2"]
+AT_L = ["l", "l-1", "l", "0", "L-1", "0:L", "0:l+1"]
+NAMES = "abc"
+
+
+@st.composite
+def programs(draw) -> Builder:
+    b = Builder("t<T l<L=2")
+    dims = {n: draw(st.sampled_from(["t", "t", "t l"])) for n in NAMES}
+
+    def read(own: str) -> str:
+        name = draw(st.sampled_from(NAMES))
+        entries = [draw(st.sampled_from(AT_T))]
+        if "l" in dims[name]:
+            entries.append(draw(st.sampled_from(AT_L if "l" in own else ["0", "L-1", "0:L"])))
+        return f"{name}[{', '.join(entries)}]"
+
+    for name in NAMES:
+        own, rest = dims[name], ", l" if "l" in dims[name] else ""
+        b.tensor(name, own)
+        form = draw(st.sampled_from(["plain", "forward", "back", "target"]))
+        reads = [read(own) for _ in range(draw(st.integers(0, 2)))]
+        first = "l" if rest else ""
+        if form == "plain":
+            b.statement(name, own, *reads)
+        elif form == "forward":
+            b.statement(f"{name}.0", first, writes=(f"{name}[0{rest}]",))
+            b.statement(f"{name}.1", f"{own} | t >= 1", *reads, writes=(f"{name}[t{rest}]",))
+        elif form == "back":
+            b.statement(f"{name}.0", first, writes=(f"{name}[T-1{rest}]",))
+            b.statement(f"{name}.1", f"{own} | t < T-1", *reads, writes=(f"{name}[t{rest}]",))
+        else:
+            b.statement(f"{name}.0", first, writes=(f"{name}[0{rest}]",))
+            where = f"{name}[t+1{rest}] | t+1 < T"
+            b.statement(f"{name}.1", own, *reads, writes=(where,))
+    return b
+
+
+@settings(max_examples=120, deadline=None)
+@given(programs())
+def test_whatever_is_found_is_legal(b: Builder) -> None:
+    try:
+        found = compute(b.statements, b.space)
+    except DiagnosticError as error:
+        assert error.diagnostics[0].code in ("RT400", "RT401")
+        return
+    assert list(proof(b.statements, found.tree, b.space)) == []
+    assert list(replay(b.statements, found.tree, b.space, (1, 2, 3, 4))) == []
+    assert parse(show(found.tree)) == found.tree
+
+
+def stored(b: Builder) -> dict[str, Stored]:
+    system = b.statements
+    return {
+        name: Stored(
+            domain=tensor.domain,
+            writes=tuple(
+                Use(task=s.name, entries=w.entries, where=w.where)
+                for s, w in system.writers(name)
+            ),
+            reads=tuple(Use(task=s.name, entries=r.entries) for s, r in system.readers(name)),
+        )
+        for name, tensor in system.tensors.items()
+    }
+
+
+def check_slots(b: Builder, found: Scheduled) -> None:
+    """Run with every tensor in as many slots as its windows say; releases free what is dead."""
+    tensors = stored(b)
+    life = Liveness(found.timeline, tensors)
+    windows = {name: life.windows(name) for name in tensors}
+    by_name = {s.name: s for s in b.statements.statements}
+    for env in valuations(b.universe, (1, 2, 3)):
+        world = World(b.statements, b.universe, env)
+        sizes = {name: [evaluate(w, env) for w in ws] for name, ws in windows.items()}
+        memory: dict[object, object] = {}
+        written: dict[object, None] = {}
+        for name, point in trace(found.tree, dict(env)):
+            s = by_name[name]
+            cells = [(c, slot_of(c, sizes)) for c in world.writes(s, point)]
+            for _, cell in world.reads(s, point):
+                if cell in written:
+                    assert memory[slot_of(cell, sizes)] == cell
+            for cell, slot in cells:
+                memory[slot] = cell
+                written[cell] = None
+
+
+def slot_of(cell, sizes):
+    name, point = cell
+    return name, tuple(i % n for i, n in zip(point, sizes[name], strict=True))
+
+
+def check_releases(b: Builder, found: Scheduled) -> None:
+    """No released cell is read again, and none is released twice."""
+    tensors = stored(b)
+    life = Liveness(found.timeline, tensors)
+    by_task: dict[str, list] = {}
+    for name in tensors:
+        for r in life.releases(name):
+            by_task.setdefault(r.task, []).append((name, r))
+    by_name = {s.name: s for s in b.statements.statements}
+    for env in valuations(b.universe, (1, 2, 3)):
+        world = World(b.statements, b.universe, env)
+        dead: dict[object, None] = {}
+        for name, point in trace(found.tree, dict(env)):
+            s = by_name[name]
+            assert not any(cell in dead for _, cell in world.reads(s, point))
+            here = world.at(s, point)
+            for tensor, r in by_task.get(name, ()):
+                if evaluate(r.where, here):
+                    for cell in cells_of(tensor, r.entries, here):
+                        assert cell not in dead
+                        dead[cell] = None
+
+
+def cells_of(tensor, entries, here):
+    for p in read_points(entries, here):
+        yield tensor, p
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_windows_and_releases_are_right(b: Builder) -> None:
+    try:
+        found = compute(b.statements, b.space)
+    except DiagnosticError:
+        return
+    check_slots(b, found)
+    check_releases(b, found)
+
+
+def test_last_use_is_a_condition() -> None:
+    b = Builder("t<T")
+    b.statement("x", "t")
+    b.statement("y", "t", "x[max(0, t-1):t+1]")
+    found = compute(b.statements, b.space)
+    life = Liveness(found.timeline, stored(b))
+    (use,) = life.stored["x"].reads
+    assert show_index(life.last_use("x", "y", use.entries)) == "t == T-1"
+    previous = (use.entries[0].lo,)
+    assert show_index(life.last_use("x", "y", previous)) != "false"

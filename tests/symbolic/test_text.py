@@ -1,0 +1,65 @@
+"""Index expressions read as a person writes them, and read back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tempoc.symbolic.expr import Slice, Sym
+from tempoc.symbolic.text import parse, parse_expr, show, show_entries
+from tests.symbolic.test_expr import EXPRESSIONS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t+1",
+        "t-1",
+        "T-1-t",
+        "T-t",
+        "3-t",
+        "-t",
+        "-2",
+        "4*t+3",
+        "2*B*T",
+        "4*(t//4)",
+        "(T+3)//4",
+        "((T+3)//4)%2",
+        "min(t+5, T)",
+        "max(0, t-3)",
+        "min(t, T)",
+        "t >= 1 and t % 2 == 0",
+        "(a < 1 or b < 2) and c < 3",
+        "a < 1 or b < 2 and c < 3",
+        "t != T-1",
+        "true",
+        "0:t+1",
+        "max(0, t-3):t+1",
+        "0:T:2",
+    ],
+)
+def test_text_stays_as_it_is(text: str) -> None:
+    assert show(parse(text)) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(EXPRESSIONS)
+def test_round_trip(built) -> None:
+    assert parse(show(built[0])) == built[0]
+
+
+@pytest.mark.parametrize("text", ["t +", "(t", "t ** 2", "t // n", "1:2:x", "min t", "t ? 1", ""])
+def test_nonsense_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse(text)
+
+
+def test_not_is_pushed_down() -> None:
+    assert show(parse("not (t == 0 or t < n)")) == "t != 0 and t >= n"
+
+
+def test_entries_and_slices() -> None:
+    assert show_entries((Sym("t"), Slice(Sym("a"), Sym("b")))) == "[t, a:b]"
+    assert show_entries(()) == ""
+    with pytest.raises(ValueError, match="slice"):
+        parse_expr("0:t")
