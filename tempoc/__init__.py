@@ -1,7 +1,7 @@
 """The compiler for `.rt` programs: recurrence equations in, a running JAX program out.
 
 What comes in: the text of a program. What goes out: a folder that runs without this package.
-The rooms are listed in `tests/house/test_layers.py` in the order in which they may import each other.
+The rooms stand in `tests/house/test_layers.py`, in the order in which they may import each other.
 
 May import: nothing
 """

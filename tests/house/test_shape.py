@@ -58,9 +58,10 @@ def accidents(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             yield f"line {node.lineno}: global state"
-        if isinstance(node, ast.For | ast.comprehension) and is_set(node.iter):
-            if (node.iter.lineno, node.iter.col_offset) not in orderless:
-                yield f"line {node.iter.lineno}: iteration over a set"
+        if isinstance(node, ast.For | ast.comprehension):
+            loop = node.iter
+            if is_set(loop) and (loop.lineno, loop.col_offset) not in orderless:
+                yield f"line {loop.lineno}: iteration over a set"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id":
             yield f"line {node.lineno}: id()"
     for node in tree.body:
