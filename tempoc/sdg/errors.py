@@ -31,6 +31,11 @@ def breaks_a_rule(where: str, why: str) -> DiagnosticError:
     return _error("RT302", f"{where} {why}" if where.startswith("%") else f"{where}: {why}", None)
 
 
+def rejected(where: str, why: str, span: Span | None) -> DiagnosticError:
+    """RT302: the text of a graph means something that no program does."""
+    return _error("RT302", f"`{where}`: {why}", span)
+
+
 # ---------------------------------------------------------------- evaluation
 
 
