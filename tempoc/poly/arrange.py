@@ -19,6 +19,7 @@ should run interleaved with a delay (`g[t]` reads `r[t:t+n]`), which it finds by
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -26,6 +27,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly import cycles, hints
+from tempoc.poly.guarded import TooSlow
 from tempoc.poly.scheduling import Flow, Problem, Unschedulable
 from tempoc.symbolic.expr import Const, Sym, sub
 
@@ -76,7 +78,9 @@ class _Arrangement:
             return self.alone(tasks[0], done)
         groups = self.merged(self.smallest(tasks, edges, done), edges)
         if self.delayed(groups, edges):
-            return self.problem.schedule(tasks, [(e.flow, e.needs) for e in edges])
+            # Where isl has no answer in time, loops one after the other will do.
+            with suppress(TooSlow, Unschedulable):
+                return self.problem.schedule(tasks, [(e.flow, e.needs) for e in edges])
         schedules = [self.group(g, edges, done) for g in groups]
         return reduce(isl.Schedule.sequence, schedules)
 

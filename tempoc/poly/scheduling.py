@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from tempoc.poly import hints, maps
+from tempoc.poly.guarded import NoSchedule, solve
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym, conjunction
@@ -101,7 +102,7 @@ class Problem:
     ) -> isl.Schedule:
         """isl's order of some tasks under some dependences (parts of those of the flows).
 
-        `Unschedulable` if there is none.
+        `Unschedulable` if there is none, `TooSlow` if isl does not come to an end.
         """
         params = self.space.frame.param_space
         domain, validity = isl.UnionSet.empty(params), isl.UnionMap.empty(params)
@@ -116,6 +117,6 @@ class Problem:
         constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
         constraints = constraints.set_proximity(proximity).set_context(self.space.context)
         try:
-            return constraints.compute_schedule()
-        except isl.Error as error:
+            return solve(constraints, len(tasks))
+        except NoSchedule as error:
             raise Unschedulable(tuple(tasks)) from error

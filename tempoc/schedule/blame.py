@@ -17,9 +17,10 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 
-SIZES = (1, 2, 3)
-# Small worlds only: a cycle shows early or not at all.
-INSTANCES = 5_000
+# Small worlds only, and few: a cycle shows early or not at all.
+SIZES = (1, 2, 3, 4, 5, 6)
+WORLDS = 250
+INSTANCES = 2_000
 
 
 def blame(
@@ -28,7 +29,9 @@ def blame(
     """The diagnostic for statements without an order; spans come from the graph, if given."""
     part = tuple(s for s in statements.statements if s.name in tasks)
     suspects = Statements(tensors=statements.tensors, statements=part)
-    for bounds in sorted(valuations(universe, SIZES), key=lambda v: sum(v.values())):
+    count = len(universe.bounds)
+    sizes = next(SIZES[:n] for n in (6, 4, 3, 2, 1) if n**count <= WORLDS or n == 1)
+    for bounds in sorted(valuations(universe, sizes), key=lambda v: sum(v.values())):
         found = _shortest(World(suspects, universe, bounds))
         if found:
             return errors.no_order(_steps(found, suspects, graph), _given(bounds))

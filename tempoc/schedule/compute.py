@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.poly.guarded import SECONDS, TooSlow
 from tempoc.poly.nest import build
 from tempoc.poly.scheduling import Problem, Unschedulable
 from tempoc.poly.space import Space
 from tempoc.poly.timeline import Timeline, timeline
+from tempoc.schedule import errors
 from tempoc.schedule.blame import blame
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.lower import lower
@@ -39,4 +41,6 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     except Unschedulable as error:
         cause = blame(statements, error.tasks, space.universe, graph)
         raise DiagnosticError(cause) from None
+    except TooSlow:
+        raise DiagnosticError(errors.took_too_long(len(tasks), SECONDS)) from None
     return Scheduled(tree=tree, timeline=timeline(space, tasks, occurrences(tree)))

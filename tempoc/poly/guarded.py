@@ -1,0 +1,65 @@
+"""isl's scheduler with a time limit.
+
+isl holds the interpreter's lock and cannot be interrupted, so that a large problem goes to a child
+process, which can be killed. Starting one costs half a second: small problems are solved here.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import islpy as isl
+
+# A hundred statements take about half a second; from there on it grows quickly.
+SMALL = 60
+SECONDS = 60.0
+
+_CHILD = """\
+import sys
+import islpy as isl
+context = isl.Context()
+constraints = isl.ScheduleConstraints.read_from_str(context, sys.stdin.read())
+try:
+    text = constraints.compute_schedule().to_str()
+except isl.Error:
+    sys.exit(3)
+print(text)
+"""
+
+
+class NoSchedule(Exception):
+    """isl says that there is none."""
+
+
+class TooSlow(Exception):
+    """The child was killed."""
+
+
+def solve(
+    constraints: isl.ScheduleConstraints,
+    size: int,
+    *,
+    small: int = SMALL,
+    seconds: float = SECONDS,
+) -> isl.Schedule:
+    """The schedule of `size` statements; `NoSchedule` or `TooSlow` if there is none to be had."""
+    if size <= small:
+        try:
+            return constraints.compute_schedule()
+        except isl.Error as error:
+            raise NoSchedule from error
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD],
+            input=constraints.to_str(),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TooSlow from error
+    if done.returncode:
+        raise NoSchedule(done.stderr[-500:])
+    return isl.Schedule.read_from_str(constraints.get_ctx(), done.stdout)
