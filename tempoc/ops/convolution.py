@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from tempoc.ops.contraction import require_numbers, widened
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import along, natural, padded, retyped, static_shape, taken
+from tempoc.ops.padding import along, natural, nonempty, padded, retyped, static_shape, taken
 from tempoc.ops.promote import promote
 from tempoc.ops.shapes import require, same, shape_text
 from tempoc.ops.spell import scalar
@@ -121,6 +121,8 @@ class Conv(Op):
         spatial = w.type.ndim - 2
         lead = x.type.ndim - 1 - spatial
         channels = x.padded[-1]
+        laid = [k for k in range(spatial) if x.is_ragged(lead + k) or w.is_ragged(k)]
+        x = nonempty(x, (lead + k for k in laid), out)
         w = out.align(w, (*w.padded[:-2], channels, w.padded[-1]))
         zero = scalar(0, result.dtype)
         wide = padded(result.shape, out)
@@ -132,7 +134,7 @@ class Conv(Op):
         pads: list[str] = []
         for k in range(spatial):
             axis = lead + k
-            if not x.is_ragged(axis) and not w.is_ragged(k):
+            if k not in laid:
                 before, after = self.around(x.type.shape[axis], w.type.shape[k])
                 pads.append(f"({out.static(before)}, {out.static(after)})")
                 continue

@@ -13,7 +13,21 @@ from tempoc.ops.opdef import Value
 from tempoc.ops.padding import along
 from tempoc.ops.spell import scalar
 from tempoc.symbolic.expr import (
-    And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Not, Or, Prod, Sum, Sym, Truth, sub,
+    And,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Not,
+    Or,
+    Prod,
+    Sum,
+    Sym,
+    Truth,
+    sub,
 )  # fmt: skip
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import counted, natural, padded, spread, taken
+from tempoc.ops.padding import counted, natural, nonempty, padded, spread, taken
 from tempoc.ops.shapes import Shape, axis_of, broadcast, require
 from tempoc.ops.spell import cast, jax_dtype, numpy_dtype
 from tempoc.ops.types import DType, TensorType
@@ -125,7 +125,7 @@ class SpatialIndex(Op):
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
-        x = natural(args[0], out)
+        x = nonempty(natural(args[0], out), self.searched(args[0].type.shape), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
@@ -138,6 +138,12 @@ class SpatialIndex(Op):
         if self.gathers:
             text = self.gathered(text, args, results[0], out)
         return (text,)
+
+    def searched(self, shape: Shape) -> list[int]:
+        """The axes of which other than whole or one element is taken."""
+        whole = [(ZERO, n, 1) for n in shape]
+        parts = enumerate(zip(self.entries, whole, strict=True))
+        return [k for k, (e, w) in parts if not isinstance(e, Expr) and e != w]
 
     def gathered(self, text: str, args: tuple[Value, ...], result: TensorType, out: Emitter) -> str:
         """The tensor's axis gathered, and its axes put where NumPy has them."""
@@ -201,6 +207,7 @@ class Take(Op):
         """A checked gather."""
         x, idx = (natural(v, out) for v in args)
         axis = axis_of(self.axis, x.type.ndim)
+        x = nonempty(x, (axis,), out)
         return (taken(x.text, guarded(idx, x.type.shape[axis], axis, out), axis),)
 
 
@@ -241,6 +248,7 @@ class TakeAlong(Op):
         idx = spread(idx, wanted, out)
         own = out.pad(x.type.shape[axis])
         x = spread(x, tuple(own if k == axis else e for k, e in enumerate(wanted)), out)
+        x = nonempty(x, (axis,), out)
         positions = guarded(idx, x.type.shape[axis], axis, out)
         return (f'jnp.take_along_axis({x.text}, {positions}, axis={axis}, mode="clip")',)
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import along, counted, natural, padded, spread, static_shape, taken
+from tempoc.ops.padding import (
+    along,
+    counted,
+    natural,
+    nonempty,
+    padded,
+    spread,
+    static_shape,
+    taken,
+)
 from tempoc.ops.shapes import (
     axes_of,
     axis_of,
@@ -199,6 +208,7 @@ class Pad(Op):
         filler = scalar(self.value, result.dtype)
         wanted = padded(result.shape, out)
         moving = [k for k in range(v.type.ndim) if not self.is_static(k, v, wanted[k], out)]
+        v = nonempty(v, moving, out)
         config = ", ".join(
             "(0, 0, 0)" if k in moving else f"({out.static(low)}, {out.static(high)}, 0)"
             for k, (low, high) in enumerate(self.widths)

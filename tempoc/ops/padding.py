@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tempoc.ops.opdef import Emitter, Value
 from tempoc.ops.spell import cast
 from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic.expr import ONE, Const, Expr, Max, Min, Prod, Sum, Sym, maximum
 
 
 def padded(shape: tuple[Expr, ...], out: Emitter) -> tuple[Expr, ...]:
@@ -48,8 +50,38 @@ def along(position: str, axis: int, ndim: int) -> str:
 
 
 def taken(x: str, positions: str, axis: int) -> str:
-    """Elements of ``x`` at positions along an axis; what lies outside is garbage, not an error."""
+    """Elements of ``x`` at positions along an axis; what lies outside is garbage, not an error.
+
+    The padded axis must not be empty: JAX finds nothing to repeat there (``nonempty``).
+    """
     return f'jnp.take({x}, {positions}, axis={axis}, mode="clip")'
+
+
+def nonempty(v: Value, axes: Iterable[int], out: Emitter) -> Value:
+    """The operand with room for at least one element along these axes."""
+    roomy = list(v.padded)
+    for k in axes:
+        if not is_positive(roomy[k]):
+            roomy[k] = maximum(roomy[k], ONE)
+    return out.align(v, tuple(roomy))
+
+
+def is_positive(e: Expr) -> bool:
+    """Whether an expression over bounds, which are at least 1, is so on its face."""
+    match e:
+        case Const(value=v):
+            return v > 0
+        case Sym():
+            return True
+        case Sum(terms=terms, const=k):
+            grows = all(c > 0 and is_positive(x) for c, x in terms)
+            return grows and k + sum(c for c, _ in terms) > 0
+        case Prod(factors=args) | Min(args=args):
+            return all(is_positive(a) for a in args)
+        case Max(args=args):
+            return any(is_positive(a) for a in args)
+        case _:
+            return False
 
 
 def counted(extent: Expr, out: Emitter) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import along, counted, natural, padded, static_shape
+from tempoc.ops.padding import along, counted, is_positive, natural, nonempty, padded, static_shape
 from tempoc.ops.shapes import Shape, require, same, shape_text
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Prod, Sum, add, mul, product, sub
@@ -27,7 +27,11 @@ Monomial = tuple[int, tuple[Expr, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reshape(Op):
-    """The elements in their order under another shape; one extent may be ``-1``."""
+    """The elements in their order under another shape.
+
+    One extent may be ``-1``; better is a shape from ``resolved``, which has a meaning also where
+    other extents are 0.
+    """
 
     shape: tuple[Expr, ...]
 
@@ -37,7 +41,7 @@ class Reshape(Op):
         """The shape asked for, with as many elements."""
         require(args, 1, self.name)
         count = product(args[0].shape)
-        shape = self.resolved(args[0].shape)
+        shape = resolved(args[0].shape, self.shape)
         if not same(product(shape), count, facts):
             raise OperandError(
                 f"shape {shape_text(args[0].shape)} does not reshape to {shape_text(shape)}: "
@@ -45,24 +49,8 @@ class Reshape(Op):
             )
         return (replace(args[0], shape=shape),)
 
-    def resolved(self, have: Shape) -> Shape:
-        """The shape with ``-1`` replaced. ``OperandError`` where the rest does not divide."""
-        if self.shape.count(INFERRED) > 1:
-            raise OperandError("-1 stands twice in a shape")
-        known = product(e for e in self.shape if e != INFERRED)
-        if INFERRED not in self.shape:
-            return self.shape
-        rest = quotient(product(have), known)
-        if rest is None:
-            text = f"[{', '.join('-1' if e == INFERRED else show(e) for e in self.shape)}]"
-            raise OperandError(
-                f"shape {shape_text(have)} does not reshape to {text}: "
-                f"{show(known)} does not divide {show(product(have))}"
-            )
-        return tuple(rest if e == INFERRED else e for e in self.shape)
-
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """As in NumPy, also where nothing is left to divide."""
+        """As in NumPy; ``-1`` beside an extent of 0 is 0."""
         shape = [-1 if e == INFERRED else evaluate(e, at) for e in self.shape]
         if -1 in shape:
             known = int(np.prod([n for n in shape if n != -1]))
@@ -81,7 +69,23 @@ class Reshape(Op):
         parts = groups(v.type.shape, result.shape)
         if all(_keeps_order(part, v, result.shape, wanted) for part in parts):
             return (f"jnp.reshape({v.text}, {static_shape(wanted, out)})",)
-        return (_gathered(v, result, wanted, out),)
+        return (_gathered(nonempty(v, range(v.type.ndim), out), result, wanted, out),)
+
+
+def resolved(have: Shape, want: Shape) -> Shape:
+    """``want`` with ``-1`` replaced. ``OperandError`` where the other extents leave a rest."""
+    if want.count(INFERRED) > 1:
+        raise OperandError("-1 stands twice in a shape")
+    known = product(e for e in want if e != INFERRED)
+    if INFERRED not in want:
+        return want
+    rest = quotient(product(have), known)
+    if rest is None:
+        raise OperandError(
+            f"shape {shape_text(have)} does not reshape to {shape_text(want)}: "
+            f"{show(known)} does not divide {show(product(have))}"
+        )
+    return tuple(rest if e == INFERRED else e for e in want)
 
 
 def quotient(total: Expr, part: Expr) -> Expr | None:
@@ -166,16 +170,18 @@ def _outermost(axes: list[tuple[Expr, Expr]]) -> bool:
 
 def _gathered(v: Value, result: TensorType, wanted: Shape, out: Emitter) -> str:
     """Each element of the result taken from where its true row-major place lies in the operand."""
-    place = "jnp.int32(0)"
+    place = ""
     for k, extent in enumerate(result.shape):
         steps = along(counted(extent, out), k, result.ndim)
-        scaled = place if place == "jnp.int32(0)" else f"{place} * ({out.index(extent)})"
-        place = out.bind("place", f"{scaled} + {steps}")
+        place = out.bind("place", f"{place} * ({out.index(extent)}) + {steps}" if k else steps)
+    if not v.type.ndim:
+        return f"jnp.broadcast_to({v.text}, {static_shape(wanted, out)})"
+    place = place or "jnp.int32(0)"
     indices: list[str] = []
-    for extent in reversed(v.type.shape):
-        size = out.bind("size", f"jnp.maximum({out.index(extent)}, 1)")
-        indices.insert(0, out.bind("row", f"{place} % {size}"))
-        place = out.bind("place", f"{place} // {size}")
-    spelled = "".join(f"{i}, " for i in indices)
-    text = f'{v.text}.at[{spelled}].get(mode="clip")' if indices else v.text
-    return text if indices else f"jnp.broadcast_to({text}, {static_shape(wanted, out)})"
+    for extent in reversed(v.type.shape[1:]):
+        size = out.index(extent)
+        if not is_positive(extent):
+            size = out.bind("size", f"jnp.maximum({size}, 1)")
+        indices.insert(0, out.bind("row", f"{place} % ({size})"))
+        place = out.bind("place", f"{place} // ({size})")
+    return f'{v.text}.at[{", ".join([place, *indices])}].get(mode="clip")'

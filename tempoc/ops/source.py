@@ -12,7 +12,7 @@ from tempoc.ops.padding import padded, static_shape
 from tempoc.ops.shapes import require, same_shape, type_text
 from tempoc.ops.spell import Number, jax_dtype, numpy_dtype, scalar
 from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ZERO, Expr, ceildiv, maximum, sub
+from tempoc.symbolic.expr import ZERO, Expr, ceildiv, compare, maximum, sub
 from tempoc.symbolic.walk import evaluate, is_condition
 
 
@@ -211,7 +211,10 @@ class Arange(Op):
         require(args, 0, self.name)
         if self.step == 0:
             raise OperandError("arange takes no step of 0")
-        return (TensorType(self.dtype, (self.extent,)),)
+        first, last = (self.start, self.stop) if self.step > 0 else (self.stop, self.start)
+        count = ceildiv(sub(last, first), abs(self.step))
+        never_less = facts.holds(compare(">=", count, ZERO))
+        return (TensorType(self.dtype, (count if never_less else self.extent,)),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Exact integers, then converted."""

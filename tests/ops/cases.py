@@ -3,13 +3,54 @@
 from __future__ import annotations
 
 from tempoc.ops.arithmetic import (
-    Add, And, Clip, Divide, Equal, FloorDivide, Greater, GreaterEqual, Less, LessEqual, Maximum,
-    Minimum, Multiply, NotEqual, Or, Power, Remainder, Subtract,
+    Add,
+    And,
+    Clip,
+    Divide,
+    Equal,
+    FloorDivide,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    Maximum,
+    Minimum,
+    Multiply,
+    NotEqual,
+    Or,
+    Power,
+    Remainder,
+    Subtract,
 )  # fmt: skip
 from tempoc.ops.control import Copy, Ensure, Select
 from tempoc.ops.elementwise import (
-    Abs, Cast, Ceil, Cos, Erf, Exp, Exp2, Expm1, Floor, Gelu, IsInf, IsNan, Log, Log1p, Negative,
-    Not, Relu, Round, Rsqrt, Sigmoid, Sign, Silu, Sin, Softplus, Sqrt, Tan, Tanh,
+    Abs,
+    Cast,
+    Ceil,
+    Cos,
+    Erf,
+    Exp,
+    Exp2,
+    Expm1,
+    Floor,
+    Gelu,
+    IsInf,
+    IsNan,
+    Log,
+    Log1p,
+    Negative,
+    Not,
+    Relu,
+    Round,
+    Rsqrt,
+    Sigmoid,
+    Sign,
+    Silu,
+    Sin,
+    Softplus,
+    Sqrt,
+    Tan,
+    Tanh,
 )  # fmt: skip
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.scan import CumMax, CumProd, CumSum
@@ -19,24 +60,33 @@ from tempoc.ops.types import DType
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Arg, Case, shape
 
-B, I, U, H, F = DType.BOOL, DType.I32, DType.U32, DType.BF16, DType.F32
+B, Z, U, H, F = DType.BOOL, DType.I32, DType.U32, DType.BF16, DType.F32
 
 SOURCE = [
-    *(Case(Literal(value=v, dtype=d)) for v, d in ((2.5, F), (2.5, H), (-3, I), (True, B), (7, U))),
+    *(Case(Literal(value=v, dtype=d)) for v, d in ((2.5, F), (2.5, H), (-3, Z), (True, B), (7, U))),
     *(Case(Literal(value=float(v), dtype=F, weak=True)) for v in ("inf", "-inf", "nan", "1e-8")),
     *(
         Case(IndexValue(expr=parse(e)))
-        for e in ("t", "T", "T - t", "2*t + 1", "t//2", "(T-t)%3", "min(t + 2, T)", "max(t-2, 0, 1)")
+        for e in (
+            "t",
+            "T",
+            "T - t",
+            "2*t + 1",
+            "t//2",
+            "(T-t)%3",
+            "min(t + 2, T)",
+            "max(t-2, 0, 1)",
+        )
     ),
     *(
         Case(IndexValue(expr=parse(e)))
         for e in ("t >= 1", "t == 0 or t > 2", "t > 0 and T > 3", "T > 3", "T > 1 and T < 4")
     ),
     Case(Full(shape=shape(3, "t + 1"), value=2.5, dtype=F)),
-    Case(Full(shape=shape(0), value=1, dtype=I)),
+    Case(Full(shape=shape(0), value=1, dtype=Z)),
     Case(Full(shape=(), value=True, dtype=B)),
     Case(Eye(n=parse("3"), m=parse("t + 2"))),
-    Case(Eye(n=parse("t"), m=parse("t"), dtype=I)),
+    Case(Eye(n=parse("t"), m=parse("t"), dtype=Z)),
     Case(Arange(stop=parse("5"))),
     Case(Arange(stop=parse("t"), dtype=F)),
     Case(Arange(stop=parse("T"), start=parse("t"))),
@@ -52,8 +102,8 @@ _REAL = [
 ]  # fmt: skip
 ELEMENTWISE = [
     *(Case(op, (Arg(F, (3, "t + 1"), special=True),)) for op in [*_EVERY, IsNan(), IsInf()]),
-    *(Case(op, (Arg(d, (5,)),)) for op in _EVERY for d in (I, H)),
-    *(Case(op, (Arg(I, (4,)),)) for op in (IsNan(), IsInf(), Exp(), Sqrt())),
+    *(Case(op, (Arg(d, (5,)),)) for op in _EVERY for d in (Z, H)),
+    *(Case(op, (Arg(Z, (4,)),)) for op in (IsNan(), IsInf(), Exp(), Sqrt())),
     *(Case(Not(), (Arg(B, s),)) for s in SHAPES),
     *(Case(op, (Arg(F, ("t", 2), special=True),), rtol=1e-5, atol=1e-5) for op in _REAL[:-1]),
     *(Case(op, (Arg(F, (7,)),), rtol=1e-5, atol=1e-6) for op in _REAL),
@@ -61,9 +111,9 @@ ELEMENTWISE = [
     *(Case(op, (Arg(F, (4, "t"), low=0, high=9),)) for op in (Log(), Sqrt())),
     *(Case(op, (Arg(F, (4, "t"), low=0.1, high=9),)) for op in (Rsqrt(), Log1p())),
     *(Case(Exp(), (Arg(F, s),), rtol=1e-5) for s in SHAPES),
-    *(Case(Cast(dtype=d), (Arg(s, ("t", 3)),)) for d in (B, I, U, H, F) for s in (B, I, U)),
-    *(Case(Cast(dtype=d), (Arg(F, (3, "t"), low=-9, high=9),)) for d in (B, I, H, F)),
-    Case(Cast(dtype=I), (Arg(F, (6,), values=[2.9, -2.9, 1e20, -1e20, float("nan"), 0.5]),)),
+    *(Case(Cast(dtype=d), (Arg(s, ("t", 3)),)) for d in (B, Z, U, H, F) for s in (B, Z, U)),
+    *(Case(Cast(dtype=d), (Arg(F, (3, "t"), low=-9, high=9),)) for d in (B, Z, H, F)),
+    Case(Cast(dtype=Z), (Arg(F, (6,), values=[2.9, -2.9, 1e20, -1e20, float("nan"), 0.5]),)),
     Case(Cast(dtype=U), (Arg(F, (3,), values=[2.9, 4e9, -1.0]),)),
 ]
 
@@ -71,39 +121,39 @@ _PAIRS = [
     (Arg(F, (3, "t + 1"), special=True), Arg(F, ("t + 1",))),
     (Arg(F, ("t", 1)), Arg(F, (1, "T - t"))),
     (Arg(F, (5,)), Arg(F)),
-    (Arg(I, (0,)), Arg(I, (1,))),
-    (Arg(I, (9,), low=-5, high=5), Arg(I, (9,), low=-3, high=3)),
+    (Arg(Z, (0,)), Arg(Z, (1,))),
+    (Arg(Z, (9,), low=-5, high=5), Arg(Z, (9,), low=-3, high=3)),
 ]
 _BINARY = [Add(), Subtract(), Multiply(), Minimum(), Maximum()]
 _COMPARE = [Less(), LessEqual(), Greater(), GreaterEqual(), Equal(), NotEqual()]
 ARITHMETIC = [
     *(Case(op, p) for op in [*_BINARY, *_COMPARE, FloorDivide(), Remainder()] for p in _PAIRS),
     *(Case(op, (Arg(a, (4,)), Arg(b, (4,)))) for op in (*_BINARY, Less())
-      for a, b in ((I, F), (B, I), (H, F), (H, H), (U, I), (H, I))),
-    *(Case(op, (Arg(I, (4,)), Arg(F, (), weak=True))) for op in _BINARY),
+      for a, b in ((Z, F), (B, Z), (H, F), (H, H), (U, Z), (H, Z))),
+    *(Case(op, (Arg(Z, (4,)), Arg(F, (), weak=True))) for op in _BINARY),
     *(Case(Add(), (Arg(H, (4,)), Arg(F, (), weak=True, values=v))) for v in (0.5, 3.0)),
     *(Case(Divide(), p, rtol=1e-6) for p in _PAIRS),
     Case(Divide(), (Arg(B, (4,)), Arg(B, (4,)))),
     *(Case(op, (Arg(F, (5,), special=True), Arg(F, (3, 1), values=v)))
       for op in (FloorDivide(), Remainder(), Divide()) for v in (0.0, 2.0, -2.0, 0.3)),
-    *(Case(op, (Arg(I, ("t", 3)), Arg(I, (3,), values=[0, 2, -3]))) for op in
+    *(Case(op, (Arg(Z, ("t", 3)), Arg(Z, (3,), values=[0, 2, -3]))) for op in
       (FloorDivide(), Remainder())),
     Case(FloorDivide(), (Arg(U, (4,), high=9), Arg(U, (4,), low=1, high=4))),
     Case(Power(), (Arg(F, ("t",), low=0.1), Arg(F, ("t",))), rtol=1e-5),
-    Case(Power(), (Arg(F, (5,)), Arg(I, (), values=2, weak=True)), rtol=1e-5),
+    Case(Power(), (Arg(F, (5,)), Arg(Z, (), values=2, weak=True)), rtol=1e-5),
     Case(Power(), (Arg(F, (5,)), Arg(F, (), values=3.0, weak=True)), rtol=1e-5),
-    Case(Power(), (Arg(I, (9,), low=-2, high=2), Arg(I, (9,), low=-3, high=4))),
-    Case(Power(), (Arg(F, (), values=0.99, weak=True), Arg(I, (4,), low=0, high=30)), rtol=1e-5),
+    Case(Power(), (Arg(Z, (9,), low=-2, high=2), Arg(Z, (9,), low=-3, high=4))),
+    Case(Power(), (Arg(F, (), values=0.99, weak=True), Arg(Z, (4,), low=0, high=30)), rtol=1e-5),
     Case(Clip(), (Arg(F, ("t", 4), special=True), Arg(F, values=-1.0), Arg(F, (4,), low=0))),
-    Case(Clip(), (Arg(I, (5,)), Arg(I, (), weak=True, values=-1), Arg(I, (), weak=True, values=1))),
+    Case(Clip(), (Arg(Z, (5,)), Arg(Z, (), weak=True, values=-1), Arg(Z, (), weak=True, values=1))),
     *(Case(op, (Arg(B, ("t", 3)), Arg(B, (3,)))) for op in (And(), Or())),
 ]  # fmt: skip
 
 CONTROL = [
     *(Case(Copy(), (Arg(F, s),), extra=e) for s in SHAPES for e in (0, 2)),
     Case(Select(), (Arg(B, ("t",)), Arg(F, ("t",)), Arg(F, (), values=0.0, weak=True))),
-    Case(Select(), (Arg(B, (3, 1)), Arg(I, ("T - t",)), Arg(F, (3, "T - t")))),
-    Case(Select(), (Arg(B), Arg(H, (0,)), Arg(I, (1,)))),
+    Case(Select(), (Arg(B, (3, 1)), Arg(Z, ("T - t",)), Arg(F, (3, "T - t")))),
+    Case(Select(), (Arg(B), Arg(H, (0,)), Arg(Z, (1,)))),
     Case(Ensure(shape=shape("t + 1", 3)), (Arg(F, ("1 + t", 3)),)),
 ]
 
@@ -114,11 +164,11 @@ REDUCTION = [
       for op in _NUMBERS for a in _AXES for k in (False, True)),
     *(Case(type(op)(axes=(1,)), (Arg(F, (2, "T - t", 1), special=True),), rtol=1e-5, atol=1e-5)
       for op in _NUMBERS),
-    *(Case(op, (Arg(d, (3, "t")),), rtol=1e-5, atol=1e-5) for op in _NUMBERS for d in (I, B, H)),
+    *(Case(op, (Arg(d, (3, "t")),), rtol=1e-5, atol=1e-5) for op in _NUMBERS for d in (Z, B, H)),
     *(Case(op, (Arg(F, s),), rtol=1e-5, atol=1e-5) for op in _NUMBERS for s in ((), (0,), (2, 0))),
     *(Case(op, (Arg(U, (5,)),)) for op in (Sum(), Prod())),
     *(Case(c(axes=a, keepdims=k), (Arg(d, (3, "t + 1")),))
-      for c in (Max, Min) for a in (None, (1,), (-2,)) for k in (False, True) for d in (F, I, B)),
+      for c in (Max, Min) for a in (None, (1,), (-2,)) for k in (False, True) for d in (F, Z, B)),
     *(Case(c(axes=(0,)), (Arg(F, ("T - t", 2), special=True),)) for c in (Max, Min)),
     *(Case(c(axes=(0,)), (Arg(d, ("t + 1", 2)),)) for c in (Max, Min) for d in (H, U)),
     *(Case(c(axes=a), (Arg(B, ("t", 3)),)) for c in (Any, All) for a in (None, (0,), (1,))),
@@ -131,17 +181,17 @@ SEARCH = [
     *(Case(c(axis=a, keepdims=k), (Arg(F, (3, "t + 1")),))
       for c in (ArgMax, ArgMin) for a in (None, 0, 1) for k in (False, True)),
     *(Case(c(axis=a), (Arg(d, ("t + 1", "T - t")),))
-      for c in (ArgMax, ArgMin) for a in (None, 0, -1) for d in (I, B, H)),
+      for c in (ArgMax, ArgMin) for a in (None, 0, -1) for d in (Z, B, H)),
     *(Case(c(axis=0), (Arg(F, ("t + 1", 2), special=True),)) for c in (ArgMax, ArgMin)),
     *(Case(c(axis=0), (Arg(F, ("t + 1",), values=v),)) for c in (ArgMax, ArgMin)
       for v in (float("inf"), float("-inf"))),
     *(Case(c(axis=a), (Arg(d, ("t", 3), special=s),)) for c in (Sort, ArgSort) for a in (0, 1)
-      for d, s in ((F, True), (I, False), (B, False), (H, False))),
+      for d, s in ((F, True), (Z, False), (B, False), (H, False))),
     *(Case(c(), (Arg(d, ("t",), values=v),)) for c in (Sort, ArgSort)
-      for d, v in ((F, float("inf")), (I, 2147483647))),
+      for d, v in ((F, float("inf")), (Z, 2147483647))),
     *(Case(c(), (Arg(F, (0,)),)) for c in (Sort, ArgSort)),
     *(Case(TopK(k=2), (Arg(d, (3, "t + 2"), special=s),))
-      for d, s in ((F, False), (I, False), (H, False))),
+      for d, s in ((F, False), (Z, False), (H, False))),
     Case(TopK(k=2), (Arg(F, (5,), values=[1.0, 3.0, 3.0, 2.0, 3.0]),)),
     Case(TopK(k=1), (Arg(F, ("t + 1",), values=float("-inf")),)),
     Case(TopK(k=0), (Arg(F, ("t",)),)),
@@ -152,7 +202,7 @@ SCAN = [
     *(Case(c(axis=a, reverse=r), (Arg(F, ("t", 3)),), rtol=1e-5, atol=1e-5)
       for c in (CumSum, CumProd, CumMax) for a in (0, -1) for r in (False, True)),
     *(Case(c(axis=1, reverse=r), (Arg(d, (2, "T - t")),))
-      for c in (CumSum, CumProd, CumMax) for r in (False, True) for d in (I, B, H)),
+      for c in (CumSum, CumProd, CumMax) for r in (False, True) for d in (Z, B, H)),
     *(Case(c(), (Arg(F, (0,)),)) for c in (CumSum, CumProd, CumMax)),
     *(Case(c(reverse=r), (Arg(F, ("t + 1",), special=True),))
       for c in (CumSum, CumMax) for r in (False, True)),

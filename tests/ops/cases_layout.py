@@ -8,14 +8,14 @@ from tempoc.ops.indexing import OneHot, Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
 from tempoc.ops.opdef import Op
-from tempoc.ops.reshape import Reshape
+from tempoc.ops.reshape import Reshape, resolved
 from tempoc.ops.slicing import Range, Written, spatial_index
 from tempoc.ops.types import DType
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Arg, Case, Sampled, shape
 
-B, I, H, F = DType.BOOL, DType.I32, DType.BF16, DType.F32
+B, Z, H, F = DType.BOOL, DType.I32, DType.BF16, DType.F32
 
 
 def getitem(extents: tuple[str | int, ...], written: str, *idx: Arg, least: int = 0) -> Case:
@@ -47,7 +47,7 @@ MOVEMENT = [
     *(Case(Transpose(axes=a), (Arg(F, ("t", 2, "T - t")),)) for a in (None, (1, 0, 2), (-1, 0, 1))),
     Case(Transpose(), (Arg(F),)),
     *(Case(ExpandDims(axis=a), (Arg(F, ("t", 3)),)) for a in (0, 1, 2, -1)),
-    Case(ExpandDims(axis=0), (Arg(I),)),
+    Case(ExpandDims(axis=0), (Arg(Z),)),
     *(Case(Squeeze(axes=a), (Arg(F, (1, "t", 1)),)) for a in ((0,), (-1,), (0, 2))),
     Case(Squeeze(axes=(0,)), (Arg(F, ("min(t + 1, 1)", 2)),)),
     *(Case(BroadcastTo(shape=shape(2, "t + 1", 3)), (Arg(F, s),))
@@ -56,7 +56,7 @@ MOVEMENT = [
     Case(Flip(), (Arg(F, (0,)),)),
     Case(_pad(("1", "2")), (Arg(F, (3,)),)),
     Case(_pad(("1", "2"), ("0", "0")), (Arg(F, (3, "t")),)),
-    Case(_pad(("1", "2"), value=7), (Arg(I, ("t",)),)),
+    Case(_pad(("1", "2"), value=7), (Arg(Z, ("t",)),)),
     Case(_pad(("t", "T - t"), ("0", "1"), value=-1), (Arg(F, (3, "t")),)),
     Case(_pad(("t", "T - t")), (Arg(F, (3,)),)),
     Case(_pad(("T - t", "t"), value=2.5), (Arg(F, ("t",)),)),
@@ -68,11 +68,11 @@ JOINING = [
     Case(Concat(), (Arg(F, (2,)), Arg(F, (0,)), Arg(F, (3,)))),
     Case(Concat(), (Arg(F, (2, 3)), Arg(F, ("t", 3)))),
     *(Case(Concat(axis=a), (Arg(F, ("t", 2)), Arg(F, ("t", 2)))) for a in (0, 1, -1, -2)),
-    Case(Concat(), (Arg(F, ("t", 2)), Arg(F, (1, 2)), Arg(I, ("T - t", 2)), Arg(F, (2, 2)))),
+    Case(Concat(), (Arg(F, ("t", 2)), Arg(F, (1, 2)), Arg(Z, ("T - t", 2)), Arg(F, (2, 2)))),
     Case(Concat(axis=1), (Arg(F, ("t", "T - t")), Arg(F, ("t", "t")), Arg(F, ("t", 2)))),
     Case(Concat(), (Arg(F, ("t",)),)),
     Case(Concat(), (Arg(H, (2,)), Arg(F, (1,)))),
-    *(Case(Stack(axis=a), (Arg(F, ("t", 2)), Arg(I, ("t", 2)))) for a in (0, 1, -1)),
+    *(Case(Stack(axis=a), (Arg(F, ("t", 2)), Arg(Z, ("t", 2)))) for a in (0, 1, -1)),
     Case(Stack(), (Arg(F), Arg(F), Arg(F))),
     *(Case(Split(sections=n, axis=a), (Arg(F, (4, 6)),)) for n, a in ((2, 0), (3, 1), (1, -1))),
     Case(Split(sections=2, axis=0), (Arg(F, ("2*t", 3)),)),
@@ -82,15 +82,16 @@ JOINING = [
 ]
 
 RESHAPE = [
-    Case(Reshape(shape=shape(*to)), (Arg(F, have),))
-    for have, to in [
+    *(Case(Reshape(shape=shape(*to)), (Arg(F, (4, 6)),)) for to in ((-1,), (2, -1, 3))),
+    *(Case(Reshape(shape=resolved(shape(*have), shape(*to))), (Arg(F, have),))
+      for have, to in [
         ((6,), (2, 3)), ((2, 3), (-1,)), ((), (1, 1)), ((0, 3), (3, -1)), ((4, 6), (3, 2, 4)),
         (("t", 6), ("t", 2, 3)), (("t", 2, 3), ("t", -1)), (("t", 4), ("4*t",)), (("4*t",), ("t", 4)),
         (("4*t",), (4, "t")), ((3, "t"), ("3*t",)), ((3, "t"), ("t", -1)), (("t",), (1, "t", 1)),
         ((1, "t", 1), ("t",)), ((2, "t", "T - t"), (2, "t*T - t*t")), (("T", 4), (-1, 2)),
         (("t", "T - t"), ("T - t", "t")), (("2*t", 3), ("t", 6)), (("t", 6), ("2*t", 3)),
         (("T", "t"), ("T*t",)), (("t + 1", 2, 3), (2, "3*t + 3")), ((2, 3, "t"), (6, "t")),
-    ]
+    ]),
 ]  # fmt: skip
 
 INDEXING = [
@@ -101,26 +102,26 @@ INDEXING = [
     *(getitem(("T", 2), w) for w in ("t", "t:", ":t", ":t + 1", "t:t + 1", "::3", "t::2", "T - 1",
                                      "T - t - 1", "t:t + 3", "max(t - 2, 0):t + 1", "-1")),
     getitem((), ""),
-    getitem((5,), "*", Arg(I, (4,), low=-5, high=4)),
-    getitem((5,), "*", Arg(I, ("t", 2), low=-5, high=4)),
-    getitem((5,), "*", Arg(I, (), low=-5, high=4)),
-    getitem((5, 3), "*", Arg(I, ("t",), low=-5, high=4)),
-    getitem((5, 3), ":; *", Arg(I, ("t",), low=-3, high=2)),
-    getitem((5, 3), "1; *", Arg(I, ("t",), low=-3, high=2)),
-    getitem((5, 3, 2), "1; :; *", Arg(I, ("t",), low=-2, high=1)),
-    getitem((5, 3, 2), "*; :; 1", Arg(I, (2, 2), low=-5, high=4)),
-    getitem((5, 3, 2), ":; *; 1", Arg(I, (2, 2), low=-3, high=2)),
-    getitem((5, 3, 2), ":; *; ::-1", Arg(I, (2, 2), low=-3, high=2)),
-    getitem(("t + 1", 3), "*", Arg(I, (4,), low=-1, high=0)),
-    getitem(("t + 1", 3), "*; 1:", Arg(I, ("T - t",), low=-1, high=0)),
-    *(Case(Take(axis=a), (Arg(F, (3, "t + 1")), Arg(I, s, low=-1, high=0)))
+    getitem((5,), "*", Arg(Z, (4,), low=-5, high=4)),
+    getitem((5,), "*", Arg(Z, ("t", 2), low=-5, high=4)),
+    getitem((5,), "*", Arg(Z, (), low=-5, high=4)),
+    getitem((5, 3), "*", Arg(Z, ("t",), low=-5, high=4)),
+    getitem((5, 3), ":; *", Arg(Z, ("t",), low=-3, high=2)),
+    getitem((5, 3), "1; *", Arg(Z, ("t",), low=-3, high=2)),
+    getitem((5, 3, 2), "1; :; *", Arg(Z, ("t",), low=-2, high=1)),
+    getitem((5, 3, 2), "*; :; 1", Arg(Z, (2, 2), low=-5, high=4)),
+    getitem((5, 3, 2), ":; *; 1", Arg(Z, (2, 2), low=-3, high=2)),
+    getitem((5, 3, 2), ":; *; ::-1", Arg(Z, (2, 2), low=-3, high=2)),
+    getitem(("t + 1", 3), "*", Arg(Z, (4,), low=-1, high=0)),
+    getitem(("t + 1", 3), "*; 1:", Arg(Z, ("T - t",), low=-1, high=0)),
+    *(Case(Take(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, s, low=-1, high=0)))
       for a in (0, 1, -1) for s in ((), (4,), ("t", 2))),
     Case(Take(), (Arg(F, (6,)), Arg(DType.U32, (3,), high=5))),
-    *(Case(TakeAlong(axis=a), (Arg(F, (3, "t + 1")), Arg(I, s, low=-1, high=0)))
+    *(Case(TakeAlong(axis=a), (Arg(F, (3, "t + 1")), Arg(Z, s, low=-1, high=0)))
       for a, s in ((0, (2, "t + 1")), (1, (3, 2)), (-1, (1, "t")), (1, (3, "t + 1")))),
-    Case(TakeAlong(axis=0), (Arg(F, (3, 1)), Arg(I, (2, 4), low=-3, high=2))),
-    *(Case(OneHot(n=parse(n), dtype=d), (Arg(I, s, low=-1, high=4),))
-      for n, d, s in (("4", F, ()), ("t", F, (3,)), ("t + 1", I, ("t",)), ("3", B, (2, "t")))),
+    Case(TakeAlong(axis=0), (Arg(F, (3, 1)), Arg(Z, (2, 4), low=-3, high=2))),
+    *(Case(OneHot(n=parse(n), dtype=d), (Arg(Z, s, low=-1, high=4),))
+      for n, d, s in (("4", F, ()), ("t", F, (3,)), ("t + 1", Z, ("t",)), ("3", B, (2, "t")))),
 ]  # fmt: skip
 
 _MATMUL = [
@@ -147,9 +148,9 @@ CONTRACTION = [
     *(Case(MatMul(), (Arg(F, a), Arg(F, b)), rtol=1e-5, atol=1e-5) for a, b in _MATMUL),
     *(Case(MatMul(), (Arg(F, a), Arg(F, b)), rtol=1e-5, atol=1e-5, extra=2) for a, b in _MATMUL[12:]),
     *(Case(MatMul(), (Arg(x, (2, "t")), Arg(y, ("t", 3))), rtol=1e-5, atol=1e-5)
-      for x, y in ((I, I), (I, F), (H, H), (H, F))),
+      for x, y in ((Z, Z), (Z, F), (H, H), (H, F))),
     *(Case(Einsum(spec=s), tuple(Arg(F, x) for x in xs), rtol=1e-5, atol=1e-5) for s, xs in _EINSUM),
-    *(Case(Einsum(spec="ij,jk"), (Arg(d, (2, "t")), Arg(d, ("t", 3)))) for d in (I, H)),
+    *(Case(Einsum(spec="ij,jk"), (Arg(d, (2, "t")), Arg(d, ("t", 3)))) for d in (Z, H)),
     *(Case(Conv(stride=s, padding=p), (Arg(F, x), Arg(F, w)), rtol=1e-5, atol=1e-5)
       for x, w in _CONV for s in (1, 2) for p in ("valid", "same")),
     Case(Conv(), (Arg(H, (5, 2)), Arg(H, (2, 2, 3)))),
