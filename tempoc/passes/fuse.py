@@ -111,14 +111,13 @@ def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, .
 
 def _name(graph: Graph, members: tuple[str, ...], taken: set[str]) -> str:
     """The last member that is a tensor of the source, else the last that others read."""
-    whole = {m for m in members if "." not in m}
+    made = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
+    whole = [m for m in made if "." not in m]
     inside = {*members}
-    read = {e.source for n in graph.nodes.values() if n.name not in inside for e in n.inputs} | {
-        o.source for o in graph.outputs
-    }
-    best = [m for m in members if m in whole and m in read] or [m for m in members if m in whole]
-    name = (best or [m for m in members if m in read] or list(members))[-1]
-    number, free = 2, name
+    read = {e.source for n in graph.nodes.values() if n.name not in inside for e in n.inputs}
+    read |= {o.source for o in graph.outputs}
+    best = [m for m in whole if m in read] or whole or [m for m in made if m in read] or made
+    number, free = 2, best[-1]
     while free in taken:
-        free, number = f"{name}.{number}", number + 1
+        free, number = f"{best[-1]}.{number}", number + 1
     return free

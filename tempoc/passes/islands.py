@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.ops.source import Param
 from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
-from tempoc.sdg.query import components
+from tempoc.sdg.query import components, reachable
 from tempoc.symbolic.domain import Domain
 
 
@@ -15,11 +16,12 @@ from tempoc.symbolic.domain import Domain
 class Islands:
     """The units (computed nodes), what they need, and for each unit the island that it is on.
 
-    An island is called after its first unit.
+    An island is called after its first unit. Only units of equal ``purposes`` come together.
     """
 
     units: tuple[str, ...]
     domains: dict[str, Domain]
+    purposes: dict[str, tuple[str, ...]]
     needs: tuple[Dependence, ...]
     homes: dict[str, str]
     refused: dict[tuple[str, str], None]
@@ -31,6 +33,7 @@ class Islands:
         return cls(
             units=tuple(units),
             domains={u: graph.nodes[u].domain for u in units},
+            purposes=purposes(graph),
             needs=tuple(d for d in needs if d.sink in known and d.source in known),
             homes={u: u for u in units},
             refused={},
@@ -43,7 +46,8 @@ class Islands:
             return True
         if self.units.index(first) > self.units.index(second):
             first, second = second, first
-        if (first, second) in self.refused or self.domains[a] != self.domains[b]:
+        alike = self.domains[a] == self.domains[b] and self.purposes[a] == self.purposes[b]
+        if not alike or (first, second) in self.refused:
             return False
         members = [u for u in self.units if self.homes[u] in (first, second)]
         small = not limit or len(members) <= limit
@@ -122,3 +126,16 @@ class Islands:
         ]
         islands = list(dict.fromkeys(self.homes.values()))
         return second in self.cycle_of(first, islands, along)
+
+
+def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """For each node what it is needed for: the params whose defaults it serves, "" for all else.
+
+    A default is not computed where the param is given, so nothing else may depend on its kernels.
+    """
+    params = [n for n in graph.nodes.values() if isinstance(n.op, Param) and n.inputs]
+    cut = {p.name: replace(p, inputs=()) for p in params}
+    without = replace(graph, nodes={**graph.nodes, **cut})
+    needed = {"": reachable(without, [o.source for o in graph.outputs])}
+    needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
+    return {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}

@@ -94,6 +94,17 @@ output a = %a[0:T]
 output b = %b[0:T]
 output late = %late[1:T]
 """,
+    "defaults of params keep to themselves": """
+%two = full{shape=(2,), value=2.0, dtype=f32} : [] f32[2]
+%w.exp = exp %two : [] f32[2]
+%w.neg = neg %w.exp : [] f32[2]
+%w = param{template="w", dtype=f32, shape=(2,), has_default=true} %w.neg : [] f32[2]
+%v.exp = exp %two : [] f32[2]
+%v = param{template="v", dtype=f32, shape=(2,), has_default=true} %v.exp : [] f32[2]
+%a = add %w, %v : [] f32[2]
+%b = mul %a, %v : [] f32[2]
+output b = %b
+""",
     "dimensions in turn": """
 bound I
 bound T
