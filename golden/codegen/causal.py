@@ -32,8 +32,6 @@ def a(at, x, k, a, *, T):
     p_sum = jnp.sum(p_exp_masked, axis=0)
     p = p_exp / p_sum
     p_masked = jnp.where(valid, p, jnp.float32(0.0))
-    valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
-    k_masked = jnp.where(valid2, k, jnp.float32(0.0))
-    a_t = jnp.matmul(p_masked, k_masked)
+    a_t = jnp.matmul(p_masked, k)
     a = lax.dynamic_update_index_in_dim(a, a_t, t, 0)
     return k, a

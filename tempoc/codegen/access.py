@@ -56,10 +56,14 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array in the kernel: its text and the static extents that it really has."""
+    """An array in the kernel: its text and the static extents that it really has.
+
+    ``gathered``: positions beyond the end of a slice repeat others.
+    """
 
     text: str
     padded: tuple[Expr, ...]
+    gathered: bool = False
 
 
 # ---------------------------------------------------------------- reading
@@ -90,7 +94,8 @@ def read(array: str, store: Store, at: Mapping[str, Entry], frame: Frame, hint: 
     for number, move in moves:
         source = frame.out.bind(hint, text) if not text.isidentifier() else text
         text = move.replace("ARRAY", source).replace("AXIS", str(number))
-    return Array(text, (*padded, *store.shape))
+    gathered = any(move.startswith("jnp.take") for _, move in moves)
+    return Array(text, (*padded, *store.shape), gathered)
 
 
 def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:

@@ -46,7 +46,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
     """Emit all kernels and the program that calls them; the program is verified."""
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
-    stages = Stages(graph=graph, statements=statements, plan=plan, space=space, x64=x64)
+    stages = Stages(graph=graph, statements=statements, plan=plan, space=space, tree=tree, x64=x64)
     names = Names(RESERVED)
     functions = {
         s.name: function(s, stages, names.fresh(identifier(s.name))) for s in statements.statements

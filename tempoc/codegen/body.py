@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from tempoc.base.names import Names
 from tempoc.codegen import access
 from tempoc.codegen.access import Frame
+from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.memory.storage import Plan, Store
 from tempoc.ops.emission import KernelEmitter
@@ -22,6 +23,7 @@ from tempoc.ops.source import Literal
 from tempoc.ops.spell import cast
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
+from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.statements import Read, Statement, Statements, Write
@@ -49,6 +51,7 @@ class Stages:
     statements: Statements
     plan: Plan
     space: Space
+    tree: Tree
     x64: bool = False
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
@@ -126,9 +129,9 @@ class Body:
     def _hint(self, member: str) -> str:
         """The node's name; with the dimensions of the row where that is the name of its store."""
         base = identifier(member)
-        if all(base != a.name for a in self.arguments.values()):
+        store = self.stages.plan.stores.get(member)
+        if store is None or all(base != a.name for a in self.arguments.values()):
             return base
-        store = self.stages.plan.stores[member]
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
     def _operand(self, member: str, slot: int) -> Value:
@@ -228,7 +231,9 @@ class Body:
         edge = self.stages.graph.nodes[read.member].inputs[read.slot]
         type_ = operand_type(self.stages.graph, edge)
         padded = tuple(self.out.pad(e) for e in type_.shape)
-        return self.out.align(Value(text, type_, array.padded), padded)
+        statements, tree = self.stages.statements, self.stages.tree
+        finite = not array.gathered and is_zeros(read, store, self.statement, statements, tree)
+        return self.out.align(Value(text, type_, array.padded, finite), padded)
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""

@@ -114,17 +114,25 @@ def _filled(parts: list[str]) -> list[str]:
 
 
 def _equations(statement: Statement, stages: Stages) -> tuple[str, ...]:
-    """``file.rt:7: h[t] = tanh(a[t])`` for each source line of the members, in source order."""
+    """``file.rt:7: h[t] = tanh(a[t])`` for each equation of the members, in source order."""
     spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
-    # Keyed by place, so that an equation of many members stands once.
+    # Keyed by place, so that an equation of many members stands once, with all its lines.
     places: dict[tuple[str, int], Span] = {}
     for span in spans:
-        places.setdefault((span.source.path, span.line), span)
-    ordered = sorted(places.items(), key=lambda item: item[0])
+        place = (span.source.path, span.line)
+        if place not in places or span.end > places[place].end:
+            places[place] = span
     return tuple(
-        f"{PurePath(path).name}:{line}: {span.source.line_text(line).strip()}"
-        for (path, line), span in ordered
+        f"{PurePath(path).name}:{line}: {_source_text(span)}"
+        for (path, line), span in sorted(places.items(), key=lambda item: item[0])
     )
+
+
+def _source_text(span: Span) -> str:
+    """The lines of a span, without comments at their ends, on one line."""
+    last = span.source.position(max(span.start, span.end - 1))[0]
+    lines = [span.source.line_text(n) for n in range(span.line, last + 1)]
+    return " ".join(line.split("#")[0].strip() if "#" in line else line.strip() for line in lines)
 
 
 def _docstring(equations: tuple[str, ...], name: str) -> list[str]:

@@ -1,0 +1,66 @@
+"""What lies beyond the end of a slice.
+
+A slice whose length varies is read at its greatest length; what is too much is garbage, which
+readers mask, since zero times NaN is NaN. Of ``k[0:t+1]`` it is known to be zeros if ``k`` is
+written row by row as ``t`` grows, into a block that starts as zeros: nothing later is there yet.
+Then a contraction need not mask the store, only the weights it meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tempoc.memory.storage import Store
+from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.sdg.statements import Read, Statement, Statements
+from tempoc.symbolic.expr import ONE, Expr, Slice, Sym, add
+
+
+def is_zeros(
+    read: Read, store: Store, statement: Statement, statements: Statements, tree: Tree
+) -> bool:
+    """Whether rows from the slice's end on hold zeros when the statement reads them."""
+    tensor = statements.tensors[read.tensor]
+    writers = statements.writers(read.tensor)
+    if not read.forwarded or len(writers) != 1 or writers[0][0] != statement:
+        return False
+    if store.kind == "resident" or any(k.modulo is not None for k in store.keys):
+        return False
+    if len(store.axes) != 1 or store.axes[0].ring:
+        return False
+    own = tuple(Sym(d) for d in tensor.domain.dims)
+    if writers[0][1].entries != own:
+        return False
+    for dim, entry in zip(tensor.domain.dims, read.entries, strict=True):
+        if dim == store.axes[0].dim:
+            growing = isinstance(entry, Slice) and entry.hi == add(Sym(dim), ONE)
+            if not growing or (isinstance(entry, Slice) and entry.step != 1):
+                return False
+        elif entry != Sym(dim):
+            return False
+    return _is_plain_nest(tree, statement)
+
+
+def _is_plain_nest(tree: Tree, statement: Statement) -> bool:
+    """Whether the statement is executed at one place, each coordinate the variable of a loop.
+
+    Then two instances that differ in one coordinate are executed in its order.
+    """
+    found = list(_executions(tree, statement.name))
+    return (
+        len(found) == 1
+        and len({*found[0]}) == len(found[0])
+        and all(isinstance(e, Sym) for e in found[0])
+    )
+
+
+def _executions(tree: Tree, name: str) -> Iterator[tuple[Expr, ...]]:
+    match tree:
+        case Sequence(items=items):
+            for item in items:
+                yield from _executions(item, name)
+        case Loop(body=body) | Guard(body=body):
+            yield from _executions(body, name)
+        case Execute(statement=statement, point=point):
+            if statement == name:
+                yield point
