@@ -1,0 +1,60 @@
+"""Reads outside of the domain on which a tensor is defined."""
+
+from __future__ import annotations
+
+from tempoc.base.diagnostics import Diagnostic, Label
+from tempoc.base.source import Span
+
+
+def message(shown: str, name: str, where: str, when: list[str]) -> str:
+    """`x[t-1] reads x at t = -1 when t = 0`."""
+    at = f" when {' and '.join(when)}" if when else ""
+    return f"{' '.join(shown.split())} reads {name} at {where}{at}"
+
+
+def outside(span: Span, text: str, help: str, notes: tuple[str, ...]) -> Diagnostic:
+    """A read that leaves the domain of its source."""
+    return Diagnostic(code="RT200", message=text, primary=Label(span), help=help, notes=notes)
+
+
+def hole(name: str, condition: str) -> str:
+    """What a reader must know about a tensor with holes."""
+    return f"{name} is defined only when {condition}"
+
+
+def no_wrapping(name: str, index: str) -> str:
+    """A negative constant."""
+    return f"temporal indices never wrap around: write {name}[{index}]"
+
+
+def move_up(line: int, name: str) -> str:
+    """A later equation has the point."""
+    return (
+        f"the equation of {name} on line {line} covers this point: move it above this one, "
+        "since the first that holds is used"
+    )
+
+
+def restrict(missing: str, guard: str) -> str:
+    """Add an equation, or a guard."""
+    if not missing:
+        return f'restrict this one with "when {guard}"'
+    return f'add an equation for {missing}, or restrict this one with "when {guard}"'
+
+
+def restrict_hole(name: str) -> str:
+    """The source has holes."""
+    return (
+        f"add an equation for {name} at this point, "
+        "or restrict this equation to the points where it is defined"
+    )
+
+
+def index_target(name: str, guard: str) -> str:
+    """An unindexed equation has to be valid everywhere."""
+    if not name:
+        return f"read it only where {guard}"
+    return (
+        f"an unindexed equation is computed at all points: write {name} with indices, "
+        f'and "when {guard}"'
+    )

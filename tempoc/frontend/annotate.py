@@ -1,0 +1,164 @@
+"""Types that are written down: declarations, annotations of targets, `as`."""
+
+from __future__ import annotations
+
+from tempoc.base.source import Span
+from tempoc.frontend import ast, indices, type_errors
+from tempoc.frontend.operate import make, tensor, type_of
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Facts, Frame, Round
+from tempoc.frontend.values import (
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Typed,
+    Unknown,
+    Value,
+    lift,
+)
+from tempoc.ops.control import Copy, Ensure
+from tempoc.ops.elementwise import Cast
+from tempoc.ops.source import Full, Literal
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import FALSE, Const, Expr, Sym, compare, conjunction, negation
+from tempoc.symbolic.walk import is_affine, symbols
+
+PLENTY = 8
+"""A condition on bounds that no bounds from here on satisfy is a mistake, not an edge case."""
+
+
+def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
+    """A type expression as a tree of types. Raises `Problem` or `StillUnknown`."""
+    if isinstance(e, ast.RecordType):
+        return Record(tuple((f.name, type_tree(round, frame, f.type)) for f in e.fields))
+    shape = tuple(
+        indices.extent(round.evaluate(frame, x), x.span) for x in e.extents
+    )
+    return Typed(TensorType(DType(e.dtype), shape))
+
+
+def assert_type(
+    round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span
+) -> Value:
+    """`value as type`: like `check`, but new names are bound to the extents found."""
+    if isinstance(value, Unknown):
+        return value
+    _bind(round, frame, value, e)
+    return check(round, frame, value, type_tree(round, frame, e), span)
+
+
+def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr) -> None:
+    if isinstance(e, ast.RecordType):
+        for f in e.fields:
+            part = value.get(f.name) if isinstance(value, Record) else None
+            if part is not None:
+                _bind(round, frame, part, f.type)
+        return
+    if not isinstance(value, (Ref, Number)):
+        return
+    found = type_of(value, e.span).shape
+    for name, extent in zip(e.extents, found, strict=False):
+        if isinstance(name, ast.Name) and frame.scope.find(name.name) is None:
+            frame.scope.bind(name.name, lift(extent), name.span)
+
+
+def check(round: Round, frame: Frame, value: Value, declared: Value, span: Span) -> Value:
+    """The value, which has this type: provably, or else it is checked at run time."""
+    if isinstance(value, Unknown):
+        return declared
+    if isinstance(declared, Record):
+        return _check_record(round, frame, value, declared, span)
+    assert isinstance(declared, Typed)
+    if isinstance(value, (Record, Listing)):
+        raise Problem(type_errors.needs_kind(span, "this", "a tensor", value))
+    return _check_leaf(round, frame, value, declared.type, span)
+
+
+def _check_record(
+    round: Round, frame: Frame, value: Value, declared: Record, span: Span
+) -> Value:
+    if not isinstance(value, Record):
+        raise Problem(type_errors.needs_kind(span, "this", "a record", value))
+    if sorted(value.names) != sorted(declared.names):
+        raise Problem(type_errors.structure(span, value, declared))
+    fields = []
+    for name, part in value.fields:
+        wanted = declared.get(name)
+        assert wanted is not None
+        fields.append((name, check(round, frame, part, wanted, span)))
+    return Record(tuple(fields))
+
+
+def _check_leaf(
+    round: Round, frame: Frame, value: Value, declared: TensorType, span: Span
+) -> Value:
+    found = type_of(value, span)
+    if isinstance(value, Number):
+        return _literal(round, frame, value, found, declared, span)
+    if found.dtype is not declared.dtype:
+        if not (found.weak and (declared.dtype.is_float or declared.dtype is found.dtype)):
+            raise Problem(type_errors.annotation(span, found, declared))
+        ref = tensor(round, frame, value, span)
+        value = make(round, frame, Cast(dtype=declared.dtype), (ref,), span)[0]
+    if found.ndim != declared.ndim:
+        raise Problem(type_errors.annotation(span, found, declared))
+    if found.shape == declared.shape:
+        return value
+    pairs = list(zip(found.shape, declared.shape, strict=True))
+    facts = Facts(round, frame.where)
+    unproved = [(a, b) for a, b in pairs if a != b and not facts.equal(a, b)]
+    ref = tensor(round, frame, value, span)
+    if any(not (is_affine(a) and is_affine(b)) for a, b in unproved):
+        return make(round, frame, Ensure(shape=declared.shape), (ref,), span)[0]
+    for a, b in unproved:
+        round.assumptions.append(_needed(round, frame, a, b, found, declared, span))
+    copy = make(round, frame, Copy(), (ref,), span)[0]
+    type = TensorType(ref.type.dtype, declared.shape, ref.type.weak)
+    copy.draft.types = (type,)
+    return Ref(copy.draft, 0, copy.entries, type, span)
+
+
+def _literal(
+    round: Round,
+    frame: Frame,
+    value: Number,
+    found: TensorType,
+    declared: TensorType,
+    span: Span,
+) -> Value:
+    """A number fits every shape and every dtype that it can be promoted to."""
+    fits = declared.dtype.is_float or found.dtype is declared.dtype
+    if found.dtype is DType.I32 and declared.dtype.is_int:
+        fits = True
+    if not fits or (found.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
+        raise Problem(type_errors.annotation(span, found, declared))
+    number = float(value.value) if declared.dtype.is_float else value.value
+    if declared.shape:
+        op = Full(shape=declared.shape, value=number, dtype=declared.dtype)
+        return make(round, frame, op, (), span)[0]
+    literal = Literal(value=number, dtype=declared.dtype, weak=False)
+    return make(round, frame, literal, (), span)[0]
+
+
+def _needed(
+    round: Round,
+    frame: Frame,
+    a: Expr,
+    b: Expr,
+    found: TensorType,
+    declared: TensorType,
+    span: Span,
+) -> Expr:
+    """The condition on the bounds under which two extents agree at all points needed."""
+    differ = conjunction(frame.where, compare("!=", a, b))
+    here = round.domain(differ)
+    good = negation(round.space.project(here, ()).where)
+    limits = []
+    if here.dims:
+        free = dict.fromkeys(n for n in symbols(good))
+        limits = [compare(">=", Sym(n), Const(PLENTY)) for n in free]
+    if good == FALSE or round.space.is_empty(Domain((), conjunction(good, *limits))):
+        raise Problem(type_errors.annotation(span, found, declared))
+    return good

@@ -1,0 +1,70 @@
+"""The functions of the language by name, with their parameters.
+
+`x` must be given, `axis=` may be; `*` takes any number of positional arguments.
+"""
+
+from __future__ import annotations
+
+from tempoc.frontend import ast
+
+UNARY = (
+    "abs", "sign", "exp", "exp2", "log", "log1p", "expm1", "sqrt", "rsqrt", "sin", "cos", "tan",
+    "tanh", "sigmoid", "relu", "gelu", "silu", "softplus", "erf", "floor", "ceil", "round", "isnan",
+    "isinf",
+)  # fmt: skip
+REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all", "logsumexp", "var")
+LATER = ("grad", "cond", "associative_scan")
+"""Functions that are refused when they are called."""
+
+SIGNATURES: dict[str, str] = {
+    **{name: "x" for name in UNARY},
+    **{name: "x axis= keepdims=" for name in REDUCTIONS},
+    **{name: "x" for name in ast.DTYPES if name != "key"},
+    **{name: "*" for name in LATER},
+    "minimum": "a b",
+    "maximum": "a b",
+    "power": "a b",
+    "where": "c a b",
+    "clip": "x low high",
+    "argmax": "x axis= keepdims=",
+    "argmin": "x axis= keepdims=",
+    "cumsum": "x axis= reverse=",
+    "cumprod": "x axis= reverse=",
+    "cummax": "x axis= reverse=",
+    "reshape": "x shape",
+    "transpose": "x axes=",
+    "expand_dims": "x axis",
+    "squeeze": "x axis=",
+    "broadcast_to": "x shape",
+    "concat": "xs axis=",
+    "stack": "xs axis=",
+    "split": "x n axis=",
+    "pad": "x widths value=",
+    "flip": "x axis=",
+    "take": "x idx axis=",
+    "take_along": "x idx axis=",
+    "one_hot": "idx n dtype=",
+    "top_k": "x k",
+    "sort": "x axis=",
+    "argsort": "x axis=",
+    "einsum": "spec *",
+    "conv": "x w stride= padding=",
+    "zeros": "shape dtype=",
+    "ones": "shape dtype=",
+    "full": "shape value dtype=",
+    "eye": "n m= dtype=",
+    "arange": "start stop= step= dtype=",
+    "zeros_like": "x dtype=",
+    "ones_like": "x dtype=",
+    "size": "x axis=",
+    "ndim": "x",
+    "len": "x",
+    "range": "start stop= step=",
+    "stop_gradient": "x",
+}
+
+
+def shown(name: str) -> str:
+    """The signature as a person writes it: `sum(x, axis = ..., keepdims = ...)`."""
+    parts = [p.replace("=", " = ...") for p in SIGNATURES[name].split()]
+    return f"{name}({', '.join('...' if p == '*' else p for p in parts)})"

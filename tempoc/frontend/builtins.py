@@ -1,0 +1,131 @@
+"""Calls of builtin functions: elementwise ones and reductions here, the rest by group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tempoc.base.source import Span
+from tempoc.frontend import builtin_names, builtin_tensors, type_errors
+from tempoc.frontend.arithmetic import as_expr, fold
+from tempoc.frontend.bind import Bound, bind
+from tempoc.frontend.operate import elementwise, make, map_together, tensor
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Arguments, Frame, Round
+from tempoc.frontend.values import Listing, Number, Record, Ref, Value, lift, unknown_in
+from tempoc.ops.catalog import OPS
+from tempoc.ops.opdef import Op
+from tempoc.ops.types import DType
+from tempoc.symbolic.expr import maximum, minimum
+from tempoc.symbolic.walk import is_condition
+
+# Functions of numbers that are computed at once when the number is known at compile time.
+FOLDED: dict[str, Callable[[float], float]] = {
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "log1p": math.log1p,
+    "expm1": math.expm1,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "tanh": math.tanh,
+    "erf": math.erf,
+    "exp2": lambda x: 2.0**x,
+    "rsqrt": lambda x: 1.0 / math.sqrt(x),
+}
+KEEPING: dict[str, Callable[[float], float]] = {
+    "abs": abs,
+    "floor": lambda x: x if isinstance(x, int) else float(math.floor(x)),
+    "ceil": lambda x: x if isinstance(x, int) else float(math.ceil(x)),
+    "round": lambda x: x if isinstance(x, int) else float(round(x)),
+    "sign": lambda x: (x > 0) - (x < 0) if isinstance(x, int) else math.copysign(x != 0, x),
+}
+
+
+def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> Value:
+    """The result of a builtin. Raises `Problem` or `StillUnknown`."""
+    if name in ("min", "max"):
+        found = _index_extremum(name, arguments)
+        if found is not None:
+            return found
+    signature = builtin_names.SIGNATURES[name].split()
+    bound = bind(name, signature, arguments, span, builtin_names.shown(name))
+    if name in builtin_names.UNARY:
+        return _unary(round, frame, name, bound["x"], span)
+    if name in DType._value2member_map_:
+        op = OPS["cast"](dtype=DType(name))
+        return elementwise(round, frame, op, (bound["x"],), span)
+    if name in ("minimum", "maximum", "power"):
+        return _binary(round, frame, name, bound["a"], bound["b"], span)
+    if name in ("where", "clip"):
+        parts = tuple(bound.values[p] for p in signature)
+        return elementwise(round, frame, OPS[name](), parts, span)
+    unknown = unknown_in(*(v for k, v in bound.values.items() if k != "xs"), *bound.rest)
+    if unknown is not None:
+        return unknown
+    if name in builtin_names.REDUCTIONS:
+        return _reduction(round, frame, name, bound)
+    return builtin_tensors.GROUP[name](round, frame, name, bound)
+
+
+def _index_extremum(name: str, arguments: Arguments) -> Value | None:
+    """`min` and `max` over index expressions or numbers alone."""
+    values = arguments.positional
+    if not values or arguments.keyword or any(isinstance(v, (Listing, Record)) for v in values):
+        return None
+    if all(isinstance(v, Number) and not isinstance(v.value, bool) for v in values):
+        numbers = [v.value for v in values if isinstance(v, Number)]
+        return Number(min(numbers) if name == "min" else max(numbers))
+    if len(values) == 1 and isinstance(values[0], Ref):
+        return None
+    exprs = [as_expr(v) for v in values]
+    known = [e for e in exprs if e is not None and not is_condition(e)]
+    if len(known) < len(values):
+        return None
+    return lift((minimum if name == "min" else maximum)(*known))
+
+
+def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> Value:
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        (x,) = parts
+        if isinstance(x, Number) and not isinstance(x.value, bool):
+            found = _folded(name, x.value)
+            if found is not None:
+                return Number(found)
+        return elementwise(round, frame, OPS[name](), (x,), span)
+
+    return map_together(leaf, (value,), span)
+
+
+def _folded(name: str, x: int | float) -> int | float | None:
+    try:
+        if name in KEEPING and math.isfinite(x):
+            return KEEPING[name](x)
+        if name in FOLDED:
+            return FOLDED[name](float(x))
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
+    return None
+
+
+def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Span) -> Value:
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        x, y = parts
+        if isinstance(x, Number) and isinstance(y, Number):
+            if name == "power":
+                return fold("**", x, y, span)
+            return Number((min if name == "minimum" else max)(x.value, y.value))
+        return elementwise(round, frame, OPS[name](), (x, y), span)
+
+    return map_together(leaf, (a, b), span)
+
+
+def _reduction(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+    value = bound["x"]
+    if name in ("min", "max") and bound.has("axis") and isinstance(bound["axis"], Ref):
+        other = "minimum" if name == "min" else "maximum"
+        raise Problem(type_errors.extremum(bound.span, name, other))
+    x = tensor(round, frame, value, bound.span)
+    op: Op = OPS[name](axes=bound.axes(), keepdims=bound.flag("keepdims"))
+    return make(round, frame, op, (x,), bound.span)[0]

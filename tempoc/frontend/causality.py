@@ -1,0 +1,188 @@
+"""Every read stays inside the domain on which its source is defined, for all bounds: proofs.
+
+What cannot be proved is refused with a witness, the smallest bounds and the first point at which
+the read goes wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.base.diagnostics import Collector, Diagnostic
+from tempoc.frontend import access_errors, name_errors
+from tempoc.frontend.cell import Cell, Placement
+from tempoc.frontend.demand import sink_of
+from tempoc.frontend.draft import Draft, Wire
+from tempoc.frontend.outputs import Result
+from tempoc.frontend.round import Round
+from tempoc.poly.space import Outside
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    TRUE,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sum,
+    Sym,
+    compare,
+    sub,
+)
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import evaluate, symbols
+
+
+def check(round: Round, drafts: list[Draft], results: list[Result], errors: Collector) -> None:
+    """Prove all reads, and report those that fail."""
+    reporter = replace(round, errors=errors)
+    for draft in drafts:
+        for wire in draft.inputs:
+            sink = sink_of(round, draft, wire)
+            if wire.guard != TRUE and wire.source.role == "temporary":
+                continue
+            found = round.space.outside(sink, wire.entries, _defined(wire.source))
+            if found is not None:
+                diagnostic = _explain(round, draft, wire, sink, found)
+                reporter.report(diagnostic, draft.origin.calls)
+    for result in results:
+        source = result.ref.draft
+        found = round.space.outside(Domain(()), result.entries, _defined(source))
+        if found is not None:
+            reporter.report(_output(round, result, found))
+
+
+def _defined(source: Draft) -> Domain:
+    """Where a node may be read; a temporary exists wherever it is wanted."""
+    return Domain(source.dims, source.where if source.role == "root" else TRUE)
+
+
+def _output(round: Round, result: Result, found: Outside) -> Diagnostic:
+    point = _assignment(result.ref.draft.dims, found.index)
+    if found.dim is not None:
+        bound = round.universe.dim(found.dim).bound
+        point += f" when {bound} = {found.point[bound]}"
+    return name_errors.output_partial(
+        result.span, result.ref.draft.hint, point, result.span.text
+    )
+
+
+def _assignment(dims: tuple[str, ...], values: tuple[int, ...]) -> str:
+    return ", ".join(f"{d} = {v}" for d, v in zip(dims, values, strict=True))
+
+
+def _explain(
+    round: Round, draft: Draft, wire: Wire, sink: Domain, found: Outside
+) -> Diagnostic:
+    source = wire.source
+    dims, index = source.dims, found.index
+    failing = dims.index(found.dim) if found.dim is not None else None
+    if failing is not None:
+        where = f"{dims[failing]} = {index[failing]}"
+        entries: tuple[Entry, ...] = (wire.entries[failing],)
+        bound = round.universe.dim(dims[failing]).bound
+        above = index[failing] >= found.point[bound]
+    else:
+        where, entries, bound, above = _assignment(dims, index), wire.entries, "", False
+    named = dict.fromkeys(n for e in entries for n in symbols(e))
+    shown = [d for d in sink.dims if d in named] or list(sink.dims)
+    when = [f"{d} = {found.point[d]}" for d in shown]
+    bounds = [n for n in named if not round.universe.is_dim(n)]
+    if above and bound not in bounds:
+        bounds.append(bound)
+    when += [f"{b} = {found.point[b]}" for b in bounds]
+    message = access_errors.message(wire.span.text, source.hint, where, when)
+    help = _help(round, draft, wire, found, failing, above)
+    notes = (access_errors.hole(source.hint, show(source.where)),) if failing is None else ()
+    return access_errors.outside(wire.span, message, help, notes)
+
+
+def _help(
+    round: Round, draft: Draft, wire: Wire, found: Outside, failing: int | None, above: bool
+) -> str:
+    """The way out: another equation first, a guard, another index."""
+    source = wire.source
+    if failing is not None:
+        entry = wire.entries[failing]
+        if isinstance(entry, Const) and entry.value < 0:
+            bound = Sym(round.universe.dim(source.dims[failing]).bound)
+            return access_errors.no_wrapping(source.hint, show(bound + entry.value))
+    place = _placement(round, draft)
+    if place is not None:
+        cell, own = place
+        later = _covering(round, cell, own, found)
+        if later is not None:
+            return access_errors.move_up(later.equation.span.line, cell.plan.name)
+    if failing is None:
+        return access_errors.restrict_hole(source.hint)
+    guard = _guard(round, wire, failing, above)
+    missing = _missing(round, place, found, wire.entries[failing], above)
+    if place is None:
+        return access_errors.index_target(draft.origin.target, guard)
+    return access_errors.restrict(missing, guard)
+
+
+def _placement(round: Round, draft: Draft) -> tuple[Cell, Placement] | None:
+    """The indexed equation whose right side a node belongs to."""
+    for cell in round.cells.values():
+        for p in cell.plan.placements:
+            if p.equation.span == draft.origin.span:
+                return cell, p
+    return None
+
+
+def _covering(round: Round, cell: Cell, own: Placement, found: Outside) -> Placement | None:
+    """A later equation that would be used at the point, stood it above this one."""
+    point = dict(found.point)
+    if any(d not in point for d in own.dims):
+        return None
+    at = {d: evaluate(e, point) for d, e in own.entries.items()}
+    env = {**point, **at}
+    for p in cell.plan.placements:
+        if p.number > own.number and all(n in env for n in symbols(p.claimed)):
+            if evaluate(p.claimed, env):
+                return p
+    return None
+
+
+def _guard(round: Round, wire: Wire, failing: int, above: bool) -> str:
+    """The condition that keeps an entry inside, as short as it can be said."""
+    entry = wire.entries[failing]
+    bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
+    if isinstance(entry, Slice):
+        entry = entry.hi - 1 if above else entry.lo
+    dim = next((n for n in symbols(entry) if round.universe.is_dim(n)), None)
+    limit: Expr = bound if above else Const(0)
+    if dim is None:
+        return show(compare("<" if above else ">=", entry, limit))
+    if isinstance(entry, (Sym, Sum)):
+        rest = sub(entry, Sym(dim))
+        if dim not in symbols(rest):
+            return show(compare("<" if above else ">=", Sym(dim), sub(limit, rest)))
+    return show(compare("<" if above else ">=", entry, limit))
+
+
+def _missing(
+    round: Round,
+    place: tuple[Cell, Placement] | None,
+    found: Outside,
+    entry: Entry,
+    above: bool,
+) -> str:
+    """The point of the target for which an equation is missing: `x[0]`, `s[i, 0]`, `x[T-1]`."""
+    if place is None:
+        return ""
+    cell, own = place
+    dims = [n for n in symbols(entry) if round.universe.is_dim(n)]
+    parts = []
+    for d in cell.plan.dims:
+        e = own.entries[d]
+        if not any(n in dims for n in symbols(e)):
+            parts.append(show(e))
+        elif above:
+            parts.append(show(Sym(round.universe.dim(d).bound) - 1))
+        elif all(n in found.point for n in symbols(e)):
+            parts.append(str(evaluate(e, found.point)))
+        else:
+            return ""
+    return f"{cell.plan.name}[{', '.join(parts)}]"
+

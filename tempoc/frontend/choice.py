@@ -1,0 +1,135 @@
+"""`a if c else b` with an index condition, and values brought to a common type and domain."""
+
+from __future__ import annotations
+
+from tempoc.base.source import Span
+from tempoc.frontend.draft import Draft, Wire
+from tempoc.frontend.operate import identity, make, map_together, tensor, type_of, wire
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Facts, Frame, Round
+from tempoc.frontend import type_errors
+from tempoc.frontend.values import Number, Ref, Value, dims_of
+from tempoc.ops.control import Copy, Merge
+from tempoc.ops.elementwise import Cast
+from tempoc.ops.movement import BroadcastTo
+from tempoc.ops.opdef import OperandError
+from tempoc.ops.promote import promote
+from tempoc.ops.shapes import same_shape
+from tempoc.ops.source import Full, Literal
+from tempoc.ops.types import TensorType
+from tempoc.symbolic.expr import TRUE, Expr, Sym, conjunction, negation
+from tempoc.symbolic.walk import symbols
+
+
+def anywhere(frame: Frame) -> Frame:
+    """For an operand of an access: which of its points are read is not known here."""
+    return frame.within(TRUE)
+
+
+def split(round: Round, frame: Frame, holds: Expr) -> tuple[Frame, Frame]:
+    """Where the two branches are evaluated."""
+    both = []
+    for side in (holds, negation(holds)):
+        where = conjunction(frame.where, side)
+        box = round.domain(TRUE, where)
+        both.append(frame.within(round.space.symbolic.simplify(where, box)))
+    return both[0], both[1]
+
+
+def choose(
+    round: Round, frame: Frame, holds: Expr, then: Value, orelse: Value, span: Span
+) -> Value:
+    """The merge of two branches, leaf by leaf. Raises `Problem`."""
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        types = [type_of(v, span) for v in parts]
+        type = common_type(round, frame, parts, types, span)
+        names = [*dims_of(parts[0], round.universe), *dims_of(parts[1], round.universe)]
+        names += [n for e in (holds, *type.shape) for n in symbols(e)]
+        dims = round.universe.ordered(tuple(names))
+        draft = Draft(
+            hint=f"{frame.prefix}.if",
+            dims=dims,
+            types=(type,),
+            origin=frame.origin,
+            op=Merge(targets=(tuple(Sym(d) for d in dims),) * 2),
+            spans=(span,),
+        )
+        here = tuple(Sym(d) for d in dims)
+        for value, word, guard in zip(parts, ("then", "else"), (holds, negation(holds))):
+            side = Draft(
+                hint=f"{frame.prefix}.{word}",
+                dims=dims,
+                types=(type,),
+                origin=frame.origin,
+                spans=(span,),
+            )
+            conform(round, frame, value, side, span)
+            draft.inputs.append(Wire(side, 0, here, span, guard))
+            side.uses += 1
+        round.add(draft)
+        return identity(round, frame, draft, span)
+
+    return map_together(leaf, (then, orelse), span)
+
+
+def common_type(
+    round: Round, frame: Frame, values: tuple[Value, ...], types: list[TensorType], span: Span
+) -> TensorType:
+    """The promoted dtype and the shape that all share; numbers fit every shape."""
+    try:
+        dtype, weak = promote(types)
+    except OperandError as error:
+        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+    shaped = [t for v, t in zip(values, types, strict=True) if not isinstance(v, Number)]
+    first = shaped[0] if shaped else types[0]
+    for other in shaped[1:]:
+        if not same_shape(first.shape, other.shape, Facts(round, frame.where)):
+            raise Problem(type_errors.branch_types(span, "if", first, other, span))
+    return TensorType(dtype, first.shape, weak)
+
+
+def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:
+    """Make `draft`, whose type and dimensions are set, the computation of a leaf."""
+    type = draft.types[0]
+    ref = _fitted(round, frame, value, type, span)
+    source = ref.draft
+    if may_become(ref, draft):
+        draft.copy_from(source)
+    else:
+        draft.op, draft.inputs = Copy(), [wire(ref)]
+    draft.types = (type,)
+    round.add(draft)
+
+
+def may_become(ref: Ref, draft: Draft) -> bool:
+    """Whether nobody else can want the node that is read: then it need not be copied."""
+    source = ref.draft
+    return (
+        source.role == "temporary"
+        and source.uses == 0
+        and source.op is not None
+        and len(source.types) == 1
+        and source.dims == draft.dims
+        and ref.entries == tuple(Sym(d) for d in source.dims)
+        and not (isinstance(source.op, Merge) and draft.role == "temporary")
+    )
+
+
+def _fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
+    """A leaf with this dtype and shape."""
+    if isinstance(value, Number):
+        number = value.value
+        if type.dtype.is_float:
+            number = float(number)
+        if type.shape:
+            full = Full(shape=type.shape, value=number, dtype=type.dtype)
+            return make(round, frame, full, (), span)[0]
+        op = Literal(value=number, dtype=type.dtype, weak=type.weak)
+        return make(round, frame, op, (), span)[0]
+    ref = tensor(round, frame, value, span)
+    if ref.type.dtype is not type.dtype:
+        ref = make(round, frame, Cast(dtype=type.dtype), (ref,), span)[0]
+    if not same_shape(ref.type.shape, type.shape, Facts(round, frame.where)):
+        ref = make(round, frame, BroadcastTo(shape=type.shape), (ref,), span)[0]
+    return ref

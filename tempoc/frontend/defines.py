@@ -1,0 +1,51 @@
+"""Values of `-D NAME=VALUE`: numbers, `true`, `false`, strings, lists of these."""
+
+from __future__ import annotations
+
+import json
+
+from tempoc.base.source import Span
+from tempoc.frontend import name_errors
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.values import Listing, Number, Text, Value
+
+
+def parse_define(name: str, text: str, old: Value, span: Span) -> Value:
+    """The value that replaces `old`, and is of the same kind. Raises `Problem`."""
+    if isinstance(old, Text):
+        value = _parsed(text)
+        return value if isinstance(value, Text) else Text(text)
+    value = _parsed(text)
+    if isinstance(value, Number) and isinstance(old, Number):
+        if isinstance(value.value, bool) == isinstance(old.value, bool):
+            return value
+    if isinstance(value, Listing) and isinstance(old, Listing):
+        return value
+    raise Problem(name_errors.define_kind(name, text, _kind(old), span))
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Number):
+        return "a bool (`true` or `false`)" if isinstance(value.value, bool) else "a number"
+    return "a list" if isinstance(value, Listing) else "a string"
+
+
+def _parsed(text: str) -> Value:
+    try:
+        return _value(json.loads(text))
+    except ValueError:
+        pass
+    try:
+        return Number(float(text))
+    except ValueError:
+        return Text(text)
+
+
+def _value(found: object) -> Value:
+    if isinstance(found, list):
+        return Listing(tuple(_value(v) for v in found))
+    if isinstance(found, (bool, int, float)):
+        return Number(found)
+    if isinstance(found, str):
+        return Text(found)
+    raise ValueError(found)

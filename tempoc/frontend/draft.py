@@ -1,0 +1,67 @@
+"""Nodes of the graph while it is being made: like `sdg.Node`, but still growing.
+
+A draft is compared by identity. `role` says who decides where it is computed: a `root` (a named
+tensor) has its domain from its equations, a `temporary` is computed where it is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tempoc.base.source import Span
+from tempoc.ops.opdef import Op
+from tempoc.ops.types import TensorType
+from tempoc.symbolic.expr import TRUE, Entry, Expr
+
+Role = Literal["root", "temporary"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wire:
+    """An operand: what will become an edge. `shown` is the source text of the read."""
+
+    source: Draft
+    out: int
+    entries: tuple[Entry, ...]
+    span: Span
+    guard: Expr = TRUE
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that has been expanded, for the notes of diagnostics."""
+
+    name: str
+    span: Span
+    definition: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """Where a node comes from: the equation, and the calls around it, outermost first."""
+
+    span: Span
+    target: str = ""
+    guard: Expr = TRUE
+    calls: tuple[CallSite, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A node in the making. `op` is None for a tensor that is read before it is defined."""
+
+    hint: str
+    dims: tuple[str, ...]
+    types: tuple[TensorType, ...]
+    origin: Origin
+    op: Op | None = None
+    inputs: list[Wire] = field(default_factory=list)
+    role: Role = "temporary"
+    where: Expr = TRUE
+    uses: int = 0
+    spans: tuple[Span, ...] = ()
+
+    def copy_from(self, other: Draft) -> None:
+        """Become the same computation as `other`, under this draft's own name and domain."""
+        self.op, self.inputs, self.types = other.op, other.inputs, other.types

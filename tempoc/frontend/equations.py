@@ -1,0 +1,213 @@
+"""Equations: the right side is evaluated once, and every target gets its part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.frontend import annotate, ast, domain_errors, name_errors, type_errors
+from tempoc.frontend.cell import Branch, Cell, Placement
+from tempoc.frontend.cells import finish
+from tempoc.frontend.choice import conform
+from tempoc.frontend.draft import Draft, Origin
+from tempoc.frontend.operate import identity, type_of
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Frame, Round
+from tempoc.frontend.scope import Pending, Scope
+from tempoc.frontend.values import (
+    BAD,
+    Index,
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Several,
+    Typed,
+    Unknown,
+    Value,
+    dims_of,
+    leaves,
+    map_leaves,
+)
+from tempoc.symbolic.expr import TRUE, Expr, disjunction
+from tempoc.symbolic.text import show
+
+
+def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
+    """Evaluate an equation, unless this round has done so, and give the targets their values."""
+    key = (*frame.path, "=", eq.span.start)
+    if key in round.done:
+        return
+    round.done[key] = True
+    where = _where(frame, eq)
+    one = len(eq.values) == 1 and len(eq.targets) > 1
+    values: list[Value] = []
+    for k, e in enumerate(eq.values):
+        here = _inside(frame, eq, eq.targets[k], where)
+        values.append(round.evaluate(here, e))
+    for k, target in enumerate(eq.targets):
+        here = _inside(frame, eq, target, where)
+        value = values[0] if one else values[k]
+        part = round.attempt(here, lambda v=value, n=k, h=here: _part(eq, v, n, one))
+        part = round.attempt(here, lambda v=part, h=here, t=target: _checked(round, h, t, v))
+        _assign(round, frame, here, eq, target, part)
+
+
+def _inside(frame: Frame, eq: ast.Equation, target: ast.Target, where: Expr) -> Frame:
+    name = target.name.name
+    prefix = f"{frame.prefix}.{name}" if frame.prefix else name
+    origin = Origin(span=eq.span, target=name, calls=frame.origin.calls)
+    return Frame(
+        scope=Scope("loop", parent=frame.scope),
+        path=frame.path,
+        prefix=prefix,
+        origin=origin,
+        where=where,
+    )
+
+
+def _where(frame: Frame, eq: ast.Equation) -> Expr:
+    """Where the right side is needed: wherever one of the targets is kept."""
+    parts: list[Expr] = []
+    for target in eq.targets:
+        found = placement(frame, eq, target)
+        if found is None:
+            return frame.where
+        parts.append(found[1].needed)
+    return disjunction(*parts)
+
+
+def placement(
+    frame: Frame, eq: ast.Equation, target: ast.Target
+) -> tuple[Cell, Placement] | None:
+    """The tensor that an indexed target writes, and where."""
+    cell = frame.scope.find(target.name.name)
+    if isinstance(cell, Cell):
+        for p in cell.plan.placements:
+            if p.equation is eq and p.target is target:
+                return cell, p
+    return None
+
+
+def _part(eq: ast.Equation, value: Value, number: int, one: bool) -> Value:
+    """The value of one target."""
+    if isinstance(value, Unknown):
+        return value
+    if not one:
+        if isinstance(value, Several):
+            raise Problem(type_errors.wrong_results(eq.values[number].span, 1, value))
+        return value
+    if not isinstance(value, (Several, Listing)) or len(value.items) != len(eq.targets):
+        raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
+    return value.items[number]
+
+
+def _checked(round: Round, frame: Frame, target: ast.Target, value: Value) -> Value:
+    if target.type is None:
+        return value
+    declared = annotate.type_tree(round, frame, target.type)
+    return annotate.check(round, frame, value, declared, target.type.span)
+
+
+def _assign(
+    round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
+) -> None:
+    name = target.name.name
+    if target.entries is not None:
+        found = outer.scope.find(name)
+        place = placement(outer, eq, target)
+        if place is not None:
+            _branch(round, here, place[0], place[1], value)
+        if isinstance(found, Cell) and len(found.branches) >= len(found.plan.placements):
+            if not found.finished:
+                finish(round, found)
+        return
+    if outer.scope.kind == "loop" and outer.prefix == "":
+        round.values[name] = round.attempt(here, lambda: _plain(round, here, target, value))
+        return
+    _local(round, outer, target, value)
+
+
+def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Value) -> None:
+    scope = here.scope.body()
+    own = place.dims
+    named = (*scope.dims, *cell.plan.dims) if scope.kind == "body" else None
+    free = [d for d in dims_of(value, round.universe) if d not in own]
+    for dim in free:
+        if named is None or dim in named:
+            fixed = show(place.entries[dim]) if dim in place.entries else ""
+            shown = _generic(cell, place)
+            diagnostic = domain_errors.free_dimension(
+                place.target.span, cell.plan.name, dim, fixed, shown
+            )
+            round.report(diagnostic, here.origin.calls)
+            value = BAD
+            break
+    else:
+        cell.carried = round.universe.ordered((*cell.carried, *free))
+    value = map_leaves(lambda _, v: _known_leaf(round, here, v, place), value)
+    cell.branches.append(Branch(placement=place, value=value, origin=here.origin))
+
+
+def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:
+    """Only tensors can be stored."""
+    if isinstance(value, (Unknown, Number, Index, Ref, Typed)):
+        return value
+
+    def refuse() -> Value:
+        type_of(value, place.target.span)
+        return BAD
+
+    return round.attempt(here, refuse)
+
+
+def _generic(cell: Cell, place: Placement) -> str:
+    return f"{cell.plan.name}[{', '.join(cell.plan.dims)}] = ..."
+
+
+def _plain(round: Round, here: Frame, target: ast.Target, value: Value) -> Value:
+    """A tensor with an unindexed equation: a node for each leaf, over all dimensions found."""
+    tree = isinstance(value, (Number, Index, Ref, Listing, Record))
+    if not tree or any(
+        not isinstance(v, (Number, Index, Ref)) for _, v in leaves(value)
+    ):
+        return value
+    dims = dims_of(value, round.universe)
+    name = target.name.name
+
+    def leaf(path: tuple[str, ...], v: Value) -> Value:
+        type = type_of(v, target.span)
+        extra = tuple(n for e in type.shape for n in _dims(round, e))
+        draft = Draft(
+            hint=".".join((name, *path)),
+            dims=round.universe.ordered((*dims, *extra)),
+            types=(type,),
+            origin=here.origin,
+            role="root",
+            spans=(here.origin.span,),
+        )
+        conform(round, here, v, draft, target.span)
+        static = v if isinstance(v, (Number, Index)) else None
+        ref = identity(round, here, draft, target.span)
+        return replace(ref, static=static)
+
+    return map_leaves(leaf, value)
+
+
+def _dims(round: Round, e: Expr) -> tuple[str, ...]:
+    return round.domain(TRUE, e).dims
+
+
+def _local(round: Round, outer: Frame, target: ast.Target, value: Value) -> None:
+    """A plain local name of a function."""
+    name, body = target.name.name, outer.scope.body()
+    known = body.names.get(name)
+    loops = outer.scope.kind == "loop"
+    if known is not None and not isinstance(known, Pending) and not loops:
+        if name not in body.places:
+            diagnostic = name_errors.no_function(target.name.span, name)
+        else:
+            diagnostic = name_errors.rebound(target.name.span, name, body.places[name])
+        round.report(diagnostic, outer.origin.calls)
+        return
+    body.bind(name, value, target.name.span)
+

@@ -1,0 +1,293 @@
+"""Expressions to values: one function for each kind of expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tempoc.frontend import (
+    annotate,
+    ast,
+    choice,
+    domain_errors,
+    indices,
+    later_errors,
+    name_errors,
+    type_errors,
+)
+from tempoc.frontend.access import temporal
+from tempoc.frontend.arithmetic import binary, unary
+from tempoc.frontend.builtin_names import LATER
+from tempoc.frontend.cell import Cell
+from tempoc.frontend.cells import value_of
+from tempoc.frontend.operate import elementwise
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Arguments, Frame, Round
+from tempoc.frontend.scope import Pending, Refused, Scope, TensorName, nearest
+from tempoc.frontend.spatial import Position, Range, select
+from tempoc.frontend.unroll import turns
+from tempoc.frontend.values import (
+    BAD,
+    Builtin,
+    Listing,
+    Number,
+    Package,
+    Record,
+    Ref,
+    Several,
+    Text,
+    Unknown,
+    Value,
+    dims_of,
+    unknown_in,
+)
+from tempoc.ops.movement import Transpose
+from tempoc.symbolic.expr import Entry
+
+Rule = Callable[[Round, Frame, Any], Value]
+
+
+def evaluate(round: Round, frame: Frame, e: ast.Expr) -> Value:
+    """The value of an expression; a mistake in it is reported and leaves it unknown."""
+    return round.attempt(frame, lambda: RULES[type(e)](round, frame, e))
+
+
+def single(round: Round, frame: Frame, e: ast.Expr) -> Value:
+    """A value that is not several results. Raises `Problem`."""
+    value = round.evaluate(frame, e)
+    if isinstance(value, Several):
+        raise Problem(type_errors.several_results(e.span, value))
+    return value
+
+
+def _name(round: Round, frame: Frame, e: ast.Name) -> Value:
+    found = frame.scope.find(e.name)
+    match found:
+        case None:
+            close = nearest(e.name, frame.scope.visible())
+            raise Problem(name_errors.unknown_name(e.span, e.name, close))
+        case TensorName():
+            return round.language.tensor(round, found, e.span)
+        case Cell():
+            return value_of(round, found, e.span)
+        case Pending():
+            return found.resume()  # type: ignore[return-value]
+        case Refused(construct=construct):
+            raise Problem(later_errors.not_supported(e.span, construct, e.name))
+        case _:
+            return found  # type: ignore[return-value]
+
+
+def _number(round: Round, frame: Frame, e: ast.Number) -> Value:
+    return Number(e.value)
+
+
+def _text(round: Round, frame: Frame, e: ast.String) -> Value:
+    return Text(e.value)
+
+
+def _bool(round: Round, frame: Frame, e: ast.Bool) -> Value:
+    return Number(e.value)
+
+
+def _list(round: Round, frame: Frame, e: ast.ListExpr) -> Value:
+    return Listing(tuple(single(round, frame, item) for item in e.items))
+
+
+def _comprehension(round: Round, frame: Frame, e: ast.ListComp) -> Value:
+    items = []
+    for inner in turns(round, frame, e.name, e.over):
+        items.append(single(round, inner, e.element))
+    return Listing(tuple(items))
+
+
+def _record(round: Round, frame: Frame, e: ast.RecordExpr) -> Value:
+    return Record(tuple((f.name, single(round, frame, f.value)) for f in e.fields))
+
+
+def _group(round: Round, frame: Frame, e: ast.Group) -> Value:
+    return round.evaluate(frame, e.value)
+
+
+def _unary(round: Round, frame: Frame, e: ast.Unary) -> Value:
+    return unary(round, frame, e.op, round.evaluate(frame, e.operand), e.span)
+
+
+def _binary(round: Round, frame: Frame, e: ast.Binary | ast.Compare) -> Value:
+    left = round.evaluate(frame, e.left)
+    return binary(round, frame, e.op, left, round.evaluate(frame, e.right), e.span)
+
+
+def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
+    for entry in e.entries:
+        if isinstance(entry.value, ast.DataPoint):
+            raise Problem(later_errors.not_supported(entry.span, "in"))
+    base, dims, value = e.base, (), None
+    if isinstance(base, ast.Name):
+        value = round.evaluate(frame, base)
+        dims = _temporal_dims(round, frame, base, value)
+    if e.entries[0].name is not None:
+        return _keyword(round, frame, e, value, strict=bool(dims))
+    if dims:
+        return _positional(round, frame, e, value or BAD, dims)
+    value = single(round, frame, base) if value is None else value
+    items = tuple(_item(round, frame, entry) for entry in e.entries)
+    unknown = unknown_in(*(i.value for i in items if isinstance(i, Position)))
+    if isinstance(value, Unknown) or unknown is not None:
+        return unknown_in(value, unknown or value) or BAD
+    return select(round, frame, value, items, e.span)
+
+
+def _temporal_dims(
+    round: Round, frame: Frame, base: ast.Name, value: Value
+) -> tuple[str, ...]:
+    """The dimensions that the first bracket after a name indexes."""
+    found = frame.scope.find(base.name)
+    if isinstance(found, Cell):
+        return found.plan.dims
+    if isinstance(found, TensorName):
+        return dims_of(value, round.universe)
+    return ()
+
+
+def _keyword(
+    round: Round, frame: Frame, e: ast.Access, value: Value | None, *, strict: bool
+) -> Value:
+    entries: dict[str, Entry] = {}
+    for entry in e.entries:
+        assert entry.name is not None and not isinstance(entry.value, ast.DataPoint)
+        dim = indices.entry_name(round, frame, entry.name)
+        if dim in entries:
+            raise Problem(domain_errors.entry_twice(entry.span, dim))
+        entries[dim] = indices.entry(round, frame, entry.value, dim)
+    if value is None:
+        value = single(round, choice.anywhere(frame), e.base)
+    return temporal(round, frame, value, entries, e.span, strict=strict)
+
+
+def _positional(
+    round: Round, frame: Frame, e: ast.Access, value: Value, dims: tuple[str, ...]
+) -> Value:
+    if isinstance(value, Unknown):
+        return value
+    if len(e.entries) != len(dims):
+        name = e.base.span.text
+        raise Problem(domain_errors.entry_count(e.span, name, dims, len(e.entries)))
+    entries: dict[str, Entry] = {}
+    for dim, entry in zip(dims, e.entries, strict=True):
+        assert not isinstance(entry.value, ast.DataPoint)
+        entries[dim] = indices.entry(round, frame, entry.value, dim)
+    return temporal(round, frame, value, entries, e.span, strict=False)
+
+
+def _item(round: Round, frame: Frame, entry: ast.Entry) -> Position | Range:
+    e = entry.value
+    assert not isinstance(e, ast.DataPoint)
+    if not isinstance(e, ast.Slice):
+        return Position(single(round, frame, e), e.span)
+    parts = (None if x is None else single(round, frame, x) for x in (e.lo, e.hi, e.step))
+    low, high, step = parts
+    return Range(low, high, step, e.span)
+
+
+def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
+    if isinstance(e.base, ast.Name):
+        found = frame.scope.find(e.base.name)
+        if isinstance(found, Refused):
+            shown = f"{e.base.name}.{e.name}"
+            raise Problem(later_errors.not_supported(e.span, found.construct, shown))
+    base = round.evaluate(frame, e.base)
+    if isinstance(base, Unknown):
+        return base
+    if isinstance(base, Package):
+        return _member(base, e)
+    if isinstance(base, Record):
+        found = base.get(e.name)
+        if found is not None:
+            return found
+        close = nearest(e.name, iter(base.names))
+        raise Problem(type_errors.no_field(e.name_span, base, e.name, close))
+    raise Problem(type_errors.no_field(e.name_span, base, e.name, None))
+
+
+def _member(package: Package, e: ast.Field) -> Value:
+    scope: Scope = package.scope
+    found = scope.names.get(e.name)
+    if found is None:
+        close = nearest(e.name, iter(scope.names))
+        raise Problem(name_errors.unknown_member(e.name_span, package.name, e.name, close))
+    if isinstance(found, (TensorName, Refused)):
+        raise Problem(name_errors.not_importable(e.name_span, package.name, e.name))
+    return found  # type: ignore[return-value]
+
+
+def _transpose(round: Round, frame: Frame, e: ast.Transpose) -> Value:
+    value = single(round, frame, e.base)
+    return elementwise(round, frame, Transpose(), (value,), e.span)
+
+
+def _as(round: Round, frame: Frame, e: ast.AsType) -> Value:
+    return annotate.assert_type(round, frame, single(round, frame, e.value), e.type, e.span)
+
+
+def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
+    condition = single(round, frame, e.condition)
+    if isinstance(condition, Unknown):
+        return condition
+    if isinstance(condition, Number) and isinstance(condition.value, bool):
+        return single(round, frame, e.then if condition.value else e.orelse)
+    if isinstance(condition, Ref) and condition.static is None:
+        raise Problem(type_errors.condition_tensor(e.condition.span))
+    holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")
+    yes, no = choice.split(round, frame, holds)
+    then, orelse = single(round, yes, e.then), single(round, no, e.orelse)
+    return choice.choose(round, frame, holds, then, orelse, e.span)
+
+
+def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
+    function = _function(round, frame, e.function)
+    if isinstance(function, Builtin) and function.name in LATER:
+        raise Problem(later_errors.not_supported(e.span, function.name))
+    args = tuple(single(round, frame, a) for a in e.args)
+    keyword = tuple((a.name.name, single(round, frame, a.value)) for a in e.kwargs)
+    if isinstance(function, Unknown):
+        return function
+    arguments = Arguments(
+        args, keyword, tuple(a.span for a in e.args), tuple(a.span for a in e.kwargs)
+    )
+    return round.language.call(round, frame, function, arguments, e.span)
+
+
+def _function(round: Round, frame: Frame, e: ast.Expr) -> Value:
+    """What is called; a name that nobody knows is an unknown function."""
+    if isinstance(e, ast.Name) and frame.scope.find(e.name) is None:
+        close = nearest(e.name, frame.scope.visible())
+        problem = Problem(name_errors.unknown_function(e.span, e.name, close))
+        return round.attempt(frame, lambda: _raise(problem))
+    return single(round, frame, e)
+
+
+def _raise(problem: Problem) -> Value:
+    raise problem
+
+
+RULES: dict[type, Rule] = {
+    ast.Name: _name,
+    ast.Number: _number,
+    ast.String: _text,
+    ast.Bool: _bool,
+    ast.ListExpr: _list,
+    ast.ListComp: _comprehension,
+    ast.RecordExpr: _record,
+    ast.Group: _group,
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Compare: _binary,
+    ast.IfExpr: _if,
+    ast.Access: _access,
+    ast.Call: _call,
+    ast.Field: _field,
+    ast.Transpose: _transpose,
+    ast.AsType: _as,
+}
+

@@ -1,0 +1,131 @@
+"""Expressions in places where an index expression, a condition or a dimension belongs."""
+
+from __future__ import annotations
+
+from tempoc.base.source import Span
+from tempoc.frontend import ast, domain_errors, type_errors
+from tempoc.frontend.arithmetic import as_expr
+from tempoc.frontend.problem import Problem, StillUnknown
+from tempoc.frontend.round import Frame, Round
+from tempoc.frontend.scope import nearest
+from tempoc.frontend.values import Index, Number, Ref, Unknown, Value
+from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym
+from tempoc.symbolic.walk import is_affine, is_condition
+
+
+def index(round: Round, frame: Frame, e: ast.Expr) -> Expr:
+    """A temporal index. Raises `Problem` or `StillUnknown`."""
+    value = round.evaluate(frame, e)
+    found = as_expr(value)
+    if isinstance(value, Unknown):
+        raise StillUnknown(value)
+    if found is None:
+        raise Problem(domain_errors.tensor_index(e.span, e.span.text))
+    if is_condition(found):
+        raise Problem(domain_errors.condition_index(e.span, e.span.text))
+    if not is_affine(found):
+        product = _product(round, frame, e)
+        raise Problem(domain_errors.not_affine(product.span, product.span.text))
+    return found
+
+
+def _product(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
+    """The innermost part of an expression that is not affine, to point at it."""
+    parts: tuple[ast.Expr, ...] = ()
+    if isinstance(e, ast.Binary):
+        parts = (e.left, e.right)
+    elif isinstance(e, ast.Unary):
+        parts = (e.operand,)
+    elif isinstance(e, ast.Call):
+        parts = e.args
+    for part in parts:
+        found = as_expr(round.evaluate(frame, part))
+        if found is not None and not is_affine(found):
+            return _product(round, frame, part)
+    return e
+
+
+def condition(round: Round, frame: Frame, e: ast.Expr, what: str) -> Expr:
+    """An index condition. Raises `Problem` or `StillUnknown`."""
+    value = round.evaluate(frame, e)
+    if isinstance(value, Unknown):
+        raise StillUnknown(value)
+    found = as_expr(value)
+    if found is None or not is_condition(found):
+        raise Problem(domain_errors.not_a_condition(e.span, what))
+    if not is_affine(found):
+        product = _nonaffine_side(round, frame, e)
+        raise Problem(domain_errors.not_affine(product.span, product.span.text))
+    return found
+
+
+def _nonaffine_side(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
+    if isinstance(e, ast.Binary | ast.Compare):
+        for part in (e.left, e.right):
+            found = as_expr(round.evaluate(frame, part))
+            if found is not None and not is_affine(found):
+                side = _nonaffine_side if is_condition(found) else _product
+                return side(round, frame, part)
+    return e
+
+
+def entry(round: Round, frame: Frame, e: ast.Expr | ast.Slice, dim: str) -> Entry:
+    """A point or slice of a dimension. Raises `Problem` or `StillUnknown`."""
+    if not isinstance(e, ast.Slice):
+        return index(round, frame, e)
+    low = Const(0) if e.lo is None else index(round, frame, e.lo)
+    bound = Sym(round.universe.dim(dim).bound)
+    high = bound if e.hi is None else index(round, frame, e.hi)
+    step = 1 if e.step is None else positive(round, frame, e.step)
+    return Slice(low, high, step)
+
+
+def positive(round: Round, frame: Frame, e: ast.Expr) -> int:
+    """The step of a slice. Raises `Problem` or `StillUnknown`."""
+    value = round.evaluate(frame, e)
+    if isinstance(value, Unknown):
+        raise StillUnknown(value)
+    found = as_expr(value)
+    if not isinstance(found, Const) or found.value <= 0:
+        raise Problem(domain_errors.step(e.span))
+    return found.value
+
+
+def entry_name(round: Round, frame: Frame, name: ast.Ident) -> str:
+    """The dimension that a keyword entry names. Raises `Problem`."""
+    found = frame.scope.find(name.name)
+    if isinstance(found, Index) and isinstance(found.expr, Sym):
+        dim = found.expr.name
+        if round.universe.is_dim(dim):
+            return dim
+    close = nearest(name.name, (d.name for d in round.universe.dims))
+    raise Problem(domain_errors.not_a_dimension(name.span, name.name, close))
+
+
+def integer(value: Value, span: Span, what: str) -> int:
+    """A compile-time integer. Raises `Problem` or `StillUnknown`."""
+    if isinstance(value, Unknown):
+        raise StillUnknown(value)
+    found = as_expr(value)
+    if not isinstance(found, Const):
+        raise Problem(type_errors.needs_number(span, what, value))
+    return found.value
+
+
+def extent(value: Value, span: Span, what: str = "an extent") -> Expr:
+    """An extent: any index expression, products included. Raises `Problem` or `StillUnknown`."""
+    if isinstance(value, Unknown):
+        raise StillUnknown(value)
+    found = as_expr(value)
+    if found is None or is_condition(found):
+        raise Problem(type_errors.needs_index(span, what, value))
+    if isinstance(found, Const) and found.value < 0:
+        raise Problem(type_errors.negative_extent(span, found))
+    return found
+
+
+def is_static(value: Value) -> bool:
+    """Whether a value is an index expression or a number."""
+    return isinstance(value, (Number, Index, Ref)) and as_expr(value) is not None
+
+

@@ -1,0 +1,34 @@
+"""Constructs of the language that this version parses but does not compile."""
+
+from __future__ import annotations
+
+from tempoc.base.diagnostics import Diagnostic, Label
+from tempoc.base.source import Span
+
+CODES = {
+    "grad": "RT250",
+    "stop_gradient": "RT251",
+    "random": "RT252",
+    "extern": "RT253",
+    "until": "RT254",
+    "cond": "RT255",
+    "in": "RT256",
+    "save": "RT257",
+    "print": "RT258",
+    "associative_scan": "RT259",
+}
+_NAMES = {
+    "until": "dynamic termination (`until`)",
+    "in": "data-dependent access (`x[t = j in lo:hi]`)",
+    "extern": "Python functions (`extern`)",
+}
+
+
+def not_supported(span: Span, construct: str, shown: str = "") -> Diagnostic:
+    """The construct is known and refused."""
+    name = _NAMES.get(construct, f"`{shown or construct}`")
+    return Diagnostic(
+        code=CODES[construct],
+        message=f"{name} is not supported by this version of tempoc yet",
+        primary=Label(span),
+    )

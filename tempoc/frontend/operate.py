@@ -1,0 +1,210 @@
+"""Making nodes: operands become reads of nodes, operators are typed, trees are mapped leaf by leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+
+from tempoc.base.source import Span
+from tempoc.frontend import type_errors
+from tempoc.frontend.draft import Draft, Wire
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Facts, Frame, Round
+from tempoc.frontend.values import (
+    Index,
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Typed,
+    Value,
+    unknown_in,
+)
+from tempoc.ops.opdef import Op, OperandError
+from tempoc.ops.source import IndexValue, Literal
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
+from tempoc.symbolic.walk import extent, is_condition, substitute, symbols
+
+
+def read(
+    round: Round, frame: Frame, draft: Draft, out: int, entries: tuple[Entry, ...], span: Span
+) -> Ref:
+    """Output `out` of a node at these entries. Raises `Problem` for a ragged slice."""
+    source = draft.types[out]
+    points: dict[str, Expr] = {}
+    axes: list[Expr] = []
+    for dim, entry in zip(draft.dims, entries, strict=True):
+        if isinstance(entry, Slice):
+            axes.append(slice_extent(round, frame, entry))
+            for e in source.shape:
+                if dim in symbols(e):
+                    raise Problem(type_errors.ragged_slice(span, draft.hint, dim, source))
+        elif entry != Sym(dim):
+            points[dim] = entry
+    shape = source.shape
+    if points:
+        shape = tuple(substitute(e, points) for e in shape)
+    return Ref(draft, out, entries, TensorType(source.dtype, (*axes, *shape), source.weak), span)
+
+
+def slice_extent(round: Round, frame: Frame, entry: Slice) -> Expr:
+    """The extent of a slice, as simple as the points at hand allow."""
+    found = extent(entry)
+    return round.space.reduce(found, round.domain(frame.where, found))
+
+
+def identity(round: Round, frame: Frame, draft: Draft, span: Span, out: int = 0) -> Ref:
+    """Output `out` of a node at the point at hand."""
+    return Ref(draft, out, tuple(Sym(d) for d in draft.dims), draft.types[out], span)
+
+
+def tensor(round: Round, frame: Frame, value: Value, span: Span) -> Ref:
+    """A leaf as a tensor; numbers and index expressions become nodes. Raises `Problem`."""
+    match value:
+        case Ref():
+            return value
+        case Number(value=number):
+            return make(round, frame, literal(number), (), span)[0]
+        case Index(expr=expr):
+            return make(round, frame, IndexValue(expr=expr), (), span)[0]
+        case _:
+            raise Problem(type_errors.not_a_tensor(span, value))
+
+
+def literal(number: int | float | bool) -> Op:
+    """The operator of a compile-time number."""
+    if isinstance(number, bool):
+        return Literal(value=number, dtype=DType.BOOL, weak=False)
+    return Literal(
+        value=number, dtype=DType.I32 if isinstance(number, int) else DType.F32, weak=True
+    )
+
+
+def type_of(value: Value, span: Span) -> TensorType:
+    """The type that a leaf has as a tensor. Raises `Problem` for what is none."""
+    match value:
+        case Ref(type=type) | Typed(type=type):
+            return type
+        case Number(value=bool()):
+            return TensorType(DType.BOOL)
+        case Number(value=int()):
+            return TensorType(DType.I32, weak=True)
+        case Number():
+            return TensorType(DType.F32, weak=True)
+        case Index(expr=expr):
+            return TensorType(DType.BOOL if is_condition(expr) else DType.I32)
+        case _:
+            raise Problem(type_errors.not_a_tensor(span, value))
+
+
+def make(
+    round: Round, frame: Frame, op: Op, args: tuple[Ref, ...], span: Span, hint: str = ""
+) -> tuple[Ref, ...]:
+    """A new node and reads of its outputs. Raises `Problem` if the operands do not fit."""
+    try:
+        types = op.infer(tuple(a.type for a in args), Facts(round, frame.where))
+    except OperandError as error:
+        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+    names = dict.fromkeys(
+        n for e in (*_entries(args), *attributes(op), *_extents(types)) for n in symbols(e)
+    )
+    draft = Draft(
+        hint=f"{frame.prefix}.{hint or op.name}",
+        dims=round.universe.ordered(tuple(names)),
+        types=types,
+        origin=frame.origin,
+        op=op,
+        spans=(span,),
+    )
+    draft.inputs = [wire(a) for a in args]
+    round.add(draft)
+    return tuple(identity(round, frame, draft, span, k) for k in range(len(types)))
+
+
+def wire(ref: Ref, guard: Expr | None = None) -> Wire:
+    """The operand that a read becomes; counts as a use of its source."""
+    ref.draft.uses += 1
+    if guard is None:
+        return Wire(ref.draft, ref.out, ref.entries, ref.span)
+    return Wire(ref.draft, ref.out, ref.entries, ref.span, guard)
+
+
+def _entries(args: tuple[Ref, ...]) -> Iterator[Entry]:
+    for a in args:
+        yield from a.entries
+
+
+def _extents(types: tuple[TensorType, ...]) -> Iterator[Expr]:
+    for t in types:
+        yield from t.shape
+
+
+def attributes(op: Op) -> Iterator[Entry]:
+    """The index expressions among an operator's attributes."""
+    for f in fields(op):
+        yield from _found(getattr(op, f.name))
+
+
+def _found(value: object) -> Iterator[Entry]:
+    if isinstance(value, (Expr, Slice)):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _found(item)
+
+
+def map_together(
+    f: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...], span: Span
+) -> Value:
+    """`f` of the leaves of several trees that correspond; a leaf meets every leaf of a tree.
+
+    What is unknown stays unknown. Raises `Problem` if two trees differ in their structure.
+    """
+    trees = [v for v in values if isinstance(v, (Listing, Record))]
+    if not trees:
+        return unknown_in(*values) or f(values)
+    first = trees[0]
+    for other in trees[1:]:
+        if not _alike(first, other):
+            raise Problem(type_errors.structure(span, first, other))
+    if isinstance(first, Record):
+        return Record(
+            tuple(
+                (n, map_together(f, tuple(_child(v, n) for v in values), span))
+                for n in first.names
+            )
+        )
+    return Listing(
+        tuple(
+            map_together(f, tuple(_child(v, k) for v in values), span)
+            for k in range(len(first.items))
+        )
+    )
+
+
+def _alike(a: Value, b: Value) -> bool:
+    if isinstance(a, Record) and isinstance(b, Record):
+        return sorted(a.names) == sorted(b.names)
+    return isinstance(a, Listing) and isinstance(b, Listing) and len(a.items) == len(b.items)
+
+
+def _child(value: Value, which: str | int) -> Value:
+    if isinstance(value, Record) and isinstance(which, str):
+        found = value.get(which)
+        assert found is not None
+        return found
+    return value.items[which] if isinstance(value, Listing) and isinstance(which, int) else value
+
+
+def elementwise(
+    round: Round, frame: Frame, op: Op, values: tuple[Value, ...], span: Span
+) -> Value:
+    """An operator with one result on each leaf of its operands."""
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        refs = tuple(tensor(round, frame, v, span) for v in parts)
+        return make(round, frame, op, refs, span)[0]
+
+    return map_together(leaf, values, span)
+

@@ -1,0 +1,106 @@
+"""`output`: which tensors, at which points, under which names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.base.source import Span
+from tempoc.frontend import ast, name_errors
+from tempoc.frontend.operate import tensor
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Frame, Round
+from tempoc.frontend.scope import Scope
+from tempoc.frontend.values import (
+    Index,
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Unknown,
+    Value,
+    describe,
+    leaves,
+)
+from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """One output: a node's output read at entries without free dimensions."""
+
+    name: str
+    ref: Ref
+    entries: tuple[Entry, ...]
+    span: Span
+
+
+def outputs(round: Round, top: Frame, main: ast.Module) -> list[Result]:
+    """All outputs, in source order."""
+    results: list[Result] = []
+    for item in main.items:
+        for part in item.items if isinstance(item, ast.Output) else ():
+            try:
+                _output(round, top, part, results)
+            except Problem as problem:
+                round.report(problem.diagnostic)
+    return results
+
+
+def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Result]) -> None:
+    base = _base(item.value)
+    frame = Frame(
+        scope=Scope("loop", parent=top.scope),
+        path=("output", item.span.start),
+        prefix=f"output.{base}",
+        origin=top.origin,
+    )
+    value = round.evaluate(frame, item.value)
+    if isinstance(value, Unknown):
+        return
+    if not isinstance(value, (Ref, Record, Listing, Number, Index)):
+        raise Problem(name_errors.output_value(item.value.span, describe(value)))
+    name = base if item.alias is None else item.alias.name
+    for path, leaf in leaves(value):
+        if isinstance(leaf, Unknown):
+            continue
+        ref = tensor(round, frame, leaf, item.value.span)
+        full = ".".join((name, *path))
+        for other in results:
+            if other.name == full:
+                raise Problem(name_errors.output_twice(item.span, full, other.span))
+        entries = _entries(round, ref, item.value.span)
+        results.append(Result(full, ref, entries, item.value.span))
+
+
+def _base(e: ast.Expr) -> str:
+    """The name of a result that is not renamed: the tensor's, with fields."""
+    match e:
+        case ast.Name(name=name):
+            return name
+        case ast.Field(base=base, name=name):
+            return f"{_base(base)}.{name}"
+        case ast.Access(base=base):
+            return _base(base)
+        case _:
+            return "value"
+
+
+def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
+    """The entries with each free dimension made a slice. Raises `Problem`."""
+    found: list[Entry] = []
+    for dim, entry in zip(ref.draft.dims, ref.entries, strict=True):
+        if entry == Sym(dim):
+            _check_ragged(ref, dim, span)
+            entry = Slice(ZERO, Sym(round.universe.dim(dim).bound))
+        for n in symbols(entry):
+            if round.universe.is_dim(n):
+                raise Problem(name_errors.output_free(span, n))
+        found.append(entry)
+    return tuple(found)
+
+
+def _check_ragged(ref: Ref, dim: str, span: Span) -> None:
+    for e in ref.draft.types[ref.out].shape:
+        if dim in symbols(e):
+            raise Problem(name_errors.output_ragged(span, ref.draft.hint, dim))

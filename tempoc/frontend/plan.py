@@ -1,0 +1,240 @@
+"""Where the indexed equations of a tensor write: targets, guards, first match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.base.diagnostics import Diagnostic
+from tempoc.frontend import ast, domain_errors
+from tempoc.frontend.cell import Placement, Plan
+from tempoc.frontend.indices import condition, entry_name, index
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.round import Frame, Round
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    Const,
+    Expr,
+    Sum,
+    Sym,
+    compare,
+    conjunction,
+    disjunction,
+    negation,
+    sub,
+)
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import substitute, symbols
+
+Written = tuple[ast.Equation, ast.Target]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Target:
+    """A target with its entries evaluated; `dims` has the dimension of each, if it has one."""
+
+    equation: ast.Equation
+    target: ast.Target
+    entries: tuple[Expr, ...]
+    dims: tuple[str | None, ...]
+    names: tuple[str, ...] | None
+
+
+def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...]) -> Plan:
+    """The plan of a tensor; what is wrong is in its `problems`. Raises `StillUnknown`."""
+    try:
+        targets = [_evaluated(round, frame, eq, target) for eq, target in written]
+        dims = _dimensions(round, name, targets)
+    except Problem as problem:
+        wrong = (problem.diagnostic,)
+        return Plan(name=name, dims=(), placements=(), broken=True, problems=wrong)
+    placements: list[Placement] = []
+    before: Expr = FALSE
+    problems: list[Diagnostic] = []
+    for number, target in enumerate(targets):
+        try:
+            placement, claimed = _place(round, frame, number, target, dims, before)
+        except Problem as problem:
+            problems.append(problem.diagnostic)
+            continue
+        placements.append(placement)
+        before = disjunction(before, claimed)
+    box = Domain(dims)
+    plain = len(targets) == 1 and all(e == Sym(d) for e, d in zip(targets[0].entries, dims))
+    return Plan(
+        name=name,
+        dims=dims,
+        placements=tuple(placements),
+        where=round.space.symbolic.simplify(before, box),
+        merges=not plain,
+        broken=bool(problems),
+        problems=tuple(problems),
+    )
+
+
+def _evaluated(round: Round, frame: Frame, eq: ast.Equation, target: ast.Target) -> _Target:
+    entries: list[Expr] = []
+    dims: list[str | None] = []
+    names: list[str] = []
+    for entry in target.entries or ():
+        assert not isinstance(entry.value, (ast.Slice, ast.DataPoint))
+        e = index(round, frame, entry.value)
+        named = [n for n in symbols(e) if round.universe.is_dim(n)]
+        if entry.name is not None:
+            names.append(entry_name(round, frame, entry.name))
+        shifted = e == Sym(named[0]) or _is_shift(e, named[0]) if named else False
+        if named and not shifted:
+            raise Problem(domain_errors.target_entry(entry.value.span, entry.value.span.text))
+        entries.append(e)
+        dims.append(named[0] if named else None)
+    return _Target(eq, target, tuple(entries), tuple(dims), tuple(names) if names else None)
+
+
+def _is_shift(e: Expr, dim: str) -> bool:
+    return isinstance(e, Sum) and e.terms == ((1, Sym(dim)),)
+
+
+def _dimensions(round: Round, name: str, targets: list[_Target]) -> tuple[str, ...]:
+    """The dimensions of the positions. Raises `Problem` where the targets disagree."""
+    keyword = next((t for t in targets if t.names is not None), None)
+    if keyword is not None:
+        return _keyword_dimensions(round, name, targets)
+    first = targets[0]
+    found: list[tuple[str, _Target] | None] = [None] * len(first.entries)
+    for t in targets:
+        if len(t.entries) != len(found):
+            raise Problem(
+                domain_errors.target_counts(
+                    t.target.span, name, len(found), len(t.entries), first.target.span
+                )
+            )
+        for k, dim in enumerate(t.dims):
+            known = found[k]
+            if dim is not None and known is None:
+                found[k] = (dim, t)
+            elif dim is not None and known is not None and known[0] != dim:
+                raise Problem(
+                    domain_errors.target_clash(
+                        t.target.span, name, known[0], dim, known[1].target.span
+                    )
+                )
+    return _ordered(round, name, targets, found)
+
+
+def _ordered(
+    round: Round,
+    name: str,
+    targets: list[_Target],
+    found: list[tuple[str, _Target] | None],
+) -> tuple[str, ...]:
+    first = targets[0].target
+    for k, position in enumerate(found):
+        if position is None:
+            assert first.entries is not None
+            span = first.entries[k].span
+            raise Problem(domain_errors.constant_position(span, name, span.text))
+    dims = tuple(p[0] for p in found if p is not None)
+    wanted = round.universe.ordered(dims)
+    if dims != wanted:
+        raise Problem(domain_errors.target_order(first.span, name, dims, wanted))
+    return dims
+
+
+def _keyword_dimensions(round: Round, name: str, targets: list[_Target]) -> tuple[str, ...]:
+    """With keyword entries: the dimensions that are named anywhere."""
+    names: dict[str, None] = {}
+    for t in targets:
+        names.update(dict.fromkeys(t.names if t.names is not None else filter(None, t.dims)))
+    dims = round.universe.ordered(tuple(names))
+    for t in targets:
+        if len(t.entries) != len(dims):
+            raise Problem(
+                domain_errors.target_counts(
+                    t.target.span, name, len(dims), len(t.entries), targets[0].target.span
+                )
+            )
+        for dim, own, e in zip(t.names or dims, t.dims, t.entries, strict=True):
+            if own is not None and own != dim:
+                raise Problem(domain_errors.target_entry(t.target.span, show(e)))
+    for dim in dims:
+        if all(dim not in t.dims for t in targets):
+            span = targets[0].target.span
+            raise Problem(domain_errors.constant_position(span, name, dim))
+    return dims
+
+
+def _place(
+    round: Round,
+    frame: Frame,
+    number: int,
+    target: _Target,
+    dims: tuple[str, ...],
+    before: Expr,
+) -> tuple[Placement, Expr]:
+    """One equation's points; the second result are all it claims, used or not."""
+    entries = dict(zip(target.names or dims, target.entries, strict=True))
+    own = round.universe.ordered(tuple(d for d in target.dims if d is not None))
+    guard = _guard(round, frame, target, own)
+    parts = [substitute(guard, _inverse(entries, own))]
+    for dim in dims:
+        e = entries[dim]
+        if dim not in own:
+            parts.append(compare("==", Sym(dim), e))
+        elif e != Sym(dim):
+            source = _inverse(entries, own)[dim]
+            parts.append(compare(">=", source, Const(0)))
+            parts.append(compare("<", source, Sym(round.universe.dim(dim).bound)))
+    box = Domain(dims)
+    claimed = round.space.symbolic.simplify(conjunction(*parts), box)
+    kept = round.space.symbolic.simplify(conjunction(claimed, negation(before)), box)
+    if kept == FALSE:
+        _check_reachable(round, frame, target, box, conjunction(claimed, negation(before)), before)
+    needed = round.space.symbolic.simplify(substitute(kept, entries), Domain(own))
+    if any(entries[d] != Sym(d) for d in dims):
+        inside = [_inside(round, d, entries[d]) for d in dims]
+        needed = round.space.symbolic.simplify(
+            conjunction(substitute(kept, entries), *inside), Domain(own)
+        )
+    placement = Placement(
+        number=number,
+        equation=target.equation,
+        target=target.target,
+        entries=entries,
+        dims=own,
+        kept=kept,
+        claimed=claimed,
+        needed=needed,
+    )
+    return placement, claimed
+
+
+def _inside(round: Round, dim: str, e: Expr) -> Expr:
+    bound = Sym(round.universe.dim(dim).bound)
+    return conjunction(compare(">=", e, Const(0)), compare("<", e, bound))
+
+
+def _inverse(entries: Mapping[str, Expr], own: tuple[str, ...]) -> dict[str, Expr]:
+    """The equation's dimensions in terms of the tensor's."""
+    return {d: sub(Sym(d), sub(entries[d], Sym(d))) for d in own}
+
+
+def _guard(round: Round, frame: Frame, target: _Target, own: tuple[str, ...]) -> Expr:
+    if target.equation.guard is None:
+        return TRUE
+    guard = condition(round, frame, target.equation.guard, "a guard")
+    for name in symbols(guard):
+        if round.universe.is_dim(name) and name not in own:
+            raise Problem(domain_errors.free_in_guard(target.equation.guard.span, name))
+    return guard
+
+
+def _check_reachable(
+    round: Round, frame: Frame, target: _Target, box: Domain, kept: Expr, before: Expr
+) -> None:
+    """An equation that is unused only because of the value of a fixed bound is none of our business."""
+    if not round.space.symbolic.is_empty(Domain(box.dims, kept)):
+        return
+    name = target.target.name.name
+    raise Problem(domain_errors.unreachable(target.equation.span, name, before != FALSE))

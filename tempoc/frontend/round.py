@@ -1,0 +1,174 @@
+"""One round of elaboration, and where in it an expression is evaluated.
+
+The types of indexed tensors are found by repetition (Kleene): a round evaluates all equations with
+the types that the round before found, an unknown type making everything unknown that is computed
+from it. The last round, which finds nothing new, leaves the drafts of the nodes and the
+diagnostics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from tempoc.base.diagnostics import Collector, Diagnostic, Label
+from tempoc.base.names import Names
+from tempoc.base.source import Span
+from tempoc.frontend import ast
+from tempoc.frontend.cell import Cell, Key, Plan
+from tempoc.frontend.draft import CallSite, Draft, Origin
+from tempoc.frontend.problem import Problem, StillUnknown
+from tempoc.frontend.scope import Scope, TensorName
+from tempoc.frontend.values import ERROR, Unknown, Value
+from tempoc.poly.space import Space
+from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.expr import TRUE, Expr, compare
+from tempoc.symbolic.walk import is_affine, symbols
+
+MAX_CALLS = 64
+"""How deep calls may be nested; far above what people write, far below Python's own limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a round found out about an indexed tensor: a tree of types, and its dimensions."""
+
+    tree: Value
+    dims: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Where an expression is evaluated.
+
+    `path` identifies the expansion (calls and loop turns) in all rounds, `prefix` begins the
+    names of nodes, `where` holds at every point at which the value is needed.
+    """
+
+    scope: Scope
+    path: Key
+    prefix: str
+    origin: Origin
+    where: Expr = TRUE
+
+    def within(self, condition: Expr) -> Frame:
+        """The same place, where only points with this condition matter."""
+        return replace(self, where=condition)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Obligation:
+    """A condition that must hold wherever a node is computed; `explain` tells of a witness."""
+
+    draft: Draft
+    condition: Expr
+    span: Span
+    explain: Callable[[dict[str, int]], Diagnostic]
+
+
+class Language(Protocol):
+    """What the parts of the elaborator need of each other, tied together in `elaborate.py`."""
+
+    def evaluate(self, round: Round, frame: Frame, e: ast.Expr) -> Value:
+        """The value of an expression; mistakes are reported and leave it unknown."""
+
+    def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
+        """The value of a tensor of the program at the point at hand."""
+
+    def call(
+        self, round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
+    ) -> Value:
+        """The result of a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a call, evaluated, with the places where they are written."""
+
+    positional: tuple[Value, ...]
+    keyword: tuple[tuple[str, Value], ...]
+    spans: tuple[Span, ...]
+    keyword_spans: tuple[Span, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Round:
+    """The state of one round."""
+
+    universe: Universe
+    space: Space
+    table: dict[Key, Known]
+    language: Language
+    plans: dict[Key, Plan]
+    errors: Collector = field(default_factory=Collector)
+    drafts: list[Draft] = field(default_factory=list)
+    cells: dict[Key, Cell] = field(default_factory=dict)
+    obligations: list[Obligation] = field(default_factory=list)
+    assumptions: list[Expr] = field(default_factory=list)
+    values: dict[str, Value] = field(default_factory=dict)
+    done: dict[Key, bool] = field(default_factory=dict)
+    active: list[TensorName] = field(default_factory=list)
+    prefixes: Names = field(default_factory=Names)
+    changed: bool = False
+    unknown: dict[str, Unknown] = field(default_factory=dict)
+    before: dict[Key, Known] = field(default_factory=dict)
+    top: Frame | None = None
+
+    def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:
+        """Remember an error; at one place of the source one error with a code is enough."""
+        place = diagnostic.primary.span if diagnostic.primary else None
+        for other in self.errors.found:
+            same_place = place is not None and other.primary and other.primary.span == place
+            if same_place and other.code == diagnostic.code:
+                return
+        sites = tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(calls))
+        self.errors.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
+
+    def evaluate(self, frame: Frame, e: ast.Expr) -> Value:
+        """The value of an expression; mistakes are reported and leave it unknown."""
+        return self.language.evaluate(self, frame, e)
+
+    def attempt(self, frame: Frame, action: Callable[[], Value]) -> Value:
+        """The result of an action, or unknown and a report if it finds a mistake."""
+        try:
+            return action()
+        except Problem as problem:
+            self.report(problem.diagnostic, frame.origin.calls)
+            return Unknown(frozenset((ERROR,)))
+        except StillUnknown as unknown:
+            return unknown.value
+
+    def add(self, draft: Draft) -> Draft:
+        """Remember a node."""
+        self.drafts.append(draft)
+        return draft
+
+    def domain(self, where: Expr, *others: Expr) -> Domain:
+        """The points where a condition holds, over the dimensions that these expressions name."""
+        names = tuple(n for e in (where, *others) for n in symbols(e))
+        return Domain(self.universe.ordered(names), where)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Answers questions of shape rules, at the points that a frame needs."""
+
+    round: Round
+    where: Expr
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        """Whether the two extents are provably equal."""
+        if a == b:
+            return True
+        if not (is_affine(a) and is_affine(b)):
+            return False
+        return self.holds(compare("==", a, b))
+
+    def holds(self, condition: Expr) -> bool:
+        """Whether the condition provably holds."""
+        if condition == TRUE:
+            return True
+        if not is_affine(condition):
+            return False
+        return self.round.space.implies(self.round.domain(self.where, condition), condition)

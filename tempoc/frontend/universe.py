@@ -1,0 +1,123 @@
+"""Dimensions, bounds and assumptions: what a program says about time."""
+
+from __future__ import annotations
+
+from tempoc.base.source import Span
+from tempoc.frontend import ast, name_errors
+from tempoc.frontend.arithmetic import as_expr
+from tempoc.frontend.defines import parse_define
+from tempoc.frontend.problem import Problem
+from tempoc.frontend.program import Scopes
+from tempoc.frontend.scope import Scope
+from tempoc.frontend.values import BAD, Number, Unknown, Value
+from tempoc.symbolic.domain import Bound, Dim, Universe
+from tempoc.symbolic.expr import Const, Expr
+from tempoc.symbolic.walk import is_affine, is_condition, symbols
+
+
+def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
+    """The universe of a program; what is wrong is reported."""
+    dims: list[Dim] = []
+    bounds: dict[str, tuple[Expr | None, Span]] = {}
+    for item in main.items:
+        if not isinstance(item, ast.Dim):
+            continue
+        if not any(d.name == item.name.name for d in dims):
+            dims.append(Dim(name=item.name.name, bound=item.bound.name))
+        known = bounds.get(item.bound.name)
+        value = None if item.default is None else _value(scopes, scope, item, item.default)
+        span = item.span if item.default is None else item.default.span
+        if known is None or known[0] is None:
+            bounds[item.bound.name] = (value, span)
+        elif value is not None and value != known[0]:
+            scopes.errors.add(name_errors.bound_values(span, item.bound.name, known[1]))
+    names = tuple(d.name for d in dims)
+    _check_bounds(scopes, bounds, names)
+    assumptions: list[Expr] = []
+    for item in main.items:
+        if isinstance(item, ast.Assume):
+            found = _assumption(scopes, scope, item, names)
+            if found is not None:
+                assumptions.append(found)
+    return Universe(
+        bounds=tuple(Bound(name=n, value=v) for n, (v, _) in bounds.items()),
+        dims=tuple(dims),
+        assumptions=tuple(assumptions),
+    )
+
+
+def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Expr | None:
+    """The value of a bound, overridden by `-D` where it is a number."""
+    name = item.bound.name
+    value: Value = scopes.evaluate(scope, default)
+    if isinstance(value, Unknown):
+        return None
+    text = scopes.defines.get(name)
+    if text is not None:
+        value = _overridden(scopes, item, name, text, value, default)
+    e = as_expr(value)
+    if e is None or is_condition(e) or not is_affine(e):
+        scopes.errors.add(name_errors.bound_not_index(default.span, name))
+        return None
+    if isinstance(e, Const) and e.value < 1:
+        scopes.errors.add(name_errors.bound_too_small(default.span, name, e.value))
+        return None
+    return e
+
+
+def _overridden(
+    scopes: Scopes, item: ast.Dim, name: str, text: str, value: Value, default: ast.Expr
+) -> Value:
+    if not isinstance(value, Number):
+        scopes.errors.add(name_errors.define_derived(name, item.bound.span))
+        return value
+    try:
+        found = parse_define(name, text, value, item.bound.span)
+    except Problem as problem:
+        scopes.errors.add(problem.diagnostic)
+        return BAD
+    if isinstance(found, Number) and not isinstance(found.value, int):
+        kind = "an integer of at least 1"
+        scopes.errors.add(name_errors.define_kind(name, text, kind, item.bound.span))
+        return value
+    return found
+
+
+def _check_bounds(
+    scopes: Scopes, bounds: dict[str, tuple[Expr | None, Span]], dims: tuple[str, ...]
+) -> None:
+    """Derived bounds name other bounds only, and not in a circle."""
+    for name, (value, span) in list(bounds.items()):
+        if value is None:
+            continue
+        if any(n in dims or n not in bounds for n in symbols(value)):
+            scopes.errors.add(name_errors.bound_not_index(span, name))
+            bounds[name] = (None, span)
+            continue
+        path, current = [name], value
+        while current is not None:
+            following = [n for n in symbols(current) if bounds[n][0] is not None]
+            if not following:
+                break
+            path.append(following[0])
+            if following[0] in path[:-1]:
+                scopes.errors.add(name_errors.bound_cycle(span, tuple(path)))
+                bounds[name] = (None, span)
+                break
+            current = bounds[following[0]][0]
+
+
+def _assumption(
+    scopes: Scopes, scope: Scope, item: ast.Assume, dims: tuple[str, ...]
+) -> Expr | None:
+    value = scopes.evaluate(scope, item.condition)
+    if isinstance(value, Unknown):
+        return None
+    found = as_expr(value)
+    if found is None or not is_condition(found) or not is_affine(found):
+        scopes.errors.add(name_errors.bad_assumption(item.condition.span))
+        return None
+    if any(n in dims for n in symbols(found)):
+        scopes.errors.add(name_errors.bad_assumption(item.condition.span))
+        return None
+    return found

@@ -1,0 +1,25 @@
+"""`for` at compile time: the turns of a loop or a list comprehension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tempoc.frontend import ast, name_errors
+from tempoc.frontend.problem import Problem, StillUnknown
+from tempoc.frontend.round import Frame, Round
+from tempoc.frontend.scope import Scope
+from tempoc.frontend.values import Listing, Unknown, describe
+
+
+def turns(round: Round, frame: Frame, name: ast.Ident, over: ast.Expr) -> Iterator[Frame]:
+    """A frame for each turn, with the loop's name bound. Raises `Problem` or `StillUnknown`."""
+    values = round.evaluate(frame, over)
+    if isinstance(values, Unknown):
+        raise StillUnknown(values)
+    if not isinstance(values, Listing):
+        raise Problem(name_errors.for_over(over.span, describe(values)))
+    for k, value in enumerate(values.items):
+        scope = Scope("loop", parent=frame.scope)
+        scope.bind(name.name, value, name.span)
+        yield replace(frame, scope=scope, path=(*frame.path, over.span.start, k))
