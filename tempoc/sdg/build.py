@@ -135,6 +135,11 @@ def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Te
             out=out,
             domain=node.domain,
             type=type_,
+            origin="input"
+            if isinstance(node.op, Input)
+            else "param"
+            if isinstance(node.op, Param)
+            else "computed",
         )
         for node in graph.nodes.values()
         for out, type_ in enumerate(node.types)

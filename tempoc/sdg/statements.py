@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.domain import Domain
@@ -19,13 +20,14 @@ from tempoc.symbolic.expr import TRUE, Entry, Expr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A stored quantity; ``node`` is a merge, input, param or computed node."""
+    """A stored quantity; ``node`` is a merge, input, param or computed node, as ``origin`` tells."""
 
     name: str
     node: str
     out: int
     domain: Domain
     type: TensorType
+    origin: Literal["computed", "input", "param"] = "computed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

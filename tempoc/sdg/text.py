@@ -63,8 +63,8 @@ def show_node(graph: Graph, node: Node) -> str:
 
 def show_domain(domain: Domain) -> str:
     """``[b, t | t >= 1]``."""
-    where = "" if domain.where == TRUE else f" | {show_expr(domain.where)}"
-    return f"[{', '.join(domain.dims)}{where}]"
+    where = [] if domain.where == TRUE else [f"| {show_expr(domain.where)}"]
+    return f"[{' '.join([', '.join(domain.dims), *where]).strip()}]"
 
 
 def show_type(type_: TensorType) -> str:
@@ -179,13 +179,11 @@ def _quoted(text: str) -> str:
 
 
 def _places(spans: tuple[Span, ...]) -> str:
-    """``rnn.rt:7, 9``: the lines, each file named once."""
+    """``rnn.rt:7, 9``: the lines, a file named where it changes."""
+    places = [(s.source.path.replace("\\", "/").rsplit("/", 1)[-1], s.line) for s in spans]
     words: list[str] = []
     previous = ""
-    for span in spans:
-        file = span.source.path.replace("\\", "/").rsplit("/", 1)[-1]
-        word = str(span.line) if file == previous else f"{file}:{span.line}"
-        if word not in words:
-            words.append(word)
+    for file, line in dict.fromkeys(places):
+        words.append(str(line) if file == previous else f"{file}:{line}")
         previous = file
     return ", ".join(words)

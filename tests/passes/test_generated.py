@@ -1,0 +1,78 @@
+"""Generated programs: every pass keeps their meaning, and statements write each point once."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import HealthCheck, Phase, given, note, settings
+
+from tempoc.base.source import Source
+from tempoc.frontend.elaborate import elaborate
+from tempoc.frontend.modules import load_source
+from tempoc.passes.algebra import Algebra
+from tempoc.passes.canonicalize import Canonicalize
+from tempoc.passes.context import PassContext
+from tempoc.passes.fuse import Fuse
+from tempoc.pipeline.manager import run_pipeline
+from tempoc.poly.space import Space
+from tempoc.sdg.build import is_computed, statements
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.parse import parse_graph
+from tempoc.sdg.statements import Statements
+from tempoc.sdg.text import show
+from tempoc.sdg.verify import verify
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.walk import evaluate
+from tests.support.graphs import assert_same
+from tests.support.programs import Program, programs
+
+
+@given(program=programs())
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+def test_passes_keep_the_meaning(program: Program) -> None:
+    note(program.text)
+    graph = elaborate(load_source(Source("generated.rt", program.text)), {})
+    space = Space(graph.universe)
+    verify(graph, space, after="elaborate")
+    assert parse_graph(show(graph), "generated.sdg") == graph
+    assert_written_once(graph, statements(graph, space))
+    steps = (Canonicalize(), Algebra(), Canonicalize(), Fuse())
+    outcome = run_pipeline(
+        graph, steps, PassContext(space), verify=lambda g, s: verify(g, space, after=s)
+    )
+    assert parse_graph(show(outcome.graph), "generated.sdg") == outcome.graph
+    assert_same(graph, outcome.graph)
+    assert_written_once(outcome.graph, statements(outcome.graph, space))
+
+
+def assert_written_once(graph: Graph, found: Statements) -> None:
+    """At small bounds, each point of a tensor's domain has one writer, and nothing else has."""
+    for size in (1, 2, 4):
+        bounds = {b.name: size for b in graph.universe.bounds}
+        for tensor in found.tensors.values():
+            written = [
+                tuple(evaluate(e, at) for e in write.entries)
+                for statement, write in found.writers(tensor.name)
+                for at in points(graph, statement.domain, bounds)
+                if evaluate(write.where, at)
+            ]
+            if written or is_computed(graph.nodes[tensor.node]):
+                domain = [
+                    tuple(at[d] for d in tensor.domain.dims)
+                    for at in points(graph, tensor.domain, bounds)
+                ]
+                assert sorted(written) == domain
+
+
+def points(graph: Graph, domain: Domain, bounds: dict[str, int]) -> list[dict[str, int]]:
+    """The points of a domain, with the bounds."""
+    ranges = [range(bounds[graph.universe.dim(d).bound]) for d in domain.dims]
+    every = (bounds | dict(zip(domain.dims, p, strict=True)) for p in product(*ranges))
+    return [at for at in every if evaluate(domain.where, at)]
