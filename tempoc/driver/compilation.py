@@ -23,7 +23,8 @@ from tempoc.pipeline.step import Remark
 from tempoc.poly.space import Space
 from tempoc.runtime.load import load_program
 from tempoc.schedule.compute import Scheduled, compute
-from tempoc.schedule.verify import verify as verify_schedule
+from tempoc.schedule.tree import Tree
+from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.build import statements
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
@@ -113,6 +114,11 @@ class Compilation:
                 "verify schedule", lambda: verify_schedule(self.statements, found, self.space)
             )
         return found
+
+    @property
+    def tree(self) -> Tree:
+        """The order of execution as loops."""
+        return self.scheduled.tree
 
     @cached_property
     def plan(self) -> Plan:

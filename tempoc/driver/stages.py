@@ -2,7 +2,7 @@
 
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.text import show as show_memory
-from tempoc.program.text import show as show_program
+from tempoc.program.text import program_text
 from tempoc.schedule.text import show as show_schedule
 from tempoc.sdg.text import show as show_graph
 
@@ -21,6 +21,6 @@ _TEXTS = {
     "optimized": lambda c: show_graph(c.optimized),
     "schedule": lambda c: show_schedule(c.tree),
     "memory": lambda c: show_memory(c.plan),
-    "program": lambda c: show_program(c.emitted.program),
+    "program": lambda c: program_text(c.emitted.program),
     "kernels": lambda c: c.emitted.kernels,
 }
