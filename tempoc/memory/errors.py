@@ -1,0 +1,23 @@
+"""What can be wrong with a memory plan: bugs of the planner, found by the verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
+
+
+def lost_value(
+    reader: str, tensor: str, point: tuple[int, ...], found: str, bounds: Mapping[str, int]
+) -> DiagnosticError:
+    """RT450: a value is read from a slot that holds something else."""
+    at = f"[{', '.join(map(str, point))}]" if point else ""
+    sizes = ", ".join(f"{name} = {value}" for name, value in bounds.items())
+    return DiagnosticError(
+        Diagnostic(
+            code="RT450",
+            message=f"the memory plan loses {tensor}{at} before {reader} reads it",
+            notes=(f"its slot {found}", f"for {sizes}" if sizes else "for all bounds"),
+            help="this is a bug in the compiler, please report it with the program",
+        )
+    )

@@ -1,0 +1,146 @@
+"""The memory plan: for every tensor the smallest store that is enough.
+
+A dimension is an *axis* of an array where something reads slices of it, else a *key* by which the
+host picks an array. From the live ranges follows how many slots it needs: one (a register), a few
+that are used in turn (a ring), or one for each point (a block, or points).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from tempoc.memory.lifetime import Lifetimes, lifetimes
+from tempoc.memory.releases import donations, releases
+from tempoc.memory.sizes import is_small, product_at, typical_bounds
+from tempoc.memory.storage import Axis, Key, Kind, Plan, Store
+from tempoc.poly.space import Space
+from tempoc.schedule.compute import Scheduled
+from tempoc.sdg.graph import Output
+from tempoc.sdg.statements import Statements, Tensor
+from tempoc.symbolic.expr import ONE, Expr, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+_ALL_ORDERS = 3
+
+
+def plan(
+    statements: Statements, scheduled: Scheduled, outputs: Sequence[Output], space: Space
+) -> Plan:
+    """Stores for all tensors, what dies when, and what may be overwritten."""
+    lives = lifetimes(statements, scheduled.timeline, outputs)
+    planner = _Planner(statements, outputs, space, lives)
+    stores = {t.name: planner.store(t) for t in statements.tensors.values()}
+    return Plan(
+        stores=stores,
+        releases=releases(stores, lives, scheduled.tree),
+        donations=donations(stores, lives),
+        extents={d.name: Sym(d.bound) for d in space.universe.dims},
+    )
+
+
+class _Planner:
+    def __init__(
+        self, statements: Statements, outputs: Sequence[Output], space: Space, lives: Lifetimes
+    ) -> None:
+        self.statements = statements
+        self.space = space
+        self.universe = space.universe
+        self.lives = lives
+
+    def store(self, tensor: Tensor) -> Store:
+        """Where one tensor lives."""
+        if tensor.origin != "computed":
+            return self.resident(tensor)
+        sliced = self.sliced(tensor)
+        sizes = self.windows(tensor)
+        keys: list[Key] = []
+        axes: list[Axis] = []
+        for dim in tensor.domain.dims:
+            small = self.is_small(tensor, dim, sizes[dim])
+            # Points that are scalars would cost more as arrays of their own than in a block.
+            if dim in sliced or not (small or tensor.type.ndim):
+                size = sizes[dim] if small else self.extent(tensor, dim)
+                axes.append(Axis(dim=dim, size=size, ring=small))
+            else:
+                keys.append(Key(dim=dim, modulo=sizes[dim] if small else None))
+        return Store(
+            tensor=tensor.name,
+            kind=kind(keys, axes),
+            dtype=tensor.type.dtype,
+            keys=tuple(keys),
+            axes=tuple(axes),
+            shape=self.shape(tensor),
+        )
+
+    def resident(self, tensor: Tensor) -> Store:
+        """Inputs are whole arrays; params have an array for each point unless they are sliced."""
+        whole = tensor.domain.dims if tensor.origin == "input" else self.sliced(tensor)
+        dims = tensor.domain.dims
+        return Store(
+            tensor=tensor.name,
+            kind="resident",
+            dtype=tensor.type.dtype,
+            keys=tuple(Key(dim=d) for d in dims if d not in whole),
+            axes=tuple(Axis(dim=d, size=Sym(self.bound(d))) for d in dims if d in whole),
+            shape=self.shape(tensor),
+        )
+
+    # -------------------------------------------------------------- questions
+
+    def bound(self, dim: str) -> str:
+        return self.universe.dim(dim).bound
+
+    def sliced(self, tensor: Tensor) -> tuple[str, ...]:
+        """Dimensions of which somebody reads several points at once."""
+        found = [r.entries for _, r in self.statements.readers(tensor.name)]
+        found += self.lives.kept.get(tensor.name, ())
+        columns = zip(tensor.domain.dims, zip(*found, strict=True), strict=True) if found else ()
+        return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
+
+    def windows(self, tensor: Tensor) -> dict[str, Expr]:
+        """Slots along each dimension, in the order of dimensions that needs the fewest."""
+        dims = tensor.domain.dims
+        orders = [dims, dims[::-1]] if len(dims) > _ALL_ORDERS else itertools.permutations(dims)
+        values = typical_bounds(self.universe)
+        best: dict[str, Expr] | None = None
+        least = 0
+        for order in orders:
+            found = self.lives.windows(tensor.name, tuple(order))
+            sizes = [
+                found[d] if self.is_small(tensor, d, found[d]) else Sym(self.bound(d)) for d in dims
+            ]
+            slots = product_at(sizes, values)
+            if best is None or slots < least:
+                best, least = found, slots
+            if least == 1:
+                break
+        assert best is not None
+        return best
+
+    def is_small(self, tensor: Tensor, dim: str, window: Expr) -> bool:
+        return window == ONE or is_small(window, self.bound(dim), self.universe)
+
+    def extent(self, tensor: Tensor, dim: str) -> Expr:
+        """The least number of slots that has one for each point."""
+        limit = self.space.upper_bound(Sym(dim) + 1, tensor.domain)
+        return limit if not self.names_dims(limit) else Sym(self.bound(dim))
+
+    def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
+        """Spatial extents, padded where they vary with the point."""
+        return tuple(
+            self.space.upper_bound(e, tensor.domain) if self.names_dims(e) else e
+            for e in tensor.type.shape
+        )
+
+    def names_dims(self, e: Expr) -> bool:
+        return any(self.universe.is_dim(name) for name in symbols(e))
+
+
+def kind(keys: Sequence[Key], axes: Sequence[Axis]) -> Kind:
+    """What a store is called."""
+    if axes:
+        return "ring" if any(a.ring for a in axes) else "block"
+    if all(k.modulo == ONE for k in keys):
+        return "register"
+    return "points" if all(k.modulo in (None, ONE) for k in keys) else "ring"

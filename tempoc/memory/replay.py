@@ -1,0 +1,152 @@
+"""A machine of slots: executes a schedule at concrete bounds and watches what every slot holds.
+
+Independent of how the plan was found: no live ranges, no polyhedra. Values are not computed; a slot
+holds the *point* whose value it would hold.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tempoc.memory.errors import lost_value
+from tempoc.memory.storage import Plan, Store
+from tempoc.schedule.tree import Execute, Guard, Loop, Tree
+from tempoc.schedule.tree import Sequence as TreeSequence
+from tempoc.sdg.graph import Output
+from tempoc.sdg.statements import Read, Statement, Statements, Write
+from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic.walk import evaluate
+
+Point = tuple[int, ...]
+Address = tuple[str, Point, Point]
+
+
+class TooLong(Exception):
+    """The schedule has more steps than the replay was allowed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Replay:
+    """One execution; ``steps`` is how many reads and writes it may make."""
+
+    plan: Plan
+    statements: Statements
+    bounds: Mapping[str, int]
+    steps: int
+    slots: dict[Address, Point] = field(default_factory=dict)
+    sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
+
+    def run(self, tree: Tree, outputs: Sequence[Output]) -> None:
+        """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
+        for name, store in self.plan.stores.items():
+            moduli = tuple(0 if k.modulo is None else self._value(k.modulo) for k in store.keys)
+            rings = tuple(self._value(a.size) if a.ring else 0 for a in store.axes)
+            self.sizes[name] = (moduli, rings)
+        self._tree(tree, dict(self.bounds))
+        names = {(t.node, t.out): t.name for t in self.statements.tensors.values()}
+        for output in outputs:
+            tensor = names[output.source, output.out]
+            self.check(f"output {output.name}", tensor, output.entries, dict(self.bounds))
+
+    def _value(self, e: object) -> int:
+        return evaluate(e, self.bounds)  # type: ignore[arg-type]
+
+    def _tree(self, tree: Tree, env: dict[str, int]) -> None:
+        match tree:
+            case TreeSequence(items=items):
+                for item in items:
+                    self._tree(item, env)
+            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                for i in range(evaluate(lower, env), evaluate(upper, env), step):
+                    self._tree(body, env | {var: i})
+            case Guard(condition=condition, body=body):
+                if evaluate(condition, env):
+                    self._tree(body, env)
+            case Execute(statement=name, point=point):
+                statement = next(s for s in self.statements.statements if s.name == name)
+                at = [evaluate(e, env) for e in point]
+                here = dict(zip(statement.domain.dims, at, strict=True))
+                self.execute(statement, {**self.bounds, **here})
+
+    # -------------------------------------------------------------- one instance
+
+    def execute(self, s: Statement, env: Mapping[str, int]) -> None:
+        """Old values are read, then members run: forwarded reads and writes in their order."""
+        for read in s.reads:
+            if not read.forwarded:
+                self.check(s.name, read.tensor, read.entries, env)
+        donated = [a for r in s.reads for a in self._given_away(s, r, env)]
+        for address in donated:
+            self.slots.pop(address, None)
+        for member in s.members:
+            for read in s.reads:
+                if read.forwarded and read.member == member:
+                    self.check(s.name, read.tensor, read.entries, env)
+            for write in s.writes:
+                if write.member == member:
+                    self._write(write, env)
+        for release in self.plan.releases.get(s.name, ()):
+            if evaluate(release.where, env):
+                key = tuple(evaluate(e, env) for e in release.key)
+                self._release(release.tensor, key)
+
+    def _given_away(self, s: Statement, read: Read, env: Mapping[str, int]) -> Iterator[Address]:
+        if read.tensor in self.plan.donations.get(s.name, ()):
+            for point in points(read.entries, env):
+                yield self.address(read.tensor, point)
+
+    def _write(self, write: Write, env: Mapping[str, int]) -> None:
+        self.steps -= 1
+        if self._is_stored(write.tensor) and evaluate(write.where, env):
+            point = tuple(evaluate(e, env) for e in write.entries)
+            self.slots[self.address(write.tensor, point)] = point
+
+    def _release(self, tensor: str, key: Point) -> None:
+        moduli = self.sizes[tensor][0]
+        slot = _reduced(key, moduli)
+        for address in [a for a in self.slots if a[:2] == (tensor, slot)]:
+            del self.slots[address]
+
+    def check(
+        self, reader: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
+    ) -> None:
+        """All cells read hold what the reader wants."""
+        if not self._is_stored(tensor):
+            return
+        for point in points(entries, env):
+            self.steps -= 1
+            if self.steps < 0:
+                raise TooLong
+            held = self.slots.get(self.address(tensor, point))
+            if held != point:
+                found = "was never written or is freed" if held is None else f"holds {list(held)}"
+                raise lost_value(reader, tensor, point, found, self.bounds)
+
+    def _is_stored(self, tensor: str) -> bool:
+        return self.plan.stores[tensor].kind != "resident"
+
+    def address(self, tensor: str, point: Point) -> Address:
+        """The slot in which a point lives."""
+        store: Store = self.plan.stores[tensor]
+        at = dict(zip(self.statements.tensors[tensor].domain.dims, point, strict=True))
+        moduli, rings = self.sizes[tensor]
+        key = _reduced([at[k.dim] for k in store.keys], moduli)
+        return tensor, key, _reduced([at[a.dim] for a in store.axes], rings)
+
+
+def _reduced(indices: Sequence[int], moduli: Point) -> Point:
+    return tuple(i % m if m else i for i, m in zip(indices, moduli, strict=True))
+
+
+def points(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
+    """All points that entries select."""
+    ranges = []
+    for e in entries:
+        if isinstance(e, Slice):
+            ranges.append(range(evaluate(e.lo, env), evaluate(e.hi, env), e.step))
+        else:
+            at = evaluate(e, env)
+            ranges.append(range(at, at + 1))
+    return itertools.product(*ranges)

@@ -1,0 +1,48 @@
+"""Comparing sizes that are formulas: by trying them at typical bounds.
+
+Only choices between correct plans are made this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import evaluate, symbols
+
+_TYPICAL, _HUGE = 100, 1_000_000
+
+
+def typical_bounds(universe: Universe, huge: str | None = None) -> dict[str, int]:
+    """A value for each bound: fixed ones have theirs, derived ones follow, ``huge`` is large."""
+    values = {b.name: _TYPICAL for b in universe.bounds if b.value is None}
+    if huge in values:
+        values[huge] = _HUGE
+    rest = [b for b in universe.bounds if b.value is not None]
+    while rest:
+        ready = [b for b in rest if b.value is not None and set(symbols(b.value)) <= set(values)]
+        if not ready:
+            break
+        for b in ready:
+            assert b.value is not None
+            values[b.name] = max(1, evaluate(b.value, values))
+            rest.remove(b)
+    return values
+
+
+def product_at(sizes: Iterable[Expr], values: dict[str, int]) -> int:
+    """The product of sizes at some bounds."""
+    result = 1
+    for e in sizes:
+        result *= evaluate(e, values)
+    return result
+
+
+def is_small(window: Expr, bound: str, universe: Universe) -> bool:
+    """Whether a window stays well below the extent ``bound`` when that grows.
+
+    A ring of ``T-1`` slots instead of ``T`` would cost index arithmetic and save nothing.
+    """
+    values = typical_bounds(universe, huge=bound)
+    return 2 * evaluate(window, values) <= values[bound]

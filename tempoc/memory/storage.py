@@ -1,0 +1,71 @@
+"""The memory plan: where every tensor lives, for how long, and what may be overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tempoc.ops.types import DType
+from tempoc.symbolic.expr import Expr
+
+Kind = Literal["register", "points", "ring", "block", "resident"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A dimension by which the host picks an array, reduced modulo ``modulo`` (``None``: never)."""
+
+    dim: str
+    modulo: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A dimension as an array axis of ``size`` slots (over bounds); a ring when ``ring``."""
+
+    dim: str
+    size: Expr
+    ring: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """Where a tensor lives: arrays ``[*axes, *shape]``, one for each key. Extents over bounds only.
+
+    ``resident`` stores (inputs, params) are full before the first step and never freed.
+    """
+
+    tensor: str
+    kind: Kind
+    dtype: DType
+    keys: tuple[Key, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    shape: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """After the statement, the cell of ``tensor`` at ``key`` (statement coordinates) is dead.
+
+    ``where`` restricts it to some points of the statement's domain.
+    """
+
+    tensor: str
+    key: tuple[Expr, ...]
+    where: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Stores by tensor; releases by statement; read cells that a statement may overwrite.
+
+    ``donations[s]`` names tensors without axes whose cell, read at a point by ``s``, is always dead
+    afterwards, so the kernel may reuse its buffer. Stores with axes that ``s`` writes are always
+    donated. ``extents`` has the bound of each dimension, for formulas.
+    """
+
+    stores: Mapping[str, Store]
+    releases: Mapping[str, tuple[Release, ...]]
+    donations: Mapping[str, tuple[str, ...]]
+    extents: Mapping[str, Expr] = field(default_factory=dict)

@@ -1,0 +1,68 @@
+"""Memory plans as a table: what lives where, in how many slots, in how many bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tempoc.memory.storage import Plan, Store
+from tempoc.ops.types import DType
+from tempoc.symbolic.expr import Const, Expr, add, product
+from tempoc.symbolic.text import show as show_expr
+
+BYTES = {
+    DType.BOOL: 1, DType.I32: 4, DType.I64: 8, DType.U32: 4, DType.BF16: 2, DType.F16: 2,
+    DType.F32: 4, DType.F64: 8, DType.KEY: 8,
+}  # fmt: skip
+
+
+def slot_counts(store: Store, extents: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """How many slots there are along each dimension; ``extents`` for those that are not reduced."""
+    keys = [extents[k.dim] if k.modulo is None else k.modulo for k in store.keys]
+    return (*keys, *(a.size for a in store.axes))
+
+
+def bytes_of(store: Store, extents: Mapping[str, Expr]) -> Expr:
+    """All slots together, if all are in use at once."""
+    return product((Const(BYTES[store.dtype]), *slot_counts(store, extents), *store.shape))
+
+
+def show(plan: Plan) -> str:
+    """The table, the total, then donations and releases.
+
+    Points are counted as if all were alive together: an upper bound.
+    """
+    extents = plan.extents
+    rows = [("tensor", "kind", "type", "slots", "bytes")]
+    for store in plan.stores.values():
+        shape = f"[{', '.join(map(show_expr, store.shape))}]" if store.shape else ""
+        size = show_expr(bytes_of(store, extents))
+        rows.append(
+            (store.tensor, store.kind, store.dtype.value + shape, _slots(store, extents), size)
+        )
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+    total = show_expr(add(*(bytes_of(store, extents) for store in plan.stores.values())))
+    lines += ["", f"total  {total} bytes"]
+    for statement, tensors in plan.donations.items():
+        lines.append(f"after {statement}  reuse {', '.join(tensors)}")
+    for statement, items in plan.releases.items():
+        for r in items:
+            key = f"[{', '.join(map(show_expr, r.key))}]" if r.key else ""
+            condition = show_expr(r.where)
+            when = "" if condition == "true" else f"  when {condition}"
+            lines.append(f"after {statement}  free {r.tensor}{key}{when}")
+    return "\n".join(lines) + "\n"
+
+
+def _slots(store: Store, extents: Mapping[str, Expr]) -> str:
+    """``l: L, t: ring min(W, T)``."""
+    parts = []
+    for k in store.keys:
+        if k.modulo is None:
+            parts.append(f"{k.dim}: {show_expr(extents[k.dim])}")
+        else:
+            parts.append(
+                f"{k.dim}: {show_expr(k.modulo)} in turn" if k.modulo != Const(1) else k.dim
+            )
+    parts += [f"{a.dim}: {'ring ' if a.ring else ''}{show_expr(a.size)}" for a in store.axes]
+    return ", ".join(parts) or "1"
