@@ -33,7 +33,7 @@ def graph(example: Example) -> Graph:
 def meaning(example: Example, size: int, *, float64: bool) -> Arrays:
     """What the reference evaluator says."""
     bounds, inputs, params = example.data(size)
-    nodes = [node for node in graph(example).nodes if isinstance(node.op, Param)]
+    nodes = [node for node in graph(example).nodes.values() if isinstance(node.op, Param)]
     weights = {node.name: params[node.op.template] for node in nodes}
     return evaluate(graph(example), bounds, inputs, weights, float64=float64)
 

@@ -95,10 +95,8 @@ CASES: dict[str, tuple[str, Callable[[Data], Any]]] = {
         lambda d: (np.log1p(np.exp(d["x"])) - d["x"] / (1 + np.exp(-d["y"]))).mean(-1),
     ),
     "discounted_sum": (
-        "rl.discounted_sum(x[t:T], 0.5)",
-        lambda d: np.stack(
-            [sum(0.5**k * x for k, x in enumerate(d["x"][t:])) for t in range(STEPS)]
-        ),
+        "rl.discounted_sum(label[t:T], 0.5)",
+        lambda d: [sum(0.5**k * x for k, x in enumerate(d["label"][t:])) for t in range(STEPS)],
     ),
 }
 

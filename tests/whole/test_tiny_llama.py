@@ -68,7 +68,9 @@ def test_evaluator_and_compiled_program_agree(window: int, tmp_path: Path) -> No
     }
     graph = Compilation.from_path(SOURCE, Options(level=0, defines=defines)).graph
     params = {
-        node.name: stacked[node.op.template] for node in graph.nodes if isinstance(node.op, Param)
+        name: stacked[node.op.template]
+        for name, node in graph.nodes.items()
+        if isinstance(node.op, Param)
     }
     save_file(in_file(stacked), tmp_path / "params.safetensors")
     np.savez(tmp_path / "inputs.npz", **inputs)
