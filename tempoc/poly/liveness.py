@@ -24,7 +24,16 @@ from islpy import dim_type as D
 from tempoc.poly import fast, maps, recover
 from tempoc.poly.timeline import Timeline
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, ONE, TRUE, Entry, Expr, conjunction, maximum
+from tempoc.symbolic.expr import (
+    FALSE,
+    ONE,
+    TRUE,
+    Entry,
+    Expr,
+    Sym,
+    conjunction,
+    maximum,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +93,17 @@ class Liveness:
             if gaps is None or gaps.is_empty():
                 found[dim] = ONE
                 continue
-            found[dim] = self._size(gaps, k)
+            found[dim] = self._size(gaps, k, dim)
             gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
         return tuple(found[dim] for dim in dims)
 
-    def _size(self, gaps: isl.Set, k: int) -> Expr:
+    def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
         """The greatest distance plus one."""
         facts, universe = self.timeline.space.context, self.timeline.space.universe
-        furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
+        try:
+            furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
+        except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
+            return Sym(universe.dim(dim).bound)
         size = furthest.add_constant_val(self.timeline.space.frame.val(1)).intersect_params(facts)
         exact = recover.value(size, facts)
         pieces = recover.distinct(size.gist(facts)) if exact is None else []
@@ -199,7 +211,7 @@ class Liveness:
         uses = [self._reading(tensor, u) for u in (*stored.writes, *stored.reads)]
         if not stored.writes:
             return None
-        last = maps.union(uses).lexmax()
+        last = maps.latest(maps.union(uses))
         kept = self._kept(tensor)
         return last if kept is None else last.subtract_domain(kept)
 

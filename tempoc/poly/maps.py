@@ -42,3 +42,13 @@ def union(maps: Sequence[isl.Map]) -> isl.Map:
     for m in maps[1:]:
         total = total.union(m)
     return total.coalesce()
+
+
+def latest(times: isl.Map) -> isl.Map:
+    """Each point at the lexicographically greatest of its images."""
+    try:
+        return times.lexmax()
+    except isl.Error:
+        # isl's lexmax stumbles over some divisions: leave out what something greater beats.
+        order = isl.Map.lex_gt(times.get_space().range())
+        return times.subtract(times.apply_range(order))

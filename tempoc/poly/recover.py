@@ -208,34 +208,43 @@ def _varies(e: Expr, dims: tuple[str, ...]) -> bool:
 
 
 def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
-    """A map as access entries, and whether they are exact; `None` if a limit is piecewise.
+    """A map as access entries, and whether they are exact; `None` if a limit cannot be stated.
 
     Each entry is a point or a slice (with a step where the stride asks for one) over the map's
     domain; when not exact they cover the map.
     """
-    given, n = m.domain(), m.dim(D.out)
-    local = isl.LocalSpace.from_space(m.get_space().range())
+    given = m.domain()
     box = isl.Map.from_domain_and_range(given, isl.Set.universe(m.get_space().range()))
     found: list[Expr | Slice] = []
-    for k in range(n):
-        low, high = m.dim_min(k), m.dim_max(k)
-        out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
-        first = value(low, given)
-        if low.is_equal(high):
-            box = box.intersect(low.eq_map(out))
-            if first is None:
-                return None
-            found.append(first)
-            continue
-        last = value(high, given)
-        if first is None or last is None:
+    for k in range(m.dim(D.out)):
+        try:
+            low, high = m.dim_min(k), m.dim_max(k)
+        except isl.Error:  # isl gives up on some divisions
             return None
-        box = box.intersect(low.le_map(out)).intersect(high.ge_map(out))
-        stride = m.get_range_stride_info(k).get_stride().to_python()
-        if stride != 1:
-            box = box.intersect(_every(low, out, stride))
-        found.append(Slice(first, add(last, Const(1)), stride))
+        entry = _entry(m, k, low, high, given)
+        if entry is None:
+            return None
+        found.append(entry[0])
+        box = box.intersect(entry[1])
     return tuple(found), bool(box.is_equal(m))
+
+
+def _entry(
+    m: isl.Map, k: int, low: isl.PwAff, high: isl.PwAff, given: isl.Set
+) -> tuple[Expr | Slice, isl.Map] | None:
+    """One entry between its limits, and what it relates."""
+    local = isl.LocalSpace.from_space(m.get_space().range())
+    out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
+    first, last = value(low, given), value(high, given)
+    if first is None or last is None:
+        return None
+    if low.is_equal(high):
+        return first, low.eq_map(out)
+    box = low.le_map(out).intersect(high.ge_map(out))
+    stride = m.get_range_stride_info(k).get_stride().to_python()
+    if stride != 1:
+        box = box.intersect(_every(low, out, stride))
+    return Slice(first, add(last, Const(1)), stride), box
 
 
 def _every(low: isl.PwAff, out: isl.PwAff, stride: int) -> isl.Map:

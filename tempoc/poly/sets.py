@@ -156,6 +156,9 @@ def least_point(
     flat = flat.move_dims(D.set, 0, D.param, 0, len(params))
     if flat.is_empty():
         return None
-    point = flat.lexmin().sample_point()
-    values = [point.get_coordinate_val(D.set, k).to_python() for k in range(len(params) + n)]
+    values: list[int] = []
+    for k in range(len(params) + n):
+        least = flat.dim_min_val(k)
+        flat = flat.fix_val(D.set, k, least)
+        values.append(least.to_python())
     return dict(zip(params, values, strict=False)), tuple(values[len(params) :])

@@ -291,7 +291,11 @@ class Space:
             return ZERO
         function = self.frame.value(e, self.frame.coordinates(domain.dims))
         values = isl.Map.from_pw_aff(function).intersect_domain(points).range()
-        best = values.dim_max(0) if greatest else values.dim_min(0)
+        try:
+            best = values.dim_max(0) if greatest else values.dim_min(0)
+        except isl.Error:  # isl gives up on some divisions; without them we get a bound
+            values = values.remove_divs()
+            best = values.dim_max(0) if greatest else values.dim_min(0)
         found = recover.value(best, there.context)
         if found is not None:
             return found

@@ -36,7 +36,7 @@ def programs(draw) -> Builder:
     for name in NAMES:
         own, rest = dims[name], ", l" if "l" in dims[name] else ""
         b.tensor(name, own)
-        form = draw(st.sampled_from(["plain", "forward", "back", "target"]))
+        form = draw(st.sampled_from(["plain", "forward", "back", "target", "parity"]))
         reads = [read(own) for _ in range(draw(st.integers(0, 2)))]
         first = "l" if rest else ""
         if form == "plain":
@@ -47,6 +47,11 @@ def programs(draw) -> Builder:
         elif form == "back":
             b.statement(f"{name}.0", first, writes=(f"{name}[T-1{rest}]",))
             b.statement(f"{name}.1", f"{own} | t < T-1", *reads, writes=(f"{name}[t{rest}]",))
+        elif form == "parity":
+            for k in (0, 1):
+                more = [read(own) for _ in range(draw(st.integers(0, 2)))]
+                where = f"{own} | t % 2 == {k}"
+                b.statement(f"{name}.{k}", where, *more, writes=(f"{name}[t{rest}]",))
         else:
             b.statement(f"{name}.0", first, writes=(f"{name}[0{rest}]",))
             where = f"{name}[t+1{rest}] | t+1 < T"
