@@ -44,7 +44,7 @@ class Context(Protocol):
 
 
 class Step(Protocol[G, C]):
-    """A pass. ``needs``, ``gives`` and ``before`` name properties of the graph, see ``order.py``."""
+    """A pass. ``needs``, ``gives``, ``before`` name properties of the graph, see ``order.py``."""
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from tempoc.ops.control import Merge
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.statements import Read, Statement, Statements, Tensor, Write
+from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     TRUE,
@@ -135,16 +135,22 @@ def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Te
             out=out,
             domain=node.domain,
             type=type_,
-            origin="input"
-            if isinstance(node.op, Input)
-            else "param"
-            if isinstance(node.op, Param)
-            else "computed",
+            origin=_origin(node),
         )
         for node in graph.nodes.values()
         for out, type_ in enumerate(node.types)
         if not is_computed(node) or (node.name, out) in needed
     }
+
+
+def _origin(node: Node) -> Origin:
+    match node.op:
+        case Input():
+            return "input"
+        case Param():
+            return "param"
+        case _:
+            return "computed"
 
 
 def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:

@@ -17,17 +17,19 @@ from tempoc.ops.types import TensorType
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Entry, Expr
 
+Origin = Literal["computed", "input", "param"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A stored quantity; ``node`` is a merge, input, param or computed node, as ``origin`` tells."""
+    """A stored quantity; ``node`` is a merge, input, param or computed node (see ``origin``)."""
 
     name: str
     node: str
     out: int
     domain: Domain
     type: TensorType
-    origin: Literal["computed", "input", "param"] = "computed"
+    origin: Origin = "computed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
