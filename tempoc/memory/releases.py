@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from tempoc.memory.lifetime import Lifetimes
 from tempoc.memory.storage import Release, Store
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
-from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice
+from tempoc.symbolic.walk import symbols
 
 
 def releases(
@@ -27,7 +29,7 @@ def releases(
         if store.kind == "resident" or rings or (single and not (store.axes or store.shape)):
             continue
         for death in lives.deaths(name, keys):
-            if single and death.task in last:
+            if single and (death.task in last or _is_rare(death.where, lives.timeline.tasks)):
                 continue
             if any(isinstance(e, Slice) for e in death.entries):
                 continue
@@ -36,6 +38,12 @@ def releases(
             release = Release(tensor=name, key=key, where=death.where)
             found.setdefault(death.task, []).append(release)
     return {task: tuple(items) for task, items in found.items()}
+
+
+def _is_rare(where: Expr, tasks: Mapping[str, Domain]) -> bool:
+    """Whether a condition is about bounds alone: a degenerate case, like one of no steps."""
+    dims = {d for domain in tasks.values() for d in domain.dims}
+    return where != TRUE and dims.isdisjoint(symbols(where))
 
 
 def _point(e: object) -> Expr:

@@ -60,9 +60,7 @@ def _slots(store: Store, extents: Mapping[str, Expr]) -> str:
     for k in store.keys:
         if k.modulo is None:
             parts.append(f"{k.dim}: {show_expr(extents[k.dim])}")
-        else:
-            parts.append(
-                f"{k.dim}: {show_expr(k.modulo)} in turn" if k.modulo != Const(1) else k.dim
-            )
+        elif k.modulo != Const(1):
+            parts.append(f"{k.dim}: {show_expr(k.modulo)} in turn")
     parts += [f"{a.dim}: {'ring ' if a.ring else ''}{show_expr(a.size)}" for a in store.axes]
     return ", ".join(parts) or "1"

@@ -259,7 +259,7 @@ class _Writer:
         parts = []
         for e, modulo in zip(cell.key, store.moduli, strict=True):
             inner = self.expression(e)
-            parts.append(f"({inner}) % {modulo}" if modulo else inner)
+            parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
 

@@ -115,7 +115,7 @@ def test_truncated_numpy_files(tmp_path):
 
 def test_objects_are_refused(tmp_path):
     np.save(tmp_path / "x.npy", np.array([{}], object), allow_pickle=True)
-    with pytest.raises(RunError, match="RT541.*Python objects"):
+    with pytest.raises(RunError, match=r"RT541.*Python objects"):
         files.open_tensor("x", tmp_path / "x.npy")
 
 

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from tempoc.memory.text import bytes_of, show
+from tempoc.memory.verify import verify
+from tempoc.symbolic.text import show as show_expr
+from tests.memory.programs import ATTENTION, FIBONACCI, RETURNS, RNN, STACK, planned
+
+CAUSAL = ATTENTION.replace("SLICE", "0:t+1").replace("EXTENT", "t+1")
+WINDOWED = ATTENTION.replace("SLICE", "max(0, t+1-3):t+1").replace("EXTENT", "min(3, t+1)")
+AHEAD = ATTENTION.replace("SLICE", "t:min(t+3, T)").replace("EXTENT", "min(3, T-t)")
+LAST, WHOLE = RNN.replace("OUT", "T-1"), RNN.replace("OUT", "0:T")
+
+CASES = [
+    (FIBONACCI, "f", "ring", "8"),
+    (LAST, "h", "register", "32"),
+    (WHOLE, "h", "block", "32*T"),
+    (CAUSAL, "k", "block", "16*T"),
+    (WINDOWED, "k", "ring", "16*min(3, T)"),
+    (AHEAD, "k", "ring", "48"),
+    (AHEAD, "x", "resident", "16*B*T"),
+    (STACK, "h", "points", "32*T"),
+    (STACK, "h.1.state", "register", "32"),
+    (RETURNS, "v", "points", "12*T"),
+    (RETURNS, "g", "register", "12"),
+    (RETURNS, "e", "block", "12*T"),
+]
+
+
+@pytest.mark.parametrize(("text", "tensor", "kind", "size"), CASES)
+def test_the_smallest_store_that_is_enough(text, tensor, kind, size):
+    plan = planned(text).plan
+    store = plan.stores[tensor]
+    assert (store.kind, show_expr(bytes_of(store, plan.extents))) == (kind, size)
+
+
+@pytest.mark.parametrize("text", [FIBONACCI, LAST, WHOLE, CAUSAL, WINDOWED, AHEAD, STACK, RETURNS])
+def test_plans_lose_nothing(text):
+    found = planned(text)
+    verify(found.plan, *found.rest)
+
+
+def test_what_dies_is_given_back():
+    found = planned(RETURNS)
+    text = show(found.plan)
+    assert "after y  free v[t]\n" in text
+    assert "after m  free e\n" in text
+    assert found.plan.donations["g.1"] == ("g",)
+    # Nothing is freed that an output reads, and nothing is tested for in the last part.
+    assert "free z" not in text and "free y" not in text
+
+
+def test_the_table():
+    assert show(planned(WINDOWED).plan).splitlines()[:7] == [
+        "tensor  kind      type    slots              bytes",
+        "x       resident  f32[4]  b: B, t: T         16*B*T",
+        "k       ring      f32[4]  t: ring min(3, T)  16*min(3, T)",
+        "s       register  f32[3]  1                  12",
+        "a       block     f32[4]  t: T               16*T",
+        "",
+        "total  16*T+16*min(3, T)+16*B*T+12 bytes",
+    ]
