@@ -69,12 +69,15 @@ def main() -> None:
     parser.add_argument("--home", type=Path, default=HOME, metavar="DIR", help="fetched files")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the compiled program [HOME/out]")
     options = parser.parse_args()
+    out, weights = options.out or options.home / "out", options.home / "model.safetensors"
+    for needed, maker in ((weights, "fetch.py makes it"), (out, "compile model.rt into it")):
+        if not needed.exists():
+            sys.exit(f"{needed} is missing: {maker}")
     words = tokenizer.load(options.home)
     texts = [as_question(text) if options.chat else text for text in options.prompts]
     prompts = [tokenizer.encode(words, text) for text in texts]
-    weights = options.home / "model.safetensors"
     try:
-        answers = decode(options.out or options.home / "out", weights, prompts, options.tokens)
+        answers = decode(out, weights, prompts, options.tokens)
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)  # the program has said why
     for text, answer in zip(options.prompts, answers, strict=True):
