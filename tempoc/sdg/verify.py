@@ -15,8 +15,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 
 from tempoc.ops.control import Merge
 from tempoc.ops.opdef import OperandError
@@ -101,6 +101,9 @@ class _Checker:
         for type_ in node.types:
             for extent in type_.shape:
                 self.only(symbols(extent), dims, name, f"extent `{show_expr(extent)}`")
+        if not isinstance(node.op, Merge):  # whose targets are in the coordinates of its sources
+            for e in _expressions(tuple(getattr(node.op, f.name) for f in fields(node.op))):
+                self.only(symbols(e), dims, name, f"attribute `{show_expr(e)}`")
         for slot, edge in enumerate(node.inputs):
             self.edge(edge, dims, f"{name}, operand {slot}")
             guarded = isinstance(node.op, Merge) or edge.guard == TRUE
@@ -234,6 +237,15 @@ class _Checker:
         for group in self.graph.groups:
             domains = {self.graph.nodes[m].domain for m in group.members}
             self.require(len(domains) == 1, f"group {group.name}", "has members of other domains")
+
+
+def _expressions(value: object) -> Iterator[Expr]:
+    """The index expressions in an attribute."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for member in value:
+            yield from _expressions(member)
 
 
 def _fits(found: TensorType, declared: TensorType, facts: DomainFacts) -> bool:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
+from tempoc.ops.convolution import Conv
+from tempoc.ops.indexing import SpatialIndex
+from tempoc.ops.movement import Pad
+from tempoc.ops.opdef import Op
+from tempoc.ops.reduction import Sum
+from tempoc.ops.reshape import Reshape
+from tempoc.ops.source import Arange, Literal, Param
+from tempoc.ops.types import DType
 from tempoc.sdg.parse import parse_graph
-from tempoc.sdg.text import show, show_node
+from tempoc.sdg.text import show, show_node, show_op
+from tempoc.symbolic.expr import Const, Sym
 
 TEXT = """\
 sdg "a strange name"
@@ -59,6 +69,30 @@ def test_a_text_comes_back() -> None:
     assert graph.outputs[1].out == 1
     assert graph.groups[1].members == ("c", "half")
     assert show_node(graph, graph.nodes["y"]) == "%y = mul %half, %top@1 : [t] f32[2]"
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        Pad(widths=((Const(0), Sym("t") + 1), (Const(1), Const(0))), value=-0.0),
+        Reshape(shape=(Const(-1), Sym("T") * Sym("T"))),
+        SpatialIndex(entries=("tensor", Sym("t"), (Const(0), Sym("T"), 2), Const(-1))),
+        Conv(stride=2, padding="same"),
+        Sum(axes=None, keepdims=True),
+        Sum(axes=()),
+        Arange(stop=Sym("T"), step=-1, dtype=DType.F16),
+        Literal(value=True, dtype=DType.BOOL),
+        Literal(value=-1, dtype=DType.I64),
+        Literal(value=1e20, dtype=DType.F64),
+        Literal(value=-math.inf, dtype=DType.BF16),
+        Param(template='a "b" {l}', dtype=DType.KEY),
+    ],
+    ids=repr,
+)
+def test_attributes_come_back(op: Op) -> None:
+    text = f"sdg a\nbound T\ndim t < T\n%a = {show_op(op)} : [t] f32\n"
+    found = parse_graph(text, "a.sdg").nodes["a"].op
+    assert repr(found) == repr(op)
 
 
 def test_comments_name_the_source() -> None:

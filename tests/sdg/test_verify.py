@@ -42,6 +42,7 @@ BROKEN = [
     ("sum %h[0:t+1] : [t] f32", "copy %h[0:t+1] : [t] f32[t]", "gives f32[t+1]"),
     ("sum %h[0:t+1] : [t] f32", "copy %h[0:t+1] : [t] f32[s]", "extent `s` uses `s`"),
     ("sum %h[0:t+1]", "sum{axes=(1,)} %h[0:t+1]", "has no axis 1"),
+    ("copy %x[0]", "index{expr=t}", "attribute `t` uses `t`"),
     ("when t == 0", "when t <= 1", "overlaps earlier ones"),
     ("when t >= 1", "when t >= 2", "has no branch at some points"),
     ("when t == 0", "when t+1", "is no affine condition"),
