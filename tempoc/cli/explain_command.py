@@ -46,10 +46,11 @@ def command(
     chosen = [stage for stage, flag in zip(STAGES, flags, strict=True) if flag]
     if not chosen and dump_after is None and dump_dir is None:
         chosen = ["schedule", "memory"]
-    for number, stage in enumerate(chosen):
+    texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
+    for number, (stage, text) in enumerate(texts):
         if len(chosen) > 1:
             click.echo(("\n" if number else "") + f"# {stage}")
-        click.echo(stage_text(compilation, stage), nl=False)
+        click.echo(text, nl=False)
     write_dumps(compilation, dump_after, dump_dir)
     if remarks:
         echo_remarks(compilation)

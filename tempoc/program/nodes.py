@@ -157,7 +157,7 @@ class Free:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """``for var in range(lower, upper, step)``."""
+    """``for var in range(lower, upper, step)``; a negative step counts down."""
 
     var: str
     lower: Arith

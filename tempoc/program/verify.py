@@ -150,7 +150,7 @@ class _Checker:
                 where = f"loop {var}"
                 self.require(var.isidentifier(), where, "is no name")
                 self.require(var not in scope and var not in self.bounds, where, "hides another")
-                self.require(step >= 1, where, f"step {step} is not positive")
+                self.require(step != 0, where, "step 0 would never end")
                 self.expression(where, lower, scope)
                 self.expression(where, upper, scope)
                 self.statement(body, (*scope, var))
