@@ -26,11 +26,6 @@ def meaningless(span: Span, why: str) -> DiagnosticError:
     return _error("RT301", why, span)
 
 
-def breaks_a_rule(where: str, why: str) -> DiagnosticError:
-    """RT302: a graph that was read from a text breaks a rule that every graph must keep."""
-    return _error("RT302", f"{where} {why}" if where.startswith("%") else f"{where}: {why}", None)
-
-
 def rejected(where: str, why: str, span: Span | None) -> DiagnosticError:
     """RT302: the text of a graph means something that no program does."""
     return _error("RT302", f"`{where}`: {why}", span)
