@@ -3,17 +3,17 @@
 A node is built from a class and keyword fields, ``Sum(axes=(0,))``; operands are the node's edges.
 Axes are spatial and may be negative. ``E`` stands for an index expression.
 
-=========  ==========================================================================================
+=========  ========================================================================================
 family     classes and their fields
-=========  ==========================================================================================
+=========  ========================================================================================
 source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
-           Param(template, dtype, shape, has_default) Full(shape, value, dtype) Eye(n: E, m: E, dtype)
-           Arange(stop: E, start: E, step: int, dtype)
+           Param(template, dtype, shape, has_default) Full(shape, value, dtype)
+           Eye(n: E, m: E, dtype) Arange(stop: E, start: E, step: int, dtype)
 control    Merge(targets) Copy() Select() Ensure(shape)            Select(c, a, b) is ``where``
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
-           Greater GreaterEqual Equal NotEqual And Or                no fields; Clip() of x, low, high
+           Greater GreaterEqual Equal NotEqual And Or              no fields; Clip() of x, low, high
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
            TopK(k), two results
@@ -25,13 +25,15 @@ joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that
 indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis) of x, indices OneHot(n: E, dtype)
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
-=========  ==========================================================================================
+=========  ========================================================================================
 
 Types come from ``infer``, values from ``evaluate`` (the caller converts them to the types), kernels
 from ``emit`` with an ``emission.KernelEmitter``.
 """
 
 from __future__ import annotations
+
+import typing
 
 from tempoc.ops.arithmetic import (
     Add,
@@ -95,14 +97,13 @@ from tempoc.ops.movement import (
     Squeeze,
     Transpose,
 )  # fmt: skip
-from tempoc.ops.opdef import Op
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.scan import CumMax, CumProd, CumSum
 from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
 from tempoc.ops.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
 
-OPS: dict[str, type[Op]] = {
+OPS: dict[str, type[typing.Any]] = {
     # source
     "literal": Literal, "index": IndexValue, "input": Input, "param": Param, "full": Full,
     "eye": Eye, "arange": Arange,
@@ -135,4 +136,4 @@ OPS: dict[str, type[Op]] = {
     # contraction, convolution
     "matmul": MatMul, "einsum": Einsum, "conv": Conv,
 }  # fmt: skip
-"""The class of each operator; the key is the class's ``name``."""
+"""The class of each operator by its ``name``; typed loosely, since each has fields of its own."""

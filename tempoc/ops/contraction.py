@@ -1,7 +1,7 @@
 """Products of tensors, summed over shared axes.
 
-Where a summed axis is ragged, both operands are masked with 0 (an operand whose garbage is known to be
-finite need not be, if the other is): zero times NaN is NaN.
+Where a summed axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
+operand whose garbage is known to be finite need not be masked when the other one is.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def clean(
 ) -> Value:
     """The operand with 0 in the padding of summed axes.
 
-    It may keep finite garbage when ``other``, which is masked along the same axes, brings the zeros.
+    It may keep finite garbage when ``other``, masked along the same axes, brings the zeros.
     """
     if other is not None and v.finite and v.type.dtype.is_float:
         return v
@@ -54,7 +54,7 @@ def clean(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatMul(Op):
-    """``a @ b`` as in NumPy: vectors, matrices, and stacks of matrices whose batch axes broadcast."""
+    """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
 
     name = "matmul"
 
@@ -114,7 +114,7 @@ def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Einsum(Op):
-    """``einsum(spec, ...)`` as in NumPy: letters for axes, an optional ``->``, ``...`` for the rest."""
+    """``einsum(spec, ...)`` as in NumPy: letters for axes, ``...`` for the rest, ``->`` or not."""
 
     spec: str
 

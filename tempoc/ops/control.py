@@ -1,4 +1,4 @@
-"""Moving values without computing: branches, copies, selections, checks of what could not be proved."""
+"""Moving values without computing: branches, copies, selections, checks at run time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Copy(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Op):
-    """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all three broadcast."""
+    """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all broadcast."""
 
     name = "where"
 
@@ -110,7 +110,7 @@ class Select(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ensure(Op):
-    """The operand, whose extents are checked to be these when the program runs (``e as f32[m]``)."""
+    """The operand; that its extents are these is checked at run time (``e as f32[m]``)."""
 
     shape: tuple[Expr, ...]
 

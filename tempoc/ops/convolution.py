@@ -37,8 +37,8 @@ from tempoc.symbolic.text import show
 class Conv(Op):
     """``x: [..., H, W, C]`` with ``w: [KH, KW, C, O]``, or with one spatial axis less, or one more.
 
-    ``"valid"``: windows inside ``x`` alone. ``"same"``: ``ceil(n / stride)`` windows, with zeros around
-    ``x``, as evenly as possible, the odd one at the end.
+    ``"valid"``: windows inside ``x`` alone. ``"same"``: ``ceil(n / stride)`` windows, with zeros
+    around ``x``, as evenly as possible, the odd one at the end.
     """
 
     stride: int = 1
@@ -115,7 +115,7 @@ class Conv(Op):
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """Batch axes become one; ragged spatial axes get their zeros by masking, others from XLA."""
+        """Batch axes become one; ragged spatial axes get their zeros by masking, others by XLA."""
         (result,) = results
         x, w = (retyped(natural(v, out), result.dtype, out) for v in args)
         spatial = w.type.ndim - 2

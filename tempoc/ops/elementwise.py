@@ -1,7 +1,7 @@
 """Functions of one number, applied to each element.
 
 Functions of real numbers turn integers into ``f32``. Those that keep integers as they are (``abs``,
-``floor``, ...) do so here too, as in NumPy. ``bf16`` and ``f16`` are computed in ``f32`` and rounded.
+``floor``, ...) do so here too, as in NumPy. ``bf16`` and ``f16`` are computed in ``f32``.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class Silu(RealFunction):
 
 
 class Erf(RealFunction):
-    """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-s * s)`` from 0 to ``x``."""
+    """The error function: ``2 / sqrt(pi)`` times the integral of ``exp(-s*s)`` from 0 to ``x``."""
 
     name, jax = "erf", "jax.scipy.special.erf({x})"
 

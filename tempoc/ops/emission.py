@@ -1,7 +1,7 @@
 """The body of a kernel while operators write it: pure text, deterministic names.
 
-A line is ``name = text``. Dimensions are variables of the kernel (traced ``i32`` scalars), bounds are
-Python integers. What a mask or an index expression needs is written once and found again.
+A line is ``name = text``. Dimensions are variables of the kernel (traced ``i32`` scalars), bounds
+are Python integers. A mask is written once and found again.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class KernelEmitter:
     and bounds, nor ``jnp``, ``lax`` and ``jax``. ``lines`` is the code so far, without indentation.
 
     Kernels cannot raise. A ``check`` becomes a boolean in the kernel, ``checks`` collects the
-    messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held, else
-    the number, counted from 1, of the first that did not. The runner tests it.
+    messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
+    else the number, counted from 1, of the first that did not. The runner tests it.
     """
 
     def __init__(self, *, dims: Iterable[str], bound: Callable[[Expr], Expr], names: Names) -> None:

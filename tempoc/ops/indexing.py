@@ -64,9 +64,9 @@ def guarded(idx: Value, extent: Expr, axis: int, out: Emitter) -> str:
 class SpatialIndex(Op):
     """``x[entries]``: one part for each axis; ``spatial_index`` makes them from what is written.
 
-    Points drop their axis, slices keep it. With ``"tensor"`` the second operand gives positions, and
-    its axes take the place of the axis; as in NumPy they come first if a slice stands between the
-    tensor and a point.
+    Points drop their axis, slices keep it. With ``"tensor"`` the second operand gives positions,
+    and its axes take the place of the axis; as in NumPy they come first if a slice stands between
+    the tensor and a point.
     """
 
     entries: tuple[Part, ...]

@@ -79,7 +79,7 @@ class Concat(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack(Op):
-    """Side by side along a new axis, which is axis ``axis`` of the result; the shapes must agree."""
+    """Side by side along a new axis, axis ``axis`` of the result; the shapes must agree."""
 
     axis: int = 0
 
@@ -131,7 +131,8 @@ class Split(Op):
             raise OperandError(f"split makes at least 1 part, not {self.sections}")
         if not facts.holds(compare("==", mod(extent, self.sections), ZERO)):
             raise OperandError(
-                f"extent {show(extent)} of axis {axis} does not split into {self.sections} equal parts"
+                f"extent {show(extent)} of axis {axis} does not split into "
+                f"{self.sections} equal parts"
             )
         shape = list(args[0].shape)
         shape[axis] = floordiv(extent, self.sections)

@@ -225,7 +225,7 @@ class Pad(Op):
         return (text,)
 
     def is_static(self, axis: int, v: Value, wanted: Expr, out: Emitter) -> bool:
-        """Whether the operand lies at a static place of the result, which has no padding of its own."""
+        """Whether the operand lies at a static place of the result and fills it."""
         low, high = self.widths[axis]
         fixed = not v.is_ragged(axis) and out.pad(low) == low
         return fixed and add(low, v.padded[axis], high) == wanted

@@ -33,8 +33,8 @@ class Facts(Protocol):
 class OperandError(Exception):
     """Operands that do not fit the operator.
 
-    ``message`` is one sentence without a full stop (``shapes [31, 47] and [53] do not contract: 47 is
-    not 53``); ``help`` an optional way out. The caller adds spans and code.
+    ``message`` is one sentence without a full stop (``shapes [31, 47] and [53] do not contract: 47
+    is not 53``); ``help`` an optional way out. The caller adds spans and code.
     """
 
     def __init__(self, message: str, help: str | None = None) -> None:
@@ -82,18 +82,18 @@ class Emitter(Protocol):
         """Text of a boolean mask of the valid positions, shaped to broadcast against ``v``."""
 
     def masked(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
-        """``v`` with ``neutral`` at invalid positions of these axes; ``v.text`` when none is ragged."""
+        """``v`` with ``neutral`` at invalid positions of these axes; ``v`` if none is ragged."""
 
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
-        """``v`` cut or lengthened (with zeros) to these padded extents; positions keep their place."""
+        """``v`` cut or lengthened (by zeros) to these padded extents; elements stay in place."""
 
     def check(self, condition: str, message: str) -> None:
-        """Make the run fail with ``message`` where the boolean scalar is false (``emission.py``)."""
+        """Make the run fail with ``message`` if the boolean scalar is false (``emission.py``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Op(ABC):
-    """An operator. Fields are attributes: ints, bools, strings, DTypes, Exprs and tuples of them."""
+    """An operator. Fields are attributes: numbers, strings, DTypes, Exprs and tuples of them."""
 
     name: ClassVar[str]
 

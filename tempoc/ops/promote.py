@@ -2,8 +2,8 @@
 
 ``bool -> i* -> u32, i32 -> i64 -> f* -> bf16, f16 -> f32 -> f64``, where ``i*`` and ``f*`` are weak
 (numbers written in the program, and what is computed from such numbers alone). The result is the
-least common successor. As in JAX with 64-bit mode off, 64 bits appear only where an operand has them:
-``i32`` with ``u32`` is ``i32``, and what is weak counts as 32 bits.
+least common successor. As in JAX with 64-bit mode off, 64 bits appear only where an operand has
+them: ``i32`` with ``u32`` is ``i32``, and what is weak counts as 32 bits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def kind_of(type: TensorType) -> Kind:
 
 
 def join(a: Kind, b: Kind) -> Kind:
-    """The least kind that both can be promoted to. ``OperandError`` for a key with anything else."""
+    """The least kind that both can be promoted to. ``OperandError`` for a key with another."""
     if a == b:
         return a
     if DType.KEY in (a[0], b[0]):

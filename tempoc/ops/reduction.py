@@ -1,4 +1,4 @@
-"""Reductions over spatial axes. ``axes = None`` means all of them; ``keepdims`` leaves extents of 1.
+"""Reductions over spatial axes. ``axes = None`` means all; ``keepdims`` leaves extents of 1.
 
 Positions beyond a ragged extent count as the neutral element. ``bool`` is summed as ``i32``; halves
 are summed in ``f32`` and rounded once.

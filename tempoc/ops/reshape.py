@@ -1,7 +1,7 @@
 """Reshaping: the same elements in row-major order under other extents.
 
 The extents may be symbolic: ``-1`` stands for the quotient of two polynomials. When an axis is
-ragged, rows of the padded array are longer than true rows, so elements are found by their true place.
+ragged, rows of the padded array are longer than true rows; elements are then found by true place.
 """
 
 from __future__ import annotations

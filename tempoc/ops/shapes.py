@@ -38,7 +38,7 @@ def is_one(e: Expr, facts: Facts) -> bool:
 
 
 def broadcast(shapes: Sequence[Shape], facts: Facts) -> Shape:
-    """The shape that all broadcast to, as in NumPy. ``OperandError`` names the extents that clash."""
+    """The shape that all broadcast to, as in NumPy. ``OperandError`` names extents that clash."""
     rank = max((len(s) for s in shapes), default=0)
     result: list[Expr] = []
     for axis in range(-rank, 0):
@@ -70,7 +70,7 @@ def _axes(ndim: int) -> str:
 
 
 def axes_of(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
-    """The axes counted from the front, in order; ``None`` means all. ``OperandError`` for doubles."""
+    """The axes counted from the front, in order; ``None``: all. ``OperandError`` for doubles."""
     if axes is None:
         return tuple(range(ndim))
     found = [axis_of(a, ndim) for a in axes]

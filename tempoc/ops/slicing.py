@@ -1,4 +1,4 @@
-"""From indices as they are written to ``SpatialIndex``: wrapping, clamping and range, as in NumPy."""
+"""From indices as they are written to ``SpatialIndex``: wrapping and clamping as in NumPy."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def spatial_index(shape: Shape, written: Sequence[Written], facts: Facts) -> Spa
     """The index of a tensor of this shape; axes without an entry are taken whole.
 
     Constants may be negative and then count from the end; slices are cut at the ends of the axis.
-    ``OperandError`` for a point that is not provably inside, a bound of a slice that may be negative
-    without being constant, a step of 0, or more entries than axes.
+    ``OperandError`` for a point that is not provably inside, a bound of a slice that may be
+    negative without being constant, a step of 0, or more entries than axes.
     """
     if len(written) > len(shape):
         axes = "axis" if len(shape) == 1 else "axes"

@@ -156,9 +156,8 @@ class Full(Op):
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """The padding holds the number too."""
-        return (
-            f"jnp.full({static_shape(padded(self.shape, out), out)}, {scalar(self.value, self.dtype)})",
-        )
+        shape = static_shape(padded(self.shape, out), out)
+        return (f"jnp.full({shape}, {scalar(self.value, self.dtype)})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

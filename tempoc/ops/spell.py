@@ -58,7 +58,7 @@ def scalar(value: Number, dtype: DType) -> str:
 
 
 def number(value: Number, dtype: DType) -> str:
-    """The number alone, as a Python literal or a constant of ``jnp``; shortest text that reads back."""
+    """The number alone, as a Python literal or a constant of ``jnp``; the shortest text."""
     if dtype is DType.BOOL:
         return str(bool(value))
     if not dtype.is_float:

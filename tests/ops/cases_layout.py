@@ -86,7 +86,8 @@ RESHAPE = [
     *(Case(Reshape(shape=resolved(shape(*have), shape(*to))), (Arg(F, have),))
       for have, to in [
         ((6,), (2, 3)), ((2, 3), (-1,)), ((), (1, 1)), ((0, 3), (3, -1)), ((4, 6), (3, 2, 4)),
-        (("t", 6), ("t", 2, 3)), (("t", 2, 3), ("t", -1)), (("t", 4), ("4*t",)), (("4*t",), ("t", 4)),
+        (("t", 6), ("t", 2, 3)), (("t", 2, 3), ("t", -1)), (("t", 4), ("4*t",)),
+        (("4*t",), ("t", 4)),
         (("4*t",), (4, "t")), ((3, "t"), ("3*t",)), ((3, "t"), ("t", -1)), (("t",), (1, "t", 1)),
         ((1, "t", 1), ("t",)), ((2, "t", "T - t"), (2, "t*T - t*t")), (("T", 4), (-1, 2)),
         (("t", "T - t"), ("T - t", "t")), (("2*t", 3), ("t", 6)), (("t", 6), ("2*t", 3)),
@@ -134,24 +135,28 @@ _MATMUL = [
 _EINSUM: list[tuple[str, list[tuple[str | int, ...]]]] = [
     ("ij,jk", [(2, "t"), ("t", 3)]), ("ij,jk->ki", [("t", 3), (3, 2)]), ("i,i->", [("t",), ("t",)]),
     ("ij->", [("t", "T - t")]), ("ij->j", [("t", "T - t")]), ("ii->i", [("t", "t")]),
-    ("ii", [("t", "t")]), ("i,j->ij", [("t",), ("T - t",)]), ("kgd,skd->kgs", [(2, 3, 4), ("t", 2, 4)]),
+    ("ii", [("t", "t")]), ("i,j->ij", [("t",), ("T - t",)]),
+    ("kgd,skd->kgs", [(2, 3, 4), ("t", 2, 4)]),
     ("kgs,skd->kgd", [(2, 3, "t"), ("t", 2, 4)]), ("...i,ij->...j", [(2, "t", 3), (3, 4)]),
     ("...ij,...jk", [(5, 2, "t"), ("t", 3)]), ("ij,jk,kl->il", [(2, "t"), ("t", 3), (3, "T - t")]),
     ("ji", [("t", 2)]), ("ij,j->i", [(2, 1), ("t",)]), ("i,->i", [("t",), ()]),
 ]  # fmt: skip
 _CONV: list[tuple[tuple[str | int, ...], tuple[str | int, ...]]] = [
-    ((7, 2), (3, 2, 4)), ((5, 6, 2), (2, 3, 2, 3)), ((2, 3, 7, 2), (4, 2, 1)), (("t", 7, 2), (3, 2, 4)),
-    (("t", 2), (3, 2, 4)), ((2, "t + 3", 5, 1), (2, 3, 1, 2)), ((7, "t"), (3, "t", 2)), ((2, 1), (4, 1, 1)),
+    ((7, 2), (3, 2, 4)), ((5, 6, 2), (2, 3, 2, 3)), ((2, 3, 7, 2), (4, 2, 1)),
+    (("t", 7, 2), (3, 2, 4)),
+    (("t", 2), (3, 2, 4)), ((2, "t + 3", 5, 1), (2, 3, 1, 2)), ((7, "t"), (3, "t", 2)),
+    ((2, 1), (4, 1, 1)),
     ((8, 2), ("t + 1", 2, 3)), (("T + 2", 2), (3, 2, 2)), ((3, 4, 4, 1), (2, 2, 2, 1, 2)),
 ]  # fmt: skip
+_NEAR = {"rtol": 1e-5, "atol": 1e-5}
 CONTRACTION = [
-    *(Case(MatMul(), (Arg(F, a), Arg(F, b)), rtol=1e-5, atol=1e-5) for a, b in _MATMUL),
-    *(Case(MatMul(), (Arg(F, a), Arg(F, b)), rtol=1e-5, atol=1e-5, extra=2) for a, b in _MATMUL[12:]),
-    *(Case(MatMul(), (Arg(x, (2, "t")), Arg(y, ("t", 3))), rtol=1e-5, atol=1e-5)
+    *(Case(MatMul(), (Arg(F, a), Arg(F, b)), **_NEAR) for a, b in _MATMUL),
+    *(Case(MatMul(), (Arg(F, a), Arg(F, b)), **_NEAR, extra=2) for a, b in _MATMUL[12:]),
+    *(Case(MatMul(), (Arg(x, (2, "t")), Arg(y, ("t", 3))), **_NEAR)
       for x, y in ((Z, Z), (Z, F), (H, H), (H, F))),
-    *(Case(Einsum(spec=s), tuple(Arg(F, x) for x in xs), rtol=1e-5, atol=1e-5) for s, xs in _EINSUM),
+    *(Case(Einsum(spec=s), tuple(Arg(F, x) for x in xs), **_NEAR) for s, xs in _EINSUM),
     *(Case(Einsum(spec="ij,jk"), (Arg(d, (2, "t")), Arg(d, ("t", 3)))) for d in (Z, H)),
-    *(Case(Conv(stride=s, padding=p), (Arg(F, x), Arg(F, w)), rtol=1e-5, atol=1e-5)
+    *(Case(Conv(stride=s, padding=p), (Arg(F, x), Arg(F, w)), **_NEAR)
       for x, w in _CONV for s in (1, 2) for p in ("valid", "same")),
     Case(Conv(), (Arg(H, (5, 2)), Arg(H, (2, 2, 3)))),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Runs an operator three ways: shape rule, NumPy meaning, emitted JAX; operands padded with garbage."""
+"""Runs an operator three ways: shape rule, NumPy meaning, emitted JAX; padded with garbage."""
 
 from __future__ import annotations
 

@@ -1,0 +1,124 @@
+"""What the emitter writes, run-time checks, and kernels in 64-bit mode."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import numpy as np
+import pytest
+
+from tempoc.base.names import Names
+from tempoc.ops.control import Ensure
+from tempoc.ops.emission import KernelEmitter
+from tempoc.ops.indexing import Take
+from tempoc.ops.opdef import Value
+from tempoc.ops.spell import number, numpy_dtype
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.text import parse
+from tempoc.symbolic.walk import evaluate
+from tests.ops.harness import Arg, Case, emitted, shape, upper
+from tests.ops.test_agreement import CASES
+
+F, Z = DType.F32, DType.I32
+
+
+def emitter() -> KernelEmitter:
+    return KernelEmitter(dims=("t",), bound=upper, names=Names(["t", "T", "x"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("T - t", "T-t"),
+        ("min(t + 2, T)", "jnp.minimum("),
+        ("max(T, 3)", "max("),
+        ("min(t, 2*T)//2", "jnp.minimum("),
+        ("t >= 1 and t < T - 1", "(t >= 1) & (t < "),
+        ("t >= 3 or t < T - 1", "(t >= 3) | (t < "),
+        ("T > 1 and T < 5", "T > 1 and T < 5"),
+        ("0 == 0", "True"),
+    ],
+)
+def test_index_text(text: str, written: str) -> None:
+    found = emitter().index(parse(text))
+    names = {"jnp": np, "t": np.int32(2), "T": 4}
+    assert int(eval(found, names)) == evaluate(parse(text), {"t": 2, "T": 4})
+    assert written in found
+
+
+def test_static_text_names_no_dimension() -> None:
+    with pytest.raises(ValueError, match="t\\+1 is not known"):
+        emitter().static(parse("t + 1"))
+
+
+def test_masks_are_written_once() -> None:
+    out = emitter()
+    v = Value("x", TensorType(F, shape("t + 1", 3)), shape("T", 3))
+    first = out.masked(v, (0, 1), "jnp.float32(0.0)")
+    assert out.masked(v, (0,), "jnp.float32(0.0)") == first == "x_masked"
+    assert out.masked(v, (1,), "jnp.float32(0.0)") == "x"
+    assert out.lines == [
+        "valid = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]",
+        "x_masked = jnp.where(valid, x, jnp.float32(0.0))",
+    ]
+    out.assign("x", "x + 1")
+    assert out.masked(v, (0,), "jnp.float32(0.0)") == "x_masked2"
+
+
+def test_align_cuts_and_lengthens() -> None:
+    out = emitter()
+    v = Value("x", TensorType(F, shape("t", 3)), shape("T", 3))
+    assert out.align(v, shape("T", 3)) is v
+    assert out.align(v, shape("T - 1", 3)).padded == shape("T - 1", 3)
+    assert out.align(v, shape("2*T", 3)).text == "x3"
+    assert out.lines == [
+        "x2 = x[:T-1]",
+        "x3 = lax.pad(x, jnp.float32(0.0), ((0, T, 0), (0, 0, 0)))",
+    ]
+
+
+def test_numbers_read_back() -> None:
+    assert [number(v, F) for v in (0.1, 1, float("inf"), float("-inf"), float("nan"))] == [
+        "0.1", "1.0", "jnp.inf", "-jnp.inf", "jnp.nan",
+    ]  # fmt: skip
+    assert (number(3, Z), number(1, DType.BOOL)) == ("3", "True")
+
+
+@pytest.mark.parametrize(("position", "failed"), [(0, 0), (2, 0), (-3, 0), (3, 1), (-4, 1)])
+def test_positions_are_checked(position: int, failed: int) -> None:
+    kernel = emitted(Case(Take(), (Arg(F, (3,)), Arg(Z, (1,)))))
+    _, failure = kernel.call(np.int32(0), np.zeros(3, "f4"), np.array([position], "i4"), T=1)
+    assert int(failure) == failed
+    assert kernel.messages == ["an index is out of range for axis 0 of extent 3"]
+
+
+def test_the_true_extent_counts_and_padding_is_not_judged() -> None:
+    kernel = emitted(Case(Take(), (Arg(F, ("t + 1",)), Arg(Z, ("t",)))))
+    x, idx = np.zeros(5, "f4"), np.array([2, 9, 9, 9], "i4")
+    failures = [int(kernel.call(np.int32(t), x, idx, T=5)[1]) for t in range(4)]
+    assert failures == [0, 1, 1, 1]
+    idx = np.array([1, 2, 9, 9], "i4")
+    assert [int(kernel.call(np.int32(t), x, idx, T=5)[1]) for t in range(4)] == [0, 0, 0, 1]
+
+
+def test_promised_extents_are_checked() -> None:
+    kernel = emitted(Case(Ensure(shape=shape("2*t")), (Arg(F, ("t + 1",)),)))
+    found = [kernel.call(np.int32(t), np.zeros(5, "f4"), T=5)[1] for t in range(3)]
+    assert [int(k) for k in found] == [1, 0, 1]
+    assert kernel.messages == ["shape [t+1] is not [2*t]"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_64_bit_mode_changes_no_type(case: Case) -> None:
+    at = {"T": 5, "t": 0}
+    with jax.enable_x64(True):
+        kernel = emitted(case)
+        args = [
+            jax.ShapeDtypeStruct(tuple(evaluate(e, at) for e in o), numpy_dtype(a.dtype))
+            for a, o in zip(case.args, kernel.operands, strict=True)
+        ]
+        call = partial(kernel.call, T=5)
+        found, failure = jax.eval_shape(call, jax.ShapeDtypeStruct((), np.int32), *args)
+    assert [y.dtype for y in found] == [numpy_dtype(t.dtype) for t in case.types]
+    assert failure.dtype == np.int32

@@ -1,0 +1,110 @@
+"""Operands that do not fit are refused with both shapes and the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tempoc.ops.arithmetic import Add, And, Less
+from tempoc.ops.contraction import Einsum, MatMul
+from tempoc.ops.control import Ensure, Merge, Select
+from tempoc.ops.convolution import Conv
+from tempoc.ops.elementwise import Abs, Cast, Exp, Not
+from tempoc.ops.indexing import Take, TakeAlong
+from tempoc.ops.joining import Concat, Split, Stack
+from tempoc.ops.movement import BroadcastTo, Pad, Squeeze, Transpose
+from tempoc.ops.opdef import Op, OperandError
+from tempoc.ops.reduction import Any, Max, Sum
+from tempoc.ops.reshape import Reshape
+from tempoc.ops.search import ArgMax, TopK
+from tempoc.ops.source import Arange, Param
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.text import parse
+from tests.ops.harness import Sampled, shape
+
+F, Z, B, K = DType.F32, DType.I32, DType.BOOL, DType.KEY
+
+
+def f(*extents: str | int) -> TensorType:
+    return TensorType(F, shape(*extents))
+
+
+REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
+    (Add(), (f(31, 47), f(53)), "shapes [31, 47] and [53] do not broadcast: 47 is not 53"),
+    (Add(), (f("t + 1"), f("T")), "shapes [t+1] and [T] do not broadcast: t+1 is not T"),
+    (Add(), (f(2),), "add takes 2 operands, not 1"),
+    (Add(), (TensorType(K), f()), "a random key does not combine with f32"),
+    (Less(), (TensorType(K), TensorType(K)), "random keys do not compare"),
+    (And(), (TensorType(B), f()), "and takes bool, not f32"),
+    (Not(), (f(),), "not takes bool, not f32"),
+    (Abs(), (TensorType(B),), "abs takes numbers, not bool"),
+    (Exp(), (TensorType(K),), "a random key is not a number"),
+    (Cast(dtype=F), (TensorType(K),), "key cannot be converted to f32"),
+    (MatMul(), (f(31, 47), f(53)), "shapes [31, 47] and [53] do not contract: 47 is not 53"),
+    (MatMul(), (f(), f(3)), "shapes [] and [3] do not contract: a scalar has no axis"),
+    (MatMul(), (TensorType(B, shape(3)), f(3)), "@ takes numbers, not bool"),
+    (Einsum(spec="ij,jk"), (f(2, 3), f(4, 5)),
+     'shapes [2, 3] and [4, 5] do not contract by "ij,jk": j is 3 and 4'),
+    (Einsum(spec="ij"), (f(2, 3), f(4)), 'einsum "ij" has 1 operands, not 2'),
+    (Einsum(spec="ij->k"), (f(2, 3),), 'the result of einsum "ij->k" names k, no operand does'),
+    (Einsum(spec="ijk"), (f(2, 3),), '"ijk" in einsum names 3 axes, not 2'),
+    (Conv(), (f(5, 2), f(3, 4, 1)),
+     "shapes [5, 2] and [3, 4, 1] do not convolve: 2 channels are not 4"),
+    (Conv(), (f(2), f(3, 3, 2, 1)), "shapes [2] and [3, 3, 2, 1] do not convolve"),
+    (Sum(axes=(2,)), (f(2, 3),), "a tensor with 2 axes has no axis 2"),
+    (Sum(axes=(0,)), (f(),), "a scalar has no axis 0"),
+    (Sum(axes=(0, -2)), (f(2, 3),), "axis 0 is named twice"),
+    (Max(), (f("t"),), "max over axis 0 of extent t, which can be 0"),
+    (ArgMax(axis=1), (f(2, "T - t - 1"),), "argmax over axis 1 of extent T-1-t, which can be 0"),
+    (Any(), (f(3),), "any takes bool, not f32"),
+    (TopK(k=3), (f("t + 2"),), "top_k cannot take 3 elements of t+2"),
+    (Reshape(shape=shape(4)), (f(2, 3),),
+     "shape [2, 3] does not reshape to [4]: 6 elements are not 4"),
+    (Reshape(shape=shape(4, -1)), (f(2, 3),),
+     "shape [2, 3] does not reshape to [4, -1]: 4 does not divide 6"),
+    (Reshape(shape=shape("t", -1)), (f("t + 1", 3),),
+     "shape [t+1, 3] does not reshape to [t, -1]: t does not divide 3*t+3"),
+    (BroadcastTo(shape=shape(2)), (f(3),), "shapes [2] and [3] do not broadcast: 2 is not 3"),
+    (BroadcastTo(shape=shape(1)), (f(3),), "shape [3] does not broadcast to [1]"),
+    (Squeeze(axes=(0,)), (f("t", 2),), "axis 0 has extent t, not 1"),
+    (Transpose(axes=(0, 0)), (f(2, 3),), "axes [0, 0] do not name each of 2 axes once"),
+    (Concat(axis=0), (f(2, 3), f(2, 4)),
+     "shapes [2, 3] and [2, 4] do not concatenate along axis 0"),
+    (Stack(), (f(2), f(3)), "shapes [2] and [3] do not stack"),
+    (Split(sections=2), (f("t"),), "extent t of axis 0 does not split into 2 equal parts"),
+    (Pad(widths=((parse("0"), parse("t - 1")),)), (f(3),), "pad width t-1 can be negative"),
+    (Take(), (f(3), f(2)), "take takes integers as positions, not f32"),
+    (TakeAlong(), (f(3), TensorType(Z)), "take_along takes as many axes twice, not 1 and 0"),
+    (Select(), (f(), f(), f()), "where takes a bool condition, not f32"),
+    (Merge(targets=((), ())), (f(2), f(3)), "equations of one tensor give f32[2] and f32[3]"),
+    (Ensure(shape=shape("t")), (f(2, 3),), "shape [2, 3] cannot be [t]: 2 is not 1 axes"),
+    (Arange(stop=parse("3"), step=0), (), "arange takes no step of 0"),
+    (Param(template="w", dtype=F, shape=shape(2), has_default=True), (f(3),),
+     "the default is f32[3], the declaration says f32[2]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "args", "message"), REFUSED, ids=[m for _, _, m in REFUSED])
+def test_refused(op: Op, args: tuple[TensorType, ...], message: str) -> None:
+    with pytest.raises(OperandError) as raised:
+        op.infer(args, Sampled())
+    assert raised.value.message == message
+
+
+def test_a_weak_scalar_fits_every_branch() -> None:
+    literal = TensorType(F, weak=True)
+    (merged,) = Merge(targets=((), ())).infer((literal, f("t", 2)), Sampled())
+    assert merged == f("t", 2)
+
+
+def test_positions_out_of_range_are_no_numbers() -> None:
+    x, wrong = np.arange(3.0), np.array([0, 3])
+    with pytest.raises(OperandError, match="index 3 is out of range for axis 0 of extent 3"):
+        Take().evaluate((x, wrong), {})
+    with pytest.raises(OperandError, match="index -4 is out of range"):
+        TakeAlong(axis=0).evaluate((x, np.array([-4])), {})
+
+
+def test_a_broken_promise_is_no_number() -> None:
+    with pytest.raises(OperandError, match=r"shape \[3\] is not \[2\]"):
+        Ensure(shape=shape("t")).evaluate((np.zeros(3),), {"t": 2})
