@@ -7,6 +7,8 @@ from typing import Any
 
 from tempoc.pipeline.step import Step
 
+INPUT = ""
+
 
 class OrderError(Exception):
     """A step stands at a place where it cannot run; ``message`` says which and why."""
@@ -21,15 +23,15 @@ def check_order(steps: Sequence[Step[Any, Any]], holding: tuple[str, ...] = ()) 
 
     ``holding`` are the properties of the graph at the start.
     """
-    given = dict.fromkeys(holding, "the input")
+    given = dict.fromkeys(holding, INPUT)
     for step in steps:
         for need in step.needs:
             if need not in given:
                 raise OrderError(f"`{step.name}` needs {need}, which no earlier pass gives")
         for late in step.before:
             if late in given:
-                giver = given[late]
-                by = giver if giver == "the input" else f"`{giver}`"
-                raise OrderError(f"`{step.name}` must come before {by}, which gives {late}")
+                if given[late] == INPUT:
+                    raise OrderError(f"`{step.name}` cannot run on what has {late} already")
+                raise OrderError(f"`{step.name}` must come before `{given[late]}`")
         for name in step.gives:
             given[name] = step.name

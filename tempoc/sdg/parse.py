@@ -150,9 +150,10 @@ class _Reader:
                 except ValueError as error:
                     raise errors.meaningless(self.span(item), str(error)) from None
         try:
-            return cls(**given)
+            op: Op = cls(**given)
         except (TypeError, ValueError) as error:
             raise errors.meaningless(self.span(name), f"`{cls.name}`: {error}") from None
+        return op
 
     def part(self, tree: Branch | Token) -> Part:
         """A value as text, and its members if it is a tuple."""

@@ -82,6 +82,8 @@ def test_order() -> None:
         check_order([Halve()])
     with pytest.raises(OrderError, match="`add` must come before `halve`"):
         check_order([Halve(), Add()], holding=("even",))
+    with pytest.raises(OrderError, match="`add` cannot run on what has halved already"):
+        check_order([Add()], holding=("halved",))
 
 
 @pytest.mark.parametrize(
