@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tempoc.program.codec import dump, load
+from tempoc.program.errors import ProgramError
+from tempoc.program.verify import verify
+from tests.runtime.programs import FIBONACCI, RNN, SUMS
+
+PROGRAMS = [FIBONACCI, RNN, SUMS]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_programs_come_back(program):
+    text = dump(program)
+    assert load(text) == program
+    assert dump(load(text)) == text
+    verify(program)
+
+
+def edited(path, value):
+    """The sums program with one field replaced, or removed (``...``)."""
+    data = json.loads(dump(SUMS))
+    at = data
+    for step in path[:-1]:
+        at = at[step]
+    if value is ...:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (["version"], 99, "format version 99, the runner reads version 1"),
+        (["version"], ..., "not a compiled program"),
+        (["name"], ..., "program lacks name"),
+        (["colour"], "red", "program has unknown colour"),
+        (["x64"], 1, "program.x64 should be true or false, not 1"),
+        (["kernels", 0, "donated", 0], True, "program.kernels[0].donated[0] should be an integer"),
+        (["stores", 1, "axes", 0, "size"], ["^", 1], "stores[1].axes[0].size should be an express"),
+        (["stores"], {}, "program.stores should be a list"),
+        (["tree", "node"], "Jump", "program.tree should be a Sequence or a Loop"),
+        (["tree", "body"], 3, "program.tree.body"),
+        (["outputs", 0, "entries", 0], None, "an expression or a Span"),
+        (["dims", 0], ["t"], "program.dims[0] should be a list of 2"),
+        (["tree", "step"], 1.5, "an integer, not 1.5"),
+    ],
+)
+def test_damage_is_named(path, value, words):
+    with pytest.raises(ProgramError) as error:
+        load(edited(path, value))
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"a": 1}', "[" * 100_000])
+def test_other_text_is_no_program(text):
+    with pytest.raises(ProgramError):
+        load(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (["tree", "upper"], "Z", "there is no Z"),
+        (["tree", "var"], "T", "hides another"),
+        (["tree", "step"], 0, "would never end"),
+        (["tree", "body", "body", "body", "kernel"], "nope", "there is no such kernel"),
+        (["tree", "body", "body", "body", "point"], ["b"], "has 2 dimensions"),
+        (["tree", "body", "body", "body", "args", 0, "key"], [], "has 1 keys, not 0"),
+        (["tree", "body", "body", "body", "args", 0, "store"], "q", "there is no store q"),
+        (["tree", "body", "body", "body", "results", 0, "store"], "x", "writes the input x"),
+        (["kernels", 0, "donated"], [1], "gives x away"),
+        (["kernels", 0, "donated"], [7], "has no argument 7"),
+        (["kernels", 0, "bounds"], ["Q"], "no bound Q"),
+        (["outputs", 0, "store"], "q", "there is no store q"),
+        (["outputs", 0, "entries"], [0], "one entry for each dimension"),
+        (["inputs", 0, "dtype"], "f32", "its store holds i32"),
+        (["stores", 1, "dtype"], "f31", "f31 is no dtype"),
+        (["dims", 0, 1], "Q", "there is no bound Q"),
+        (["bounds", 0, "value"], ["+", "N", 1], "circle"),
+        (["bounds", 0, "name"], "B", "declared twice"),
+    ],
+)
+def test_contradictions_are_named(path, value, words):
+    with pytest.raises(ProgramError) as error:
+        verify(load(edited(path, value)))
+    assert words in str(error.value)
