@@ -39,9 +39,9 @@ def temporal(
         value = value.items[0]
     dims = dims_of(value, round.universe)
     for dim, entry in entries.items():
-        if dim not in dims and not isinstance(value, Unknown):
-            if strict or isinstance(entry, Slice):
-                raise Problem(domain_errors.does_not_vary(span, dim, dims))
+        absent = dim not in dims and not isinstance(value, Unknown)
+        if absent and (strict or isinstance(entry, Slice)):
+            raise Problem(domain_errors.does_not_vary(span, dim, dims))
 
     def leaf(_: tuple[str, ...], v: Value) -> Value:
         if isinstance(v, Index):

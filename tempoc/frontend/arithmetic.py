@@ -156,7 +156,7 @@ def _symbolic(op: str, a: Value, b: Value) -> Value | None:
     if op in COMPARISONS:
         return lift(ix.compare(COMPARISONS[op], x, y))
     if op in ("+", "-", "*"):
-        return lift({"+": ix.add, "-": ix.sub, "*": ix.mul}[op](x, y))
+        return lift(ix.add(x, y) if op == "+" else ix.sub(x, y) if op == "-" else ix.mul(x, y))
     if op in ("//", "%") and isinstance(y, ix.Const) and y.value > 0:
         return lift((ix.floordiv if op == "//" else ix.mod)(x, y.value))
     return None

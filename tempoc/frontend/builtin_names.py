@@ -17,10 +17,10 @@ LATER = ("grad", "cond", "associative_scan")
 """Functions that are refused when they are called."""
 
 SIGNATURES: dict[str, str] = {
-    **{name: "x" for name in UNARY},
-    **{name: "x axis= keepdims=" for name in REDUCTIONS},
+    **dict.fromkeys(UNARY, "x"),
+    **dict.fromkeys(REDUCTIONS, "x axis= keepdims="),
     **{name: "x" for name in ast.DTYPES if name != "key"},
-    **{name: "*" for name in LATER},
+    **dict.fromkeys(LATER, "*"),
     "minimum": "a b",
     "maximum": "a b",
     "power": "a b",

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from tempoc.frontend import indices, type_errors
 from tempoc.frontend.arithmetic import as_expr
 from tempoc.frontend.bind import Bound
-from tempoc.frontend.operate import make, tensor, type_of
+from tempoc.frontend.operate import make, operator, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.values import Listing, Number, Ref, Several, Value, lift, map_leaves
-from tempoc.ops.catalog import OPS
 from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.reshape import resolved
 from tempoc.ops.shapes import axis_of
@@ -35,7 +34,7 @@ def _flat(round: Round, frame: Frame, bound: Bound, x: Ref) -> Ref:
     """As NumPy has it where no axis is given."""
     if x.type.ndim == 1:
         return x
-    return _made(round, frame, bound, OPS["reshape"](shape=(product(x.type.shape),)), x)
+    return _made(round, frame, bound, operator("reshape", shape=(product(x.type.shape),)), x)
 
 
 # ---------------------------------------------------------------- scans, searches, movement
@@ -46,17 +45,17 @@ def _scan(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     axis = bound.axis()
     if axis is None:
         x = _flat(round, frame, bound, x)
-    op = OPS[name](axis=axis or 0, reverse=bound.flag("reverse"))
+    op = operator(name, axis=axis or 0, reverse=bound.flag("reverse"))
     return _made(round, frame, bound, op, x)
 
 
 def _argument(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](axis=bound.axis(), keepdims=bound.flag("keepdims"))
+    op = operator(name, axis=bound.axis(), keepdims=bound.flag("keepdims"))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _along(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](axis=bound.integer("axis", -1))
+    op = operator(name, axis=bound.integer("axis", -1))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
@@ -68,29 +67,29 @@ def _reshape(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     )
     x = _operand(round, frame, bound)
     try:
-        op = OPS[name](shape=resolved(x.type.shape, shape))
+        op = operator(name, shape=resolved(x.type.shape, shape))
     except OperandError as error:
         raise Problem(type_errors.operands(bound.span, error.message, error.help)) from None
     return _made(round, frame, bound, op, x)
 
 
 def _broadcast_to(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](shape=bound.shape())
+    op = operator(name, shape=bound.shape())
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _transpose(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](axes=bound.axes("axes"))
+    op = operator(name, axes=bound.axes("axes"))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _flip(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](axes=bound.axes())
+    op = operator(name, axes=bound.axes())
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
 def _expand_dims(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](axis=bound.integer("axis", 0))
+    op = operator(name, axis=bound.integer("axis", 0))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
@@ -99,7 +98,7 @@ def _squeeze(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     axes = bound.axes()
     if axes is None:
         axes = tuple(k for k, e in enumerate(x.type.shape) if e == ONE)
-    return _made(round, frame, bound, OPS[name](axes=axes), x)
+    return _made(round, frame, bound, operator(name, axes=axes), x)
 
 
 def _joined(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
@@ -107,11 +106,11 @@ def _joined(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     if not isinstance(value, (Listing, Several)):
         raise Problem(type_errors.needs_list(bound.places["xs"], name, value))
     args = tuple(tensor(round, frame, v, bound.places["xs"]) for v in value.items)
-    return _made(round, frame, bound, OPS[name](axis=bound.integer("axis", 0)), *args)
+    return _made(round, frame, bound, operator(name, axis=bound.integer("axis", 0)), *args)
 
 
 def _split(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](sections=bound.integer("n", 1), axis=bound.integer("axis", 0))
+    op = operator(name, sections=bound.integer("n", 1), axis=bound.integer("axis", 0))
     return Listing(make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
@@ -130,7 +129,7 @@ def _pad(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     filler = bound.values.get("value", Number(0))
     if not isinstance(filler, Number):
         raise Problem(type_errors.needs_kind(place, "`value`", "a compile-time number", filler))
-    return _made(round, frame, bound, OPS[name](widths=tuple(pairs), value=filler.value), x)
+    return _made(round, frame, bound, operator(name, widths=tuple(pairs), value=filler.value), x)
 
 
 def _take(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
@@ -138,23 +137,23 @@ def _take(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     axis = bound.axis()
     if axis is None and name == "take":
         x, axis = _flat(round, frame, bound, x), 0
-    op = OPS[name](axis=-1 if axis is None else axis)
+    op = operator(name, axis=-1 if axis is None else axis)
     return _made(round, frame, bound, op, x, idx)
 
 
 def _one_hot(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](n=bound.extent("n"), dtype=bound.dtype(DType.F32))
+    op = operator(name, n=bound.extent("n"), dtype=bound.dtype(DType.F32))
     return _made(round, frame, bound, op, _operand(round, frame, bound, "idx"))
 
 
 def _top_k(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = OPS[name](k=bound.integer("k", 1))
+    op = operator(name, k=bound.integer("k", 1))
     return Several(make(round, frame, op, (_operand(round, frame, bound),), bound.span))
 
 
 def _einsum(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     args = tuple(tensor(round, frame, v, bound.span) for v in bound.rest)
-    return _made(round, frame, bound, OPS[name](spec=bound.text("spec", "")), *args)
+    return _made(round, frame, bound, operator(name, spec=bound.text("spec", "")), *args)
 
 
 def _conv(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
@@ -163,7 +162,7 @@ def _conv(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
         kind = '`"valid"` or `"same"`'
         place = bound.places["padding"]
         raise Problem(type_errors.needs_kind(place, "`padding`", kind, bound["padding"]))
-    op = OPS[name](stride=bound.integer("stride", 1), padding=padding)
+    op = operator(name, stride=bound.integer("stride", 1), padding=padding)
     x, w = _operand(round, frame, bound), _operand(round, frame, bound, "w")
     return _made(round, frame, bound, op, x, w)
 
@@ -182,8 +181,8 @@ def _filled(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
         return _made(round, frame, bound, op)
     x = tensor(round, frame, value, bound.span)
     if bound.dtype(x.type.dtype) is not x.type.dtype:
-        x = _made(round, frame, bound, OPS["cast"](dtype=bound.dtype(x.type.dtype)), x)
-    return _made(round, frame, bound, OPS["broadcast_to"](shape=bound.shape()), x)
+        x = _made(round, frame, bound, operator("cast", dtype=bound.dtype(x.type.dtype)), x)
+    return _made(round, frame, bound, operator("broadcast_to", shape=bound.shape()), x)
 
 
 def _fitting(value: Number, dtype: DType) -> int | float | bool:
@@ -215,7 +214,8 @@ def _arange(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     step = bound.integer("step", 1)
     op = Arange(stop=high, start=low, step=step, dtype=bound.dtype(DType.I32))
     ref = _made(round, frame, bound, op)
-    type = TensorType(op.dtype, (round.space.reduce(op.extent, round.domain(frame.where, op.extent)),))
+    extent = round.space.reduce(op.extent, round.domain(frame.where, op.extent))
+    type = TensorType(op.dtype, (extent,))
     ref.draft.types = (type,)
     return Ref(ref.draft, 0, ref.entries, type, ref.span)
 

@@ -9,11 +9,10 @@ from tempoc.base.source import Span
 from tempoc.frontend import builtin_names, builtin_tensors, type_errors
 from tempoc.frontend.arithmetic import as_expr, fold
 from tempoc.frontend.bind import Bound, bind
-from tempoc.frontend.operate import elementwise, make, map_together, tensor
+from tempoc.frontend.operate import elementwise, make, map_together, operator, tensor
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.values import Listing, Number, Record, Ref, Value, lift, unknown_in
-from tempoc.ops.catalog import OPS
 from tempoc.ops.opdef import Op
 from tempoc.ops.types import DType
 from tempoc.symbolic.expr import maximum, minimum
@@ -54,13 +53,13 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     if name in builtin_names.UNARY:
         return _unary(round, frame, name, bound["x"], span)
     if name in DType._value2member_map_:
-        op = OPS["cast"](dtype=DType(name))
+        op = operator("cast", dtype=DType(name))
         return elementwise(round, frame, op, (bound["x"],), span)
     if name in ("minimum", "maximum", "power"):
         return _binary(round, frame, name, bound["a"], bound["b"], span)
     if name in ("where", "clip"):
         parts = tuple(bound.values[p] for p in signature)
-        return elementwise(round, frame, OPS[name](), parts, span)
+        return elementwise(round, frame, operator(name), parts, span)
     unknown = unknown_in(*(v for k, v in bound.values.items() if k != "xs"), *bound.rest)
     if unknown is not None:
         return unknown
@@ -93,7 +92,7 @@ def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> V
             found = _folded(name, x.value)
             if found is not None:
                 return Number(found)
-        return elementwise(round, frame, OPS[name](), (x,), span)
+        return elementwise(round, frame, operator(name), (x,), span)
 
     return map_together(leaf, (value,), span)
 
@@ -116,7 +115,7 @@ def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Spa
             if name == "power":
                 return fold("**", x, y, span)
             return Number((min if name == "minimum" else max)(x.value, y.value))
-        return elementwise(round, frame, OPS[name](), (x, y), span)
+        return elementwise(round, frame, operator(name), (x, y), span)
 
     return map_together(leaf, (a, b), span)
 
@@ -127,5 +126,5 @@ def _reduction(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
         other = "minimum" if name == "min" else "maximum"
         raise Problem(type_errors.extremum(bound.span, name, other))
     x = tensor(round, frame, value, bound.span)
-    op: Op = OPS[name](axes=bound.axes(), keepdims=bound.flag("keepdims"))
+    op: Op = operator(name, axes=bound.axes(), keepdims=bound.flag("keepdims"))
     return make(round, frame, op, (x,), bound.span)[0]

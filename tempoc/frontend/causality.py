@@ -138,9 +138,9 @@ def _covering(round: Round, cell: Cell, own: Placement, found: Outside) -> Place
     at = {d: evaluate(e, point) for d, e in own.entries.items()}
     env = {**point, **at}
     for p in cell.plan.placements:
-        if p.number > own.number and all(n in env for n in symbols(p.claimed)):
-            if evaluate(p.claimed, env):
-                return p
+        known = p.number > own.number and all(n in env for n in symbols(p.claimed))
+        if known and evaluate(p.claimed, env):
+            return p
     return None
 
 

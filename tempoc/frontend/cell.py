@@ -23,7 +23,7 @@ Key = tuple[str | int, ...]
 class Placement:
     """One equation's part of a tensor.
 
-    `entries`: for each written dimension the point written, in the equation's own dimensions `dims`.
+    `entries`: for each written dimension the point written, in the equation's own `dims`.
     `kept`: the exact condition over the tensor's points at which this equation is used.
     `needed`: the same in the equation's dimensions. `claimed`: what it would be used for if no
     equation stood above it.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tempoc.base.source import Span
+from tempoc.frontend import type_errors
 from tempoc.frontend.draft import Draft, Wire
 from tempoc.frontend.operate import identity, make, map_together, tensor, type_of, wire
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
-from tempoc.frontend import type_errors
 from tempoc.frontend.values import Number, Ref, Value, dims_of
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.elementwise import Cast
@@ -56,7 +56,8 @@ def choose(
             spans=(span,),
         )
         here = tuple(Sym(d) for d in dims)
-        for value, word, guard in zip(parts, ("then", "else"), (holds, negation(holds))):
+        sides = (("then", holds), ("else", negation(holds)))
+        for value, (word, guard) in zip(parts, sides, strict=True):
             side = Draft(
                 hint=f"{frame.prefix}.{word}",
                 dims=dims,

@@ -16,9 +16,9 @@ def parse_define(name: str, text: str, old: Value, span: Span) -> Value:
         value = _parsed(text)
         return value if isinstance(value, Text) else Text(text)
     value = _parsed(text)
-    if isinstance(value, Number) and isinstance(old, Number):
-        if isinstance(value.value, bool) == isinstance(old.value, bool):
-            return value
+    numbers = isinstance(value, Number) and isinstance(old, Number)
+    if numbers and _kind(value) == _kind(old):
+        return value
     if isinstance(value, Listing) and isinstance(old, Listing):
         return value
     raise Problem(name_errors.define_kind(name, text, _kind(old), span))

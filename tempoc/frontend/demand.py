@@ -39,7 +39,7 @@ def place(round: Round, results: list[Result]) -> list[Draft]:
 
 
 def _readers_first(round: Round, results: list[Result]) -> list[Draft]:
-    """All nodes that are reachable; the roots, then temporaries after everything that reads them."""
+    """The roots, then the temporaries that something needs, each after all of its readers."""
     roots = [d for d in round.drafts if d.role == "root"]
     done: dict[Draft, None] = {}
     for start in (*roots, *(r.ref.draft for r in results)):

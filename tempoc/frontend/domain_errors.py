@@ -121,7 +121,9 @@ def target_clash(span: Span, name: str, first: str, other: str, place: Span) -> 
     )
 
 
-def target_order(span: Span, name: str, dims: tuple[str, ...], wanted: tuple[str, ...]) -> Diagnostic:
+def target_order(
+    span: Span, name: str, dims: tuple[str, ...], wanted: tuple[str, ...]
+) -> Diagnostic:
     """Positional entries out of declaration order, or a dimension twice."""
     return _error(
         "RT133",
@@ -167,7 +169,8 @@ def plain_twice(span: Span, name: str, place: Span) -> Diagnostic:
 def free_dimension(span: Span, name: str, dim: str, fixed: str, target: str) -> Diagnostic:
     """The right side varies with a dimension that the target does not have."""
     if fixed:
-        help = f"read it at one point (`[{dim} = {fixed}]`), or write `{target} when {dim} == {fixed}`"
+        guard = f"`{target} when {dim} == {fixed}`"
+        help = f"read it at one point (`[{dim} = {fixed}]`), or write {guard}"
     else:
         help = f"add `{dim}` to the target, or read a point or slice of it"
     return _error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tempoc.frontend import annotate, ast, domain_errors, name_errors, type_errors
 from tempoc.frontend.cell import Branch, Cell, Placement
@@ -47,8 +48,7 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     for k, target in enumerate(eq.targets):
         here = _inside(frame, eq, target, where)
         value = values[0] if one else values[k]
-        part = round.attempt(here, lambda v=value, n=k, h=here: _part(eq, v, n, one))
-        part = round.attempt(here, lambda v=part, h=here, t=target: _checked(round, h, t, v))
+        part = round.attempt(here, partial(_part, round, here, eq, k, value))
         _assign(round, frame, here, eq, target, part)
 
 
@@ -88,21 +88,20 @@ def placement(
     return None
 
 
-def _part(eq: ast.Equation, value: Value, number: int, one: bool) -> Value:
-    """The value of one target."""
-    if isinstance(value, Unknown):
-        return value
-    if not one:
-        if isinstance(value, Several):
-            raise Problem(type_errors.wrong_results(eq.values[number].span, 1, value))
-        return value
-    if not isinstance(value, (Several, Listing)) or len(value.items) != len(eq.targets):
-        raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
-    return value.items[number]
-
-
-def _checked(round: Round, frame: Frame, target: ast.Target, value: Value) -> Value:
-    if target.type is None:
+def _part(
+    round: Round, frame: Frame, eq: ast.Equation, number: int, value: Value
+) -> Value:
+    """The value of one target, of the type that it was given. Raises `Problem`."""
+    target = eq.targets[number]
+    if not isinstance(value, Unknown):
+        if len(eq.values) == len(eq.targets):
+            if isinstance(value, Several):
+                raise Problem(type_errors.wrong_results(eq.values[number].span, 1, value))
+        elif not isinstance(value, (Several, Listing)) or len(value.items) != len(eq.targets):
+            raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
+        else:
+            value = value.items[number]
+    if target.type is None or (isinstance(value, Unknown) and target.entries is None):
         return value
     declared = annotate.type_tree(round, frame, target.type)
     return annotate.check(round, frame, value, declared, target.type.span)
@@ -117,11 +116,11 @@ def _assign(
         place = placement(outer, eq, target)
         if place is not None:
             _branch(round, here, place[0], place[1], value)
-        if isinstance(found, Cell) and len(found.branches) >= len(found.plan.placements):
-            if not found.finished:
-                finish(round, found)
+        ready = isinstance(found, Cell) and len(found.branches) >= len(found.plan.placements)
+        if ready and isinstance(found, Cell) and not found.finished:
+            finish(round, found)
         return
-    if outer.scope.kind == "loop" and outer.prefix == "":
+    if outer.scope.body().kind == "module":
         round.values[name] = round.attempt(here, lambda: _plain(round, here, target, value))
         return
     _local(round, outer, target, value)

@@ -122,7 +122,9 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
     for entry in e.entries:
         if isinstance(entry.value, ast.DataPoint):
             raise Problem(later_errors.not_supported(entry.span, "in"))
-    base, dims, value = e.base, (), None
+    base = e.base
+    dims: tuple[str, ...] = ()
+    value: Value | None = None
     if isinstance(base, ast.Name):
         value = round.evaluate(frame, base)
         dims = _temporal_dims(round, frame, base, value)
@@ -130,7 +132,7 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
         return _keyword(round, frame, e, value, strict=bool(dims))
     if dims:
         return _positional(round, frame, e, value or BAD, dims)
-    value = single(round, frame, base) if value is None else value
+    value = round.evaluate(frame, base) if value is None else value
     items = tuple(_item(round, frame, entry) for entry in e.entries)
     unknown = unknown_in(*(i.value for i in items if isinstance(i, Position)))
     if isinstance(value, Unknown) or unknown is not None:

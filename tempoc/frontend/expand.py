@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from tempoc.base.source import Span
 from tempoc.frontend import ast, builtins, domain_errors, equations, name_errors, type_errors
@@ -91,17 +92,19 @@ def _parameters(
             assert p.default is not None
             value = round.evaluate(frame, p.default)
         if p.is_dim:
-            value = _dimension(round, name, key, value, bound.places.get(key, span))
-            frame.scope.dims = (*frame.scope.dims, value.expr.name)
+            dim = _dimension(round, name, key, value, bound.places.get(key, span))
+            frame.scope.dims = (*frame.scope.dims, dim)
+            value = Index(Sym(dim))
         frame.scope.bind(key, value)
 
 
-def _dimension(round: Round, name: str, parameter: str, value: Value, span: Span) -> Index:
+def _dimension(round: Round, name: str, parameter: str, value: Value, span: Span) -> str:
+    """The dimension that is given for a `dim` parameter. Raises `Problem`."""
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    if isinstance(value, Index) and isinstance(value.expr, Sym):
-        if round.universe.is_dim(value.expr.name):
-            return value
+    dim = value.expr if isinstance(value, Index) else None
+    if isinstance(dim, Sym) and round.universe.is_dim(dim.name):
+        return dim.name
     raise Problem(type_errors.needs_dimension(span, name, parameter, value))
 
 
@@ -114,7 +117,7 @@ def run_block(round: Round, frame: Frame, statements: Sequence[ast.Statement]) -
             case ast.Equation():
                 equations.run(round, frame, s)
             case ast.For():
-                round.attempt(frame, lambda s=s: _loop(round, frame, s))
+                round.attempt(frame, partial(_loop, round, frame, s))
             case ast.Return():
                 values = tuple(round.evaluate(frame, v) for v in s.values)
                 result = values[0] if len(values) == 1 else Several(values)
@@ -151,7 +154,7 @@ def _declare(
     scope = frame.scope
     for name, equation in plain.items():
         if name not in scope.names and scope.kind == "body":
-            scope.bind(name, Pending(lambda n=name, eq=equation: _resume(round, frame, n, eq)))
+            scope.bind(name, Pending(partial(_resume, round, frame, name, equation)))
     return [_cell(round, frame, name, tuple(parts)) for name, parts in written.items()]
 
 

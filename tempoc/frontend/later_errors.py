@@ -20,7 +20,7 @@ CODES = {
 _NAMES = {
     "until": "dynamic termination (`until`)",
     "in": "data-dependent access (`x[t = j in lo:hi]`)",
-    "extern": "Python functions (`extern`)",
+    "extern": "a Python function (`extern`)",
 }
 
 

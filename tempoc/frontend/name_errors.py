@@ -85,7 +85,8 @@ def const_cycle(span: Span, name: str) -> Diagnostic:
 def unknown_define(name: str, close: str | None) -> Diagnostic:
     """`-D` names nothing."""
     help = f"did you mean `-D {close}=...`?" if close else "it overrides `const` and fixed bounds"
-    return Diagnostic(code="RT030", message=f"-D {name}: no such constant or fixed bound", help=help)
+    message = f"-D {name}: no such constant or fixed bound"
+    return Diagnostic(code="RT030", message=message, help=help)
 
 
 def define_run_time(name: str) -> Diagnostic:
@@ -258,3 +259,12 @@ def for_over(span: Span, what: str) -> Diagnostic:
     """`for` runs over something that is no range."""
     return _error("RT051", f"`for` runs over `range(n)` or a list, not over {what}", span)
 
+
+
+def not_compile_time(span: Span, name: str) -> Diagnostic:
+    """A declaration uses a tensor."""
+    return _error(
+        "RT053",
+        f"`{name}` is a tensor; only constants, bounds and numbers are known at compile time",
+        span,
+    )

@@ -1,9 +1,10 @@
-"""Making nodes: operands become reads of nodes, operators are typed, trees are mapped leaf by leaf."""
+"""Making nodes: operands become reads of nodes, operators are typed, trees mapped leaf by leaf."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from typing import Any
 
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
@@ -20,6 +21,7 @@ from tempoc.frontend.values import (
     Value,
     unknown_in,
 )
+from tempoc.ops.catalog import OPS
 from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.source import IndexValue, Literal
 from tempoc.ops.types import DType, TensorType
@@ -120,6 +122,13 @@ def make(
     draft.inputs = [wire(a) for a in args]
     round.add(draft)
     return tuple(identity(round, frame, draft, span, k) for k in range(len(types)))
+
+
+def operator(name: str, **attributes: Any) -> Op:
+    """The operator of that name in the catalog, with these attributes."""
+    cls: Any = OPS[name]
+    found: Op = cls(**attributes)
+    return found
 
 
 def wire(ref: Ref, guard: Expr | None = None) -> Wire:

@@ -17,7 +17,6 @@ from tempoc.frontend.values import (
     Record,
     Ref,
     Unknown,
-    Value,
     describe,
     leaves,
 )

@@ -53,23 +53,30 @@ def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...
     placements: list[Placement] = []
     before: Expr = FALSE
     problems: list[Diagnostic] = []
+    broken = False
     for number, target in enumerate(targets):
         try:
             placement, claimed = _place(round, frame, number, target, dims, before)
         except Problem as problem:
             problems.append(problem.diagnostic)
+            broken = True
             continue
+        if placement.kept == FALSE:
+            shown, span = target.target.name.name, target.equation.span
+            problems.append(domain_errors.unreachable(span, shown, before != FALSE))
         placements.append(placement)
         before = disjunction(before, claimed)
     box = Domain(dims)
-    plain = len(targets) == 1 and all(e == Sym(d) for e, d in zip(targets[0].entries, dims))
+    first = targets[0]
+    positions = zip(first.names or dims, first.entries, strict=True)
+    plain = len(targets) == 1 and all(e == Sym(d) for d, e in positions)
     return Plan(
         name=name,
         dims=dims,
         placements=tuple(placements),
         where=round.space.symbolic.simplify(before, box),
         merges=not plain,
-        broken=bool(problems),
+        broken=broken,
         problems=tuple(problems),
     )
 
@@ -189,8 +196,6 @@ def _place(
     box = Domain(dims)
     claimed = round.space.symbolic.simplify(conjunction(*parts), box)
     kept = round.space.symbolic.simplify(conjunction(claimed, negation(before)), box)
-    if kept == FALSE:
-        _check_reachable(round, frame, target, box, conjunction(claimed, negation(before)), before)
     needed = round.space.symbolic.simplify(substitute(kept, entries), Domain(own))
     if any(entries[d] != Sym(d) for d in dims):
         inside = [_inside(round, d, entries[d]) for d in dims]
@@ -229,12 +234,3 @@ def _guard(round: Round, frame: Frame, target: _Target, own: tuple[str, ...]) ->
             raise Problem(domain_errors.free_in_guard(target.equation.guard.span, name))
     return guard
 
-
-def _check_reachable(
-    round: Round, frame: Frame, target: _Target, box: Domain, kept: Expr, before: Expr
-) -> None:
-    """An equation that is unused only because of the value of a fixed bound is none of our business."""
-    if not round.space.symbolic.is_empty(Domain(box.dims, kept)):
-        return
-    name = target.target.name.name
-    raise Problem(domain_errors.unreachable(target.equation.span, name, before != FALSE))

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.base.diagnostics import Collector
-from tempoc.base.source import Span
 from tempoc.frontend import ast, domain_errors, later_errors, name_errors
 from tempoc.frontend.builtin_names import SIGNATURES
 from tempoc.frontend.defines import parse_define
+from tempoc.frontend.draft import Origin
 from tempoc.frontend.modules import Loaded, LoadedModule
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Language, Round
@@ -31,7 +31,6 @@ from tempoc.frontend.values import (
     describe,
     unknown_in,
 )
-from tempoc.frontend.draft import Origin
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Sym
@@ -96,15 +95,15 @@ class Scopes:
                     self._declare(scope, name, BAD)
                 case ast.Import(items=items):
                     self._imports(module, scope, items)
-                case ast.Equation():
-                    for target in item.targets:
+                case ast.Equation(targets=targets):
+                    for target in targets:
                         equations.setdefault(target.name.name, []).append(item)
                 case _:
                     pass
-        for name, found in equations.items():
-            tensor = self._equations(scope, name, found)
+        for key, found in equations.items():
+            tensor = self._equations(scope, key, found)
             if tensor is not None:
-                tensors[name] = tensor
+                tensors[key] = tensor
         return tensors
 
     def _declare(self, scope: Scope, name: ast.Ident, value: object) -> None:
@@ -226,24 +225,14 @@ def check_defines(
     defines: Mapping[str, str], main: ast.Module, errors: Collector
 ) -> None:
     """Report `-D` options that override nothing."""
-    fixed: dict[str, Span] = {}
-    consts: dict[str, Span] = {}
-    for item in main.items:
-        if isinstance(item, ast.Const):
-            consts[item.name.name] = item.name.span
-        elif isinstance(item, ast.Dim):
-            if item.default is not None or item.bound.name not in fixed:
-                fixed[item.bound.name] = item.bound.span
-    known = {
-        item.bound.name
-        for item in main.items
-        if isinstance(item, ast.Dim) and item.default is not None
-    }
+    dims = [item for item in main.items if isinstance(item, ast.Dim)]
+    consts = [item.name.name for item in main.items if isinstance(item, ast.Const)]
+    known = [*consts, *(d.bound.name for d in dims if d.default is not None)]
+    given = [d.bound.name for d in dims]
     for name in defines:
-        if name in consts or name in known:
+        if name in known:
             continue
-        if name in fixed:
+        if name in given:
             errors.add(name_errors.define_run_time(name))
         else:
-            close = nearest(name, iter((*consts, *sorted(known))))
-            errors.add(name_errors.unknown_define(name, close))
+            errors.add(name_errors.unknown_define(name, nearest(name, iter(known))))

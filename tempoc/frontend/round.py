@@ -112,7 +112,6 @@ class Round:
     prefixes: Names = field(default_factory=Names)
     changed: bool = False
     unknown: dict[str, Unknown] = field(default_factory=dict)
-    before: dict[Key, Known] = field(default_factory=dict)
     top: Frame | None = None
 
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:

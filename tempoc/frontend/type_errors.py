@@ -12,6 +12,8 @@ from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 
+OPERANDS = "RT060"
+
 
 def _error(
     code: str, message: str, span: Span, help: str | None = None, *notes: str
@@ -21,7 +23,7 @@ def _error(
 
 def operands(span: Span, message: str, help: str | None) -> Diagnostic:
     """An operator refused its operands."""
-    return _error("RT060", message, span, help)
+    return _error(OPERANDS, message, span, help)
 
 
 def not_a_tensor(span: Span, value: Value) -> Diagnostic:

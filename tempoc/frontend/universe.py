@@ -94,7 +94,8 @@ def _check_bounds(
             scopes.errors.add(name_errors.bound_not_index(span, name))
             bounds[name] = (None, span)
             continue
-        path, current = [name], value
+        path = [name]
+        current: Expr | None = value
         while current is not None:
             following = [n for n in symbols(current) if bounds[n][0] is not None]
             if not following:

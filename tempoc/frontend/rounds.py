@@ -1,0 +1,185 @@
+"""Rounds of evaluation, until the types of all indexed tensors are known.
+
+A tensor whose equations all read it (`c[t] = 1.0 + sum(c[0:t])`) would stay unknown for ever. When
+nothing else is left to find, such tensors are taken for the least type, a weak scalar integer, and
+the rounds go on: promotion and broadcasting lift it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tempoc.base.diagnostics import Diagnostic
+from tempoc.frontend import ast, equations, type_errors
+from tempoc.frontend.cell import Cell, Key, Plan
+from tempoc.frontend.cells import cause, finish
+from tempoc.frontend.draft import Origin
+from tempoc.frontend.outputs import Result, outputs
+from tempoc.frontend.plan import make_plan
+from tempoc.frontend.problem import StillUnknown
+from tempoc.frontend.program import Program
+from tempoc.frontend.round import Frame, Known, Round
+from tempoc.frontend.scope import Scope, TensorName
+from tempoc.frontend.values import ERROR, Number, Typed, Unknown, map_leaves
+from tempoc.ops.types import DType, TensorType
+from tempoc.poly.space import Space
+from tempoc.symbolic.domain import Universe
+
+MAX_ROUNDS = 24
+LEAST = TensorType(DType.I32, (), weak=True)
+
+
+def run_rounds(program: Program) -> tuple[Round, list[Result]]:
+    """Evaluate everything until a round finds nothing new; its state and the outputs."""
+    table: dict[Key, Known] = {}
+    plans: dict[Key, Plan] = {}
+    seeded: dict[Key, None] = {}
+    space = Space(program.universe)
+    for _ in range(MAX_ROUNDS):
+        round = Round(
+            universe=space.universe,
+            space=space,
+            table=table,
+            language=program.language,
+            plans=plans,
+        )
+        before = dict(table)
+        results = _round(program, round)
+        extended = _assumed(space.universe, round)
+        if extended != space.universe:
+            space = Space(extended)
+        elif not round.changed and not _seed(round, seeded):
+            break
+    else:
+        _report_growth(round, before)
+    _report_guesses(round, seeded)
+    return round, results
+
+
+def _report_growth(round: Round, before: Mapping[Key, Known]) -> None:
+    """The tensors that were still changing when we gave up: the first tells enough."""
+    for key, cell in round.cells.items():
+        if round.table.get(key) != before.get(key):
+            round.report(type_errors.growing(cell.origin.span, cell.plan.name), cell.origin.calls)
+            return
+
+
+def _assumed(universe: Universe, round: Round) -> Universe:
+    """The universe with what annotations ask to be checked at run time."""
+    new = [a for a in dict.fromkeys(round.assumptions) if a not in universe.assumptions]
+    return replace(universe, assumptions=(*universe.assumptions, *new)) if new else universe
+
+
+def _round(program: Program, round: Round) -> list[Result]:
+    top = Frame(
+        scope=Scope("loop", parent=program.scope),
+        path=(),
+        prefix="",
+        origin=Origin(span=program.loaded.main.source.whole()),
+    )
+    round.top = top
+    for name in program.tensors.values():
+        if name.kind == "indexed":
+            _top_cell(round, top, name)
+    for name in program.tensors.values():
+        if name.item is not None:
+            program.language.tensor(round, name, name.item.name.span)
+    for item in program.loaded.main.tree.items:
+        if isinstance(item, ast.Equation):
+            _equation(round, top, item)
+    for cell in list(round.cells.values()):
+        if not cell.finished:
+            finish(round, cell)
+    return outputs(round, top, program.loaded.main.tree)
+
+
+def _equation(round: Round, top: Frame, item: ast.Equation) -> None:
+    first = top.scope.find(item.targets[0].name.name)
+    if isinstance(first, TensorName) and first.kind == "plain":
+        round.language.tensor(round, first, item.targets[0].name.span)
+    equations.run(round, top, item)
+
+
+def _top_cell(round: Round, top: Frame, name: TensorName) -> None:
+    key: Key = (name.name,)
+    written = tuple(
+        (eq, t) for eq in name.equations for t in eq.targets if t.name.name == name.name
+    )
+    plan = round.plans.get(key)
+    if plan is None:
+        try:
+            plan = round.plans[key] = make_plan(round, top, name.name, written)
+        except StillUnknown:
+            plan = Plan(name=name.name, dims=(), placements=(), broken=True)
+    for problem in plan.problems:
+        round.report(problem)
+    cell = Cell(
+        key=key,
+        name=name.name,
+        plan=plan,
+        origin=Origin(span=written[0][0].span, target=name.name),
+    )
+    round.cells[key] = cell
+    top.scope.bind(name.name, cell)
+
+
+# ---------------------------------------------------------------- what stays unknown
+
+
+def _seed(round: Round, seeded: dict[Key, None]) -> bool:
+    """Guess the types of tensors that only read each other; false if there are none (left)."""
+    reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
+    found = False
+    for cell in round.cells.values():
+        name = cause(cell)
+        if cell.key in round.table or cell.plan.broken or cell.key in seeded:
+            continue
+        reached = _reached(name, reasons)
+        if ERROR in reached or name not in reached:
+            continue
+        tree = next((b.value for b in cell.branches if not isinstance(b.value, Unknown)), None)
+        guess = Typed(LEAST) if tree is None else map_leaves(lambda _, v: Typed(LEAST), tree)
+        dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
+        round.table[cell.key] = Known(tree=guess, dims=dims)
+        seeded[cell.key] = None
+        found = True
+    return found
+
+
+def _reached(name: str, reasons: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    found: dict[str, None] = {}
+    waiting = sorted(reasons.get(name, frozenset()))
+    while waiting:
+        at = waiting.pop()
+        if at not in found:
+            found[at] = None
+            waiting.extend(sorted(reasons.get(at, frozenset())))
+    return frozenset(found)
+
+
+def _report_guesses(round: Round, seeded: Mapping[Key, None]) -> None:
+    """Mistakes that may come from a shape that was guessed, or taken from a number, say so."""
+    for key, cell in round.cells.items():
+        guessed = key in seeded
+        if guessed or _only_numbers(cell):
+            spans = [p.equation.span for p in cell.plan.placements]
+            for k, d in enumerate(round.errors.found):
+                place = d.primary.span if d.primary else None
+                inside = place is not None and any(
+                    s.source == place.source and s.start <= place.start < s.end for s in spans
+                )
+                if inside and d.code == type_errors.OPERANDS:
+                    round.errors.found[k] = _explained(cell, d, guessed)
+
+
+def _only_numbers(cell: Cell) -> bool:
+    known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
+    return bool(known) and all(isinstance(v, Number) for v in known)
+
+
+def _explained(cell: Cell, d: Diagnostic, guessed: bool) -> Diagnostic:
+    if guessed:
+        return type_errors.never_known(cell.origin.span, cell.plan.name)
+    return replace(d, help=type_errors.provisional(cell.plan.name))
+
