@@ -156,9 +156,15 @@ def least_point(
     flat = flat.move_dims(D.set, 0, D.param, 0, len(params))
     if flat.is_empty():
         return None
-    values: list[int] = []
-    for k in range(len(params) + n):
-        least = flat.dim_min_val(k)
-        flat = flat.fix_val(D.set, k, least)
-        values.append(least.to_python())
+    point = _least(flat).sample_point()
+    values = [point.get_coordinate_val(D.set, k).to_python() for k in range(len(params) + n)]
     return dict(zip(params, values, strict=False)), tuple(values[len(params) :])
+
+
+def _least(s: isl.Set) -> isl.Set:
+    try:
+        return s.lexmin()
+    except isl.Error:  # isl gives up on some divisions; one coordinate after the other then
+        for k in range(s.dim(D.set)):
+            s = s.fix_val(D.set, k, s.dim_min_val(k))
+        return s

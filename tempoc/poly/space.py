@@ -133,17 +133,20 @@ class Space:
         return domain.where != TRUE and (domain.where == FALSE or bool(self.set(domain).is_empty()))
 
     def implies(self, domain: Domain, condition: Expr) -> bool:
-        """Whether the condition holds at every point of the domain."""
+        """Whether the condition provably holds at every point (products: by looking only)."""
         if condition == TRUE or condition == domain.where:
             return True
         key = (domain, condition)
         found = self._proofs.get(key)
         if found is None:
-            found = fast.implies(domain, condition, self.universe) or bool(
-                self.set(domain).is_subset(self.points(condition, domain.dims))
-            )
+            found = fast.implies(domain, condition, self.universe) or self._proved(*key)
             self._proofs[key] = found
         return found
+
+    def _proved(self, domain: Domain, condition: Expr) -> bool:
+        if not is_affine(condition):
+            return False
+        return bool(self.set(domain).is_subset(self.points(condition, domain.dims)))
 
     def equal(self, a: Expr, b: Expr, domain: Domain) -> bool:
         """Whether two expressions (or two conditions) agree at every point of the domain."""
@@ -169,7 +172,8 @@ class Space:
     def witness(self, domain: Domain, condition: Expr) -> dict[str, int] | None:
         """A small point of the domain where the condition is false; `None` if there is none.
 
-        The bounds come first: they are as small as they can be, then the dimensions.
+        The bounds come first: they are as small as they can be, then the dimensions. `ValueError`
+        for a condition with a product of symbols.
         """
         if self.implies(domain, condition):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
-from tempoc.symbolic.expr import FALSE, TRUE, And, Const, Expr, conjunction, interval, sub
+from tempoc.symbolic.expr import FALSE, TRUE, And, Const, Expr, conjunction, interval, negation, sub
 from tempoc.symbolic.walk import substitute
 
 EMPTY = Sequence(items=())
@@ -19,9 +19,28 @@ def sequence(items: Iterable[Tree]) -> Tree:
             match flat[-1] if flat else None, part:
                 case Guard(condition=a, body=first), Guard(condition=b, body=second) if a == b:
                     flat[-1] = guard(a, sequence((first, second)))
+                case Guard() as one, Guard() as other if one.condition == negation(other.condition):
+                    flat[-1:] = _either(one, other)
                 case _:
                     flat.append(part)
     return flat[0] if len(flat) == 1 else Sequence(items=tuple(flat))
+
+
+def _either(one: Guard, other: Guard) -> list[Tree]:
+    """Two guards of which exactly one holds: what both do last is done after them."""
+    first, second = _items(one.body), _items(other.body)
+    shared = 0
+    while shared < min(len(first), len(second)) and first[-1 - shared] == second[-1 - shared]:
+        shared += 1
+    if not shared:
+        return [one, other]
+    heads = (one.condition, first[:-shared]), (other.condition, second[:-shared])
+    guards = [guard(c, sequence(items)) for c, items in heads]
+    return [*(g for g in guards if g != EMPTY), *first[-shared:]]
+
+
+def _items(tree: Tree) -> tuple[Tree, ...]:
+    return tree.items if isinstance(tree, Sequence) else (tree,)
 
 
 def guard(condition: Expr, body: Tree) -> Tree:

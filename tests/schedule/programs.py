@@ -203,7 +203,19 @@ def skew() -> Builder:
     return b
 
 
+def sums() -> Builder:
+    b = Builder("i<I t<T")
+    b.statement("x", "i t")
+    b.tensor("s", "i t")
+    b.statement("s.0.mul", "i", "x[i, 0]")
+    b.statement("s.0", "i", "s.0.mul[i]", writes=("s[i, 0]",))
+    b.statement("s.1", "i t | t >= 1", "s[i, t-1]", "x[i, t]", writes=("s[i, t]",))
+    b.statement("m", "i", "s[i, T-1]")
+    return b
+
+
 PROGRAMS = {
+    "sums": sums,
     "rnn": rnn,
     "fibonacci": fibonacci,
     "attention": attention,

@@ -36,12 +36,22 @@ for t in 0..T:
   a[t]
 """,
     "returns": """
-for t in 0..T:
-  r[t]
+r[T-1]
 g.0
 for t in reversed 0..T-1:
+  r[t]
   g.1[t]
 loss
+""",
+    "sums": """
+for i in 0..I:
+  x[i, 0]
+  s.0.mul[i]
+  s.0[i]
+  for t in 1..T:
+    x[i, t]
+    s.1[i, t]
+  m[i]
 """,
     "edit": """
 for j in 1..N:
@@ -131,14 +141,14 @@ for t in {n}..T:
 def test_fixed_bounds_are_forgotten() -> None:
     two, thirty = decode(2), decode(30)
     assert schedule(two) == schedule(thirty)
-    started = time.perf_counter()
+    started = time.process_time()
     compute(thirty.statements, Space(thirty.universe))
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 0.2
 
 
 def test_the_verifier_finds_mistakes() -> None:
     b = returns()
-    good = schedule(b)
+    good = "for t in 0..T:\n  r[t]\ng.0\nfor t in reversed 0..T-1:\n  g.1[t]\nloss\n"
 
     def wrong(text: str) -> list[str]:
         tree = parse(text)

@@ -1,0 +1,230 @@
+"""Which tasks share a loop: the smallest groups that must, merged as far as that is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly import cycles
+from tempoc.poly.scheduling import Flow, Problem
+from tempoc.symbolic.expr import Expr, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+# A dimension and a direction: 1 upwards, -1 downwards.
+Option = tuple[str, int]
+# Tasks that lack the dimension of a loop and run in it all the same: at this coordinate.
+Pins = Mapping[str, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What is left of a flow: reader points to the writer points they need."""
+
+    flow: Flow
+    needs: isl.Map
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Tasks that share a loop along the first option; without options isl finds their order.
+
+    A `scalar` group has nothing to loop over.
+    """
+
+    members: tuple[str, ...]
+    options: tuple[Option, ...]
+    pins: Pins = field(default_factory=dict)
+    scalar: bool = False
+
+
+class Grouping:
+    """The groups of one level: `tasks` with `edges` inside loops over `done`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        tasks: tuple[str, ...],
+        edges: Sequence[Edge],
+        done: tuple[str, ...],
+    ) -> None:
+        self.problem = problem
+        self.tasks = tasks
+        self.edges = edges
+        self.done = done
+        self.place = {name: k for k, name in enumerate(problem.tasks)}
+        self.live = dict(enumerate(self.smallest()))
+        self.home = {m: k for k, g in self.live.items() for m in g.members}
+
+    def smallest(self) -> list[Group]:
+        """The strongly connected components with their options, sources before sinks."""
+        after: dict[str, list[str]] = {t: [] for t in self.tasks}
+        for e in self.edges:
+            after[e.flow.writer].append(e.flow.reader)
+        found = []
+        for members in reversed(cycles.components(self.tasks, after)):
+            inside = within(members, self.edges)
+            options = tuple(
+                (dim, sign)
+                for sign in (1, -1)
+                for dim in self.problem.tasks[members[0]].dims
+                if dim not in self.done
+                and all(dim in self.problem.tasks[m].dims for m in members)
+                and all(self.forwards(e, (dim, sign), {}) for e in inside)
+            )
+            scalar = not inside and not options
+            found.append(Group(members=members, options=options, scalar=scalar))
+        return found
+
+    def merged(self) -> list[Group]:
+        """The groups, merged, in an order of execution."""
+        for a, b, wish in self.pairs():
+            first, second = self.live[self.home[a]], self.live[self.home[b]]
+            common = self.common(first, second)
+            if first is second or not common:
+                continue
+            if wish and not common[0] == first.options[0] == second.options[0]:
+                continue
+            self.join(self.home[a], self.home[b])
+        start = {k: min(self.place[m] for m in g.members) for k, g in self.live.items()}
+        order = cycles.sort(sorted(self.live, key=start.__getitem__), self.links())
+        return [self.live[k] for k in order]
+
+    def pairs(self) -> Iterator[tuple[str, str, bool]]:
+        """What to merge, in order: `True` where both must get the loop that each wants first."""
+        flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
+        yield from ((a, b, True) for a, b in flows)
+        yield from ((a, b, False) for a, b in flows)
+        groups = [g for g in self.live.values() if g.options]
+        firsts = sorted((g.members[0] for g in groups), key=self.place.__getitem__)
+        for k, a in enumerate(firsts):
+            yield from ((a, b, True) for b in firsts[k + 1 :])
+
+    def common(self, a: Group, b: Group) -> tuple[Option, ...]:
+        """The options of both."""
+        return tuple(o for o in a.options if o in b.options)
+
+    def join(self, first: int, second: int) -> None:
+        """Make one of two groups, if a common loop is legal and no path leads out and back.
+
+        Groups on such a path come along where they can: `s[0] = x[0]` runs in the loop of `x` and
+        `s`, at 0.
+        """
+        between = self.between(first, second)
+        parts = [self.live[k] for k in (first, second)]
+        members = [m for k in (first, *between, second) for m in self.live[k].members]
+        members.sort(key=self.place.__getitem__)
+        inside = [
+            e
+            for e in within(tuple(members), self.edges)
+            if self.home[e.flow.writer] != self.home[e.flow.reader]
+        ]
+        legal: list[Option] = []
+        pins: dict[str, Expr] = {**parts[0].pins, **parts[1].pins}
+        for option in self.common(*parts):
+            more = self.pinned(between, option[0])
+            if more is None or (legal and between):
+                continue
+            trial = {**pins, **more}
+            if all(self.forwards(e, option, trial) for e in inside):
+                legal.append(option)
+                pins = trial
+        if legal:
+            self.live[first] = Group(members=tuple(members), options=tuple(legal), pins=pins)
+            for k in (*between, second):
+                del self.live[k]
+            self.home.update(dict.fromkeys(members, first))
+
+    def between(self, first: int, second: int) -> tuple[int, ...]:
+        """The groups on paths that lead from one of two groups through others to the other."""
+        links = self.links()
+        found: dict[int, None] = {}
+        for a, b in ((first, second), (second, first)):
+            for k in self.live:
+                if k not in (first, second) and cycles.reaches([k], b, links):
+                    outside = [n for n in links.get(a, ()) if n != b]
+                    if cycles.reaches(outside, k, links):
+                        found[k] = None
+        return tuple(found)
+
+    def pinned(self, between: Sequence[int], dim: str) -> dict[str, Expr] | None:
+        """Where tasks without the dimension can run in a loop over it; `None` if some cannot."""
+        members = [m for k in between for m in self.live[k].members]
+        if any(dim in self.problem.tasks[m].dims for m in members):
+            return None
+        places = list(dict.fromkeys(self.places(members, dim)))
+        if members and len(places) != 1:
+            return None
+        return dict.fromkeys(members, places[0]) if members else {}
+
+    def places(self, members: Sequence[str], dim: str) -> Iterator[Expr]:
+        """The coordinates at which tasks write, or else read, tensors that have the dimension."""
+        flows = [e.flow for e in self.edges]
+        written = [
+            f.written[f.tensor.dims.index(dim)]
+            for f in flows
+            if f.writer in members and dim in f.tensor.dims
+        ]
+        read = [
+            f.read[f.tensor.dims.index(dim)]
+            for f in flows
+            if f.reader in members and dim in f.tensor.dims
+        ]
+        points = [p for p in (written or read) if not isinstance(p, Slice)]
+        is_dim = self.problem.space.universe.is_dim
+        yield from (p for p in points if not any(is_dim(n) for n in symbols(p)))
+
+    def links(self) -> dict[int, list[int]]:
+        """Which groups read from which, by number."""
+        links: dict[int, list[int]] = {}
+        for e in self.edges:
+            a, b = self.home[e.flow.writer], self.home[e.flow.reader]
+            if a != b and b not in links.setdefault(a, []):
+                links[a].append(b)
+        return links
+
+    def forwards(self, e: Edge, option: Option, pins: Pins) -> bool:
+        """Whether no reader comes before what it needs along the option."""
+        return forwards(self.problem, e, option, pins)
+
+
+def within(members: tuple[str, ...], edges: Sequence[Edge]) -> list[Edge]:
+    """The edges between members."""
+    inside = frozenset(members)
+    return [e for e in edges if e.flow.reader in inside and e.flow.writer in inside]
+
+
+def forwards(problem: Problem, e: Edge, option: Option, pins: Pins) -> bool:
+    """Whether no reader comes before what it needs along the option."""
+    dim, sign = option
+    if e.flow.reader in pins or e.flow.writer in pins:
+        reader = coordinate(problem, e.flow.reader, dim, pins)
+        writer = coordinate(problem, e.flow.writer, dim, pins)
+        early = reader.lt_map(writer) if sign > 0 else reader.gt_map(writer)
+        return bool(e.needs.intersect(early).is_empty())
+    first, second = _positions(problem, e, dim)
+    order = e.needs.order_lt if sign > 0 else e.needs.order_gt
+    return bool(order(D.in_, first, D.out, second).is_empty())
+
+
+def inside_loop(problem: Problem, e: Edge, dim: str, pins: Pins) -> Edge:
+    """What a loop over the dimension leaves of an edge."""
+    if e.flow.reader in pins or e.flow.writer in pins:
+        reader = coordinate(problem, e.flow.reader, dim, pins)
+        same = reader.eq_map(coordinate(problem, e.flow.writer, dim, pins))
+        return Edge(e.flow, e.needs.intersect(same))
+    first, second = _positions(problem, e, dim)
+    return Edge(e.flow, e.needs.equate(D.in_, first, D.out, second))
+
+
+def coordinate(problem: Problem, task: str, dim: str, pins: Pins) -> isl.PwAff:
+    """Where a task's points stand along a dimension."""
+    at = problem.space.frame.coordinates(problem.tasks[task].dims, problem.labels[task])
+    return problem.space.frame.value(pins.get(task, Sym(dim)), at)
+
+
+def _positions(problem: Problem, e: Edge, dim: str) -> tuple[int, int]:
+    tasks = problem.tasks
+    return tasks[e.flow.reader].dims.index(dim), tasks[e.flow.writer].dims.index(dim)
