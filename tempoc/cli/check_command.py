@@ -2,8 +2,9 @@
 
 import click
 
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.cli.options import define_option, error_format_option, options_from
-from tempoc.driver.compilation import Compilation
+from tempoc.driver.front import check_file
 
 
 @click.command("check")
@@ -12,8 +13,12 @@ from tempoc.driver.compilation import Compilation
 @error_format_option
 def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:
     """Check programs without compiling them; `-` reads standard input."""
+    found: list[Diagnostic] = []
     for file in files:
-        compilation = Compilation.from_path(file, options_from(defines))
-        graph = compilation.graph
-        if file != "-":
+        try:
+            graph = check_file(file, options_from(defines))
             click.echo(f"{file}: fine, {len(graph.nodes)} operators", err=True)
+        except DiagnosticError as error:
+            found += error.diagnostics
+    if found:
+        raise DiagnosticError(*found)
