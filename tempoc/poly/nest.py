@@ -92,13 +92,18 @@ class Piecewise(Exception):
 def build(problem: Problem) -> Nest:
     """The loops of an order of execution; `Unschedulable` if there is none.
 
-    Every band is separated, so that the steady state of a loop has no conditions.
+    Bands are separated, so that the steady state of a loop has no conditions, unless that makes the
+    program more than twice as long (odd and even points, peeled in all combinations).
     """
     if not problem.tasks:
         return Block(items=())
-    schedule = arrange(problem).map_schedule_node_bottom_up(_separated)
-    node = isl.AstBuild.from_context(problem.space.context).node_from_schedule(schedule)
-    return _Reader(problem.space.frame.params, problem.names).nest(node)
+    schedule = arrange(problem)
+    reader = _Reader(problem.space.frame.params, problem.names)
+    builder = isl.AstBuild.from_context(problem.space.context)
+    separate = schedule.map_schedule_node_bottom_up(_separated)
+    plain = reader.nest(builder.node_from_schedule(schedule))
+    peeled = reader.nest(builder.node_from_schedule(separate))
+    return peeled if _size(peeled) <= 2 * _size(plain) + 2 else plain
 
 
 def _separated(node: isl.ScheduleNode) -> isl.ScheduleNode:
@@ -106,6 +111,21 @@ def _separated(node: isl.ScheduleNode) -> isl.ScheduleNode:
         for k in range(node.band_n_member()):
             node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
     return node
+
+
+def _size(nest: Nest) -> int:
+    """How many lines it takes to write the loops down."""
+    match nest:
+        case Block(items=items):
+            return sum(_size(item) for item in items)
+        case For(body=body) | When(body=body, otherwise=None):
+            return 1 + _size(body)
+        case When(body=body, otherwise=other):
+            return 2 + _size(body) + (_size(other) if other is not None else 0)
+        case Let(body=body):
+            return _size(body)
+        case Leaf():
+            return 1
 
 
 def variable(name: str) -> Expr:

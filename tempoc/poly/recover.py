@@ -6,10 +6,10 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly.sets import basic_sets
+from tempoc.symbolic.comparisons import comparison
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
-    ZERO,
     And,
     Compare,
     Const,
@@ -21,7 +21,6 @@ from tempoc.symbolic.expr import (
     Sum,
     Sym,
     add,
-    compare,
     conjunction,
     disjunction,
     floordiv,
@@ -164,47 +163,6 @@ def _place(c: Expr, dims: tuple[str, ...]) -> tuple[int, bool, str]:
         return len(dims), False, repr(c)
     at = [dims.index(n) for n in symbols(c.left) if n in dims]
     return min(at, default=len(dims)), isinstance(c.left, Mod), repr(c)
-
-
-def comparison(e: Expr, equal: bool, dims: tuple[str, ...]) -> Expr:
-    """`e == 0` or `e >= 0`, turned so that dimensions stand on the left."""
-    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
-    if isinstance(e, Const):
-        return compare("==" if equal else ">=", e, ZERO)
-    if equal:
-        return _equation(e, terms, dims)
-    plus = add(*(mul(Const(c), x) for c, x in terms if c > 0))
-    minus = add(*(mul(Const(-c), x) for c, x in terms if c < 0))
-    if _varies(plus, dims) or not _varies(minus, dims):
-        if plus == ZERO:
-            return compare("<=", minus, Const(const))
-        if const == -1 and minus != ZERO:
-            return compare(">", plus, minus)
-        return compare(">=", plus, sub(minus, Const(const)))
-    if plus == ZERO and const == 0:
-        return compare("==" if isinstance(minus, (Sym, Mod)) else "<=", minus, ZERO)
-    return compare("<", minus, add(plus, Const(const + 1)))
-
-
-def _equation(e: Expr, terms: tuple[tuple[int, Expr], ...], dims: tuple[str, ...]) -> Expr:
-    unit = [(c, x) for c, x in terms if abs(c) == 1]
-    named: list[tuple[int, Expr]]
-    named = [(c, x) for c, x in unit if isinstance(x, Sym) and x.name in dims]
-    named = [*named, *((c, x) for c, x in unit if isinstance(x, Mod))]
-    if not named:
-        plus = add(*(mul(Const(c), x) for c, x in terms if c > 0))
-        return compare("==", plus, sub(plus, e))
-    c, x = named[0]
-    rest = mul(Const(-c), sub(e, mul(Const(c), x)))
-    if isinstance(x, Mod) and isinstance(x.arg, Sum) and isinstance(rest, Const):
-        # (t+1) % 2 == 0 as t % 2 == 1
-        k = x.divisor
-        return compare("==", mod(sub(x.arg, Const(x.arg.const)), k), mod(rest - x.arg.const, k))
-    return compare("==", x, rest)
-
-
-def _varies(e: Expr, dims: tuple[str, ...]) -> bool:
-    return any(n in dims for n in symbols(e))
 
 
 def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from tempoc.poly.nest import Block, For, Leaf, Let, Nest, When, binding, variable
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.tree import Execute, Tree
+from tempoc.symbolic.comparisons import tidy
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import Expr, Sym, interval, mul, negation, sub
 from tempoc.symbolic.walk import substitute, symbols
@@ -81,10 +82,10 @@ class _Lowering:
             case Block(items=items):
                 return sequence(self.tree(item, env, taken) for item in items)
             case When(condition=c, body=body, otherwise=other):
-                here = substitute(c, env)
+                here = tidy(substitute(c, env), taken)
                 parts = [guard(here, self.tree(body, env, taken))]
                 if other is not None:
-                    parts.append(guard(negation(here), self.tree(other, env, taken)))
+                    parts.append(guard(tidy(negation(here), taken), self.tree(other, env, taken)))
                 return sequence(parts)
             case For():
                 return self.loop(nest, env, taken)
