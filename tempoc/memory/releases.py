@@ -18,18 +18,22 @@ def releases(
     """Arrays that are dead after a statement, by statement.
 
     Slots that are used in turn are never given back one by one: what comes next overwrites them.
-    Arrays that would die during the last part of the program are not worth a test in its loops.
+    Arrays that would die during the last part of the program are not worth a test in its loops,
+    nor are single values that are written again and again.
     """
     last = _last_statements(tree)
     found: dict[str, list[Release]] = {}
     for name, store in stores.items():
         keys = tuple(k.dim for k in store.keys if k.modulo is None)
         rings = [k for k in store.keys if k.modulo not in (None, ONE)]
+        again = any(k.modulo == ONE for k in store.keys)
         single = not keys
         if store.kind == "resident" or rings or (single and not (store.axes or store.shape)):
             continue
         for death in lives.deaths(name, keys):
             if single and (death.task in last or _is_rare(death.where, lives.timeline.tasks)):
+                continue
+            if again and death.where != TRUE and (death.task in last or not store.axes):
                 continue
             if any(isinstance(e, Slice) for e in death.entries):
                 continue
