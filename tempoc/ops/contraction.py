@@ -45,9 +45,10 @@ def clean(
 ) -> Value:
     """The operand with 0 in the padding of summed axes.
 
-    It may keep finite garbage when ``other``, masked along the same axes, brings the zeros.
+    It may keep finite garbage (integers are finite) when ``other``, masked along the same axes,
+    brings the zeros.
     """
-    if other is not None and v.finite and v.type.dtype.is_float:
+    if other is not None and (v.finite or not v.type.dtype.is_float):
         return v
     return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
 

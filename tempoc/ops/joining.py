@@ -155,5 +155,5 @@ class Split(Op):
             ]
             return tuple(f"lax.slice_in_dim({v.text}, {a}, {b}, axis={axis})" for a, b in places)
         steps = counted(part, out)
-        starts = [f"{out.index(part * k)} + {steps}" for k in range(self.sections)]
+        starts = [steps, *(f"{out.index(part * k)} + {steps}" for k in range(1, self.sections))]
         return tuple(taken(v.text, start, axis) for start in starts)

@@ -31,7 +31,7 @@ def spread(v: Value, wanted: tuple[Expr, ...], out: Emitter) -> Value:
     target = wanted[len(wanted) - v.type.ndim :]
     extents = zip(v.type.shape, v.padded, target, strict=True)
     return out.align(
-        v, tuple(have if ONE in (extent, have) else want for extent, have, want in extents)
+        v, tuple(ONE if ONE in (extent, have) else want for extent, have, want in extents)
     )
 
 

@@ -93,6 +93,13 @@ def test_positions_are_checked(position: int, failed: int) -> None:
     assert kernel.messages == ["an index is out of range for axis 0 of extent 3"]
 
 
+def test_unsigned_positions_do_not_wrap() -> None:
+    kernel = emitted(Case(Take(), (Arg(F, (3,)), Arg(DType.U32, (1,)))))
+    found = [kernel.call(np.int32(0), np.zeros(3, "f4"), np.array([k], "u4"), T=1)[1]
+             for k in (2, 3, 2**32 - 1)]  # fmt: skip
+    assert [int(k) for k in found] == [0, 1, 1]
+
+
 def test_the_true_extent_counts_and_padding_is_not_judged() -> None:
     kernel = emitted(Case(Take(), (Arg(F, ("t + 1",)), Arg(Z, ("t",)))))
     x, idx = np.zeros(5, "f4"), np.array([2, 9, 9, 9], "i4")
