@@ -58,3 +58,8 @@ def index_target(name: str, guard: str) -> str:
         f"an unindexed equation is computed at all points: write {name} with indices, "
         f'and "when {guard}"'
     )
+
+
+def assume(condition: str) -> str:
+    """Only the bounds decide."""
+    return f'say what the bounds are known to satisfy: "assume {condition}"'

@@ -33,7 +33,7 @@ def _names(drafts: list[Draft]) -> dict[Draft, str]:
     """Tensors of the program keep their names; the others are told apart by numbers."""
     fresh = Names()
     found: dict[Draft, str] = {}
-    for role in ("root", "temporary"):
+    for role in ("root", "local", "temporary"):
         for draft in drafts:
             if draft.role == role:
                 found[draft] = fresh.fresh(draft.hint)

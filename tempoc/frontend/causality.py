@@ -53,7 +53,7 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
 
 def _defined(source: Draft) -> Domain:
     """Where a node may be read; a temporary exists wherever it is wanted."""
-    return Domain(source.dims, source.where if source.role == "root" else TRUE)
+    return Domain(source.dims, source.defined)
 
 
 def _output(round: Round, result: Result, found: Outside) -> Diagnostic:
@@ -92,7 +92,7 @@ def _explain(
     when += [f"{b} = {found.point[b]}" for b in bounds]
     message = access_errors.message(wire.span.text, source.hint, where, when)
     help = _help(round, draft, wire, found, failing, above)
-    notes = (access_errors.hole(source.hint, show(source.where)),) if failing is None else ()
+    notes = (access_errors.hole(source.hint, show(source.defined)),) if failing is None else ()
     return access_errors.outside(wire.span, message, help, notes)
 
 
@@ -115,6 +115,8 @@ def _help(
     if failing is None:
         return access_errors.restrict_hole(source.hint)
     guard = _guard(round, wire, failing, above)
+    if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
+        return access_errors.assume(guard)
     missing = _missing(round, place, found, wire.entries[failing], above)
     if place is None:
         return access_errors.index_target(draft.origin.target, guard)

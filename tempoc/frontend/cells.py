@@ -64,8 +64,9 @@ def _leaf(cell: Cell, path: tuple[str, ...], type: TensorType, dims: tuple[str, 
             dims=dims,
             types=(type,),
             origin=cell.origin,
-            role="root",
-            where=cell.plan.where,
+            role="local" if len(cell.key) > 1 else "root",
+            written=cell.plan.dims,
+            defined=cell.plan.where,
             spans=tuple(p.equation.span for p in cell.plan.placements),
         )
         cell.leaves[path] = draft

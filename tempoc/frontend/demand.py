@@ -1,71 +1,43 @@
 """Where each node is needed: exactly at the points at which something reads it.
 
-Named tensors have their domains from their equations. Everything in between is needed where its
-readers read it, so a guard or the first match of an equation reaches all parts of its right side.
+Tensors of the program have their domains from their equations. Everything in between is needed
+where its readers read it: a guard or the first match of an equation reaches all parts of its right
+side. Recurrences inside of functions read themselves: their demand is the least that is closed
+under their own reads, found by repetition, or all that they define where that takes too long.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from tempoc.frontend.draft import Draft, Wire
 from tempoc.frontend.outputs import Result
+from tempoc.frontend.reach import components
 from tempoc.frontend.round import Round
 from tempoc.ops.control import Merge
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, TRUE, Entry, Expr, Slice, Sym, conjunction
 
+SWEEPS = 4
+"""How often the demand of a recurrence is carried around its cycle before we take all of it."""
+
 
 def place(round: Round, results: list[Result]) -> list[Draft]:
-    """Set `where` of all nodes that the named tensors and the outputs need, in source order."""
-    order = _readers_first(round, results)
-    demand: dict[Draft, Expr] = {}
-    for result in results:
-        draft = result.ref.draft
-        if draft.role == "temporary":
-            sink = Domain(())
-            demand[draft] = _image(round, sink, result.entries, draft)
-    for draft in order:
-        if draft.role == "temporary":
-            draft.where = demand.get(draft, FALSE)
-        if isinstance(draft.op, Merge):
-            _drop_unused(round, draft, draft.op)
-        for wire in draft.inputs:
-            source = wire.source
-            if source.role == "temporary":
-                here = _image(round, sink_of(round, draft, wire), wire.entries, source)
-                known = demand.get(source)
-                demand[source] = here if known is None else _union(round, source, known, here)
-    kept = dict.fromkeys(d for d in order if d.where != FALSE)
-    return [d for d in round.drafts if d in kept]
-
-
-def _readers_first(round: Round, results: list[Result]) -> list[Draft]:
-    """The roots, then the temporaries that something needs, each after all of its readers."""
+    """Set `where` of all nodes that the tensors and the outputs need; these nodes, as they came."""
     roots = [d for d in round.drafts if d.role == "root"]
-    done: dict[Draft, None] = {}
-    for start in (*roots, *(r.ref.draft for r in results)):
-        if start.role == "temporary":
-            _visit(start, done)
-            continue
-        for wire in start.inputs:
-            if wire.source.role == "temporary":
-                _visit(wire.source, done)
-    return [*roots, *reversed(done)]
-
-
-def _visit(start: Draft, done: dict[Draft, None]) -> None:
-    """Depth first, each temporary after its operands."""
-    stack = [(start, False)]
-    while stack:
-        draft, ready = stack.pop()
-        if draft in done:
-            continue
-        if ready:
-            done[draft] = None
-            continue
-        stack.append((draft, True))
-        for wire in draft.inputs:
-            if wire.source.role == "temporary" and wire.source not in done:
-                stack.append((wire.source, False))
+    starts = [*roots, *(r.ref.draft for r in results)]
+    demand = _Demand(round)
+    for root in roots:
+        root.where = root.defined
+    for result in results:
+        demand.add(Domain(()), result.entries, result.ref.draft)
+    for root in roots:
+        demand.read_by(root)
+    for group in components(starts):
+        demand.settle(group)
+    kept = dict.fromkeys(roots)
+    kept.update(dict.fromkeys(d for d in demand.found if d.where != FALSE))
+    return [d for d in round.drafts if d in kept]
 
 
 def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
@@ -78,46 +50,111 @@ def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
     return Domain(draft.dims, round.space.symbolic.simplify(where, Domain(draft.dims)))
 
 
-def _drop_unused(round: Round, draft: Draft, op: Merge) -> None:
-    """Branches of an `if` that no point takes, because of what is around it."""
-    if draft.role == "root":
-        return
-    used = [
-        not round.space.symbolic.is_empty(sink_of(round, draft, w)) for w in draft.inputs
-    ]
-    if not all(used):
-        targets = tuple(t for t, u in zip(op.targets, used, strict=True) if u)
-        draft.op = Merge(targets=targets)
-        draft.inputs = [w for w, u in zip(draft.inputs, used, strict=True) if u]
+@dataclass(slots=True)
+class _Demand:
+    """The points asked for so far, of every node that is no root."""
+
+    round: Round
+    found: dict[Draft, Expr] = field(default_factory=dict)
+
+    def read_by(self, draft: Draft) -> bool:
+        """Pass on what a node reads; whether that asked for anything new."""
+        new = False
+        for wire in draft.inputs:
+            if wire.source.role != "root":
+                sink = sink_of(self.round, draft, wire)
+                new = self.add(sink, wire.entries, wire.source) or new
+        return new
+
+    def add(self, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> bool:
+        """Ask for what is read from `sink`; whether that is anything new."""
+        if source.role == "root":
+            return False
+        asked = _image(self.round, sink, entries, source)
+        if source.defined != TRUE:
+            box = Domain(source.dims)
+            asked = self.round.space.symbolic.simplify(conjunction(asked, source.defined), box)
+        known = self.found.get(source, FALSE)
+        if asked in (FALSE, known) or known == TRUE:
+            self.found.setdefault(source, known)
+            return False
+        dims = source.dims
+        there = self.round.space.symbolic
+        if known != FALSE and there.implies(Domain(dims, asked), known):
+            return False
+        if known == FALSE or asked == TRUE:
+            self.found[source] = asked
+        else:
+            self.found[source] = there.union(Domain(dims, known), Domain(dims, asked)).where
+        return True
+
+    def settle(self, group: list[Draft]) -> None:
+        """Decide where the nodes of a cycle (or one node) are computed; all their readers are."""
+        if len(group) == 1 and all(w.source is not group[0] for w in group[0].inputs):
+            self._fix(group[0])
+            self.read_by(group[0])
+            return
+        for _ in range(SWEEPS):
+            new = False
+            for draft in group:
+                draft.where = self.found.get(draft, FALSE)
+                new = self.read_by(draft) or new
+            if not new:
+                break
+        else:
+            self._widen(group)
+        for draft in group:
+            self._fix(draft)
+            self.read_by(draft)
+
+    def _fix(self, draft: Draft) -> None:
+        draft.where = self.found.get(draft, FALSE)
+        if isinstance(draft.op, Merge):
+            self._drop_unused(draft, draft.op)
+
+    def _widen(self, group: list[Draft]) -> None:
+        """Compute the tensors of a cycle at all points of the dimensions that they write."""
+        there = self.round.space.symbolic
+        for draft in group:
+            if draft.role == "local":
+                carried = tuple(d for d in draft.dims if d not in draft.written)
+                outer = there.project(Domain(draft.dims, self.found[draft]), carried)
+                where = conjunction(outer.where, draft.defined)
+                self.found[draft] = there.simplify(where, Domain(draft.dims))
+        for _ in group:
+            new = False
+            for draft in group:
+                draft.where = self.found.get(draft, FALSE)
+                new = self.read_by(draft) or new
+            if not new:
+                return
+
+    def _drop_unused(self, draft: Draft, op: Merge) -> None:
+        """Leave out the branches that no point takes, because of what is around them."""
+        if draft.where == draft.defined and draft.role == "local":
+            return
+        there = self.round.space.symbolic
+        used = [not there.is_empty(sink_of(self.round, draft, w)) for w in draft.inputs]
+        if not all(used) and any(used):
+            targets = tuple(t for t, u in zip(op.targets, used, strict=True) if u)
+            draft.op = Merge(targets=targets)
+            draft.inputs = [w for w, u in zip(draft.inputs, used, strict=True) if u]
 
 
 def _image(round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> Expr:
     """The points of a source that are read from `sink`."""
     if sink.where == FALSE:
         return FALSE
-    plain = all(e == Sym(d) for d, e in zip(source.dims, entries, strict=True))
-    if plain:
+    pairs = list(zip(source.dims, entries, strict=True))
+    if all(e == Sym(d) for d, e in pairs):
         return round.space.symbolic.project(sink, source.dims).where
-    if sink.where == TRUE and all(_whole(round, d, e) for d, e in _pairs(source, entries)):
+    if sink.where == TRUE and all(_whole(round, d, e) for d, e in pairs):
         return TRUE
     there = round.space.symbolic
     points = there.access_map(sink, entries, Domain(source.dims)).range()
     return there.domain(points, source.dims).where
 
 
-def _pairs(source: Draft, entries: tuple[Entry, ...]) -> list[tuple[str, Entry]]:
-    return list(zip(source.dims, entries, strict=True))
-
-
 def _whole(round: Round, dim: str, entry: Entry) -> bool:
     bound = Sym(round.universe.dim(dim).bound)
     return entry == Sym(dim) or entry == Slice(Sym(dim) - Sym(dim), bound)
-
-
-def _union(round: Round, source: Draft, a: Expr, b: Expr) -> Expr:
-    if a == b or FALSE in (a, b):
-        return b if a == FALSE else a
-    if TRUE in (a, b):
-        return TRUE
-    dims = source.dims
-    return round.space.symbolic.union(Domain(dims, a), Domain(dims, b)).where

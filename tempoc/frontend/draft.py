@@ -1,7 +1,8 @@
 """Nodes of the graph while it is being made: like `sdg.Node`, but still growing.
 
-A draft is compared by identity. `role` says who decides where it is computed: a `root` (a named
-tensor) has its domain from its equations, a `temporary` is computed where it is read.
+A draft is compared by identity. `role` says who decides where it is computed: a `root` (a tensor of
+the program) everywhere its equations define it, a `temporary` where it is read, a `local` (an
+indexed tensor of a function) where it is read and defined.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tempoc.ops.opdef import Op
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import TRUE, Entry, Expr
 
-Role = Literal["root", "temporary"]
+Role = Literal["root", "local", "temporary"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +50,11 @@ class Origin:
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A node in the making. `op` is None for a tensor that is read before it is defined."""
+    """A node in the making. `op` is None for a tensor that is read before it is defined.
+
+    `written`: the dimensions that the targets of a local tensor name, the others are carried along.
+    `defined`: where the equations of a tensor define it. `where`: the points of the finished node.
+    """
 
     hint: str
     dims: tuple[str, ...]
@@ -58,6 +63,8 @@ class Draft:
     op: Op | None = None
     inputs: list[Wire] = field(default_factory=list)
     role: Role = "temporary"
+    written: tuple[str, ...] = ()
+    defined: Expr = TRUE
     where: Expr = TRUE
     uses: int = 0
     spans: tuple[Span, ...] = ()

@@ -195,7 +195,10 @@ def _place(
             parts.append(compare("<", source, Sym(round.universe.dim(dim).bound)))
     box = Domain(dims)
     claimed = round.space.symbolic.simplify(conjunction(*parts), box)
-    kept = round.space.symbolic.simplify(conjunction(claimed, negation(before)), box)
+    rest = negation(before)
+    kept = claimed
+    if not round.space.symbolic.implies(Domain(dims, claimed), rest):
+        kept = round.space.symbolic.simplify(conjunction(claimed, rest), box)
     needed = round.space.symbolic.simplify(substitute(kept, entries), Domain(own))
     if any(entries[d] != Sym(d) for d in dims):
         inside = [_inside(round, d, entries[d]) for d in dims]

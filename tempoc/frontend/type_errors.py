@@ -191,7 +191,8 @@ def branch_types(
         message=f"the equations of `{name}` give {type_text(first)} and {type_text(other)}",
         primary=Label(span, f"this is {type_text(other)}"),
         secondary=(Label(place, f"this is {type_text(first)}"),),
-        help="all equations of a tensor give one shape; only a number fits every shape",
+        help="all equations of a tensor give one shape; only a number fits every shape "
+        "(a shape that varies with time is written down, as in `x[t]: f32[t+1] = ...`)",
     )
 
 

@@ -156,6 +156,9 @@ class _Checker:
     def types(self, node: Node) -> None:
         """Types are what the operator says, up to what is provable at all points."""
         facts = DomainFacts(self.space, node.domain)
+        if isinstance(node.op, Merge):
+            self.branch_types(node)
+            return
         try:
             found = node.op.infer(operand_types(self.graph, node), facts)
         except OperandError as error:
@@ -168,6 +171,14 @@ class _Checker:
             raise VerifyError(
                 node.name, f"has type {has}, but its operator gives {gets}", self.after
             )
+
+    def branch_types(self, node: Node) -> None:
+        """Each branch of a merge has the merge's type where it is used."""
+        for edge, type_ in zip(node.inputs, operand_types(self.graph, node), strict=True):
+            where = conjunction(node.domain.where, edge.guard)
+            facts = DomainFacts(self.space, Domain(node.domain.dims, where))
+            why = f"branch {edge.source} is {show_type(type_)}, not {show_type(node.types[0])}"
+            self.require(_fits(type_, node.types[0], facts), node.name, why)
 
     # ------------------------------------------------------------ merges
 

@@ -48,7 +48,7 @@ BROKEN = [
     ("when t == 0", "when t+1", "is no affine condition"),
     ("(0,), (t+1,)", "(0,), (t,)", "is not what the branch reads"),
     ("(0,), (t+1,)", "(0,), (s,)", "target uses `s`"),
-    ("(0,), (t+1,)", "(0,),", "takes 1 operand"),
+    ("(0,), (t+1,)", "(0,),", "has not one target a branch"),
     ("%h.0 = copy %x[0]", "%h.0 = input{dtype=f32}", "branch h.0 is not computed"),
     ("output y = %y[0:T]", "output y = %y[t]", "entry `t` uses `t`"),
     ("output y = %y[0:T]", "output y = %y[T]", "reads outside at [1]"),
