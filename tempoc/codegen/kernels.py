@@ -115,24 +115,30 @@ def _filled(parts: list[str]) -> list[str]:
 
 def _equations(statement: Statement, stages: Stages) -> tuple[str, ...]:
     """``file.rt:7: h[t] = tanh(a[t])`` for each equation of the members, in source order."""
-    spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
-    # Keyed by place, so that an equation of many members stands once, with all its lines.
-    places: dict[tuple[str, int], Span] = {}
-    for span in spans:
-        place = (span.source.path, span.line)
-        if place not in places or span.end > places[place].end:
-            places[place] = span
-    return tuple(
-        f"{PurePath(path).name}:{line}: {_source_text(span)}"
-        for (path, line), span in sorted(places.items(), key=lambda item: item[0])
-    )
+    # As keys, so that an equation of many members stands once.
+    spans = {s: None for m in statement.members for s in stages.graph.nodes[m].spans}
+    whole = [s for s in spans if not any(_is_part(s, other) for other in spans)]
+
+    # The program's own equations first, wherever the files lie.
+    def place(span: Span) -> tuple[bool, str, int]:
+        path = PurePath(span.source.path)
+        return path.stem != stages.graph.name, path.name, span.line
+
+    texts = {place(s)[1:]: _source_text(s) for s in sorted(whole, key=place)}
+    return tuple(f"{name}:{line}: {text}" for (name, line), text in texts.items())
+
+
+def _is_part(span: Span, other: Span) -> bool:
+    """Whether a span lies inside another one."""
+    inside = other.start <= span.start and span.end <= other.end
+    return inside and span != other and span.source.path == other.source.path
 
 
 def _source_text(span: Span) -> str:
-    """The lines of a span, without comments at their ends, on one line."""
+    """The lines of a span on one line, without comments."""
     last = span.source.position(max(span.start, span.end - 1))[0]
-    lines = [span.source.line_text(n) for n in range(span.line, last + 1)]
-    return " ".join(line.split("#")[0].strip() if "#" in line else line.strip() for line in lines)
+    lines = [span.source.line_text(n).split("#")[0] for n in range(span.line, last + 1)]
+    return " ".join(" ".join(lines).split())
 
 
 def _docstring(equations: tuple[str, ...], name: str) -> list[str]:
