@@ -75,6 +75,7 @@ class Liveness:
     timeline: Timeline
     stored: Mapping[str, Stored]
     _touching: dict[tuple[str, Use], isl.Map] = field(default_factory=dict)
+    _distances: dict[str, isl.Set | None] = field(default_factory=dict)
 
     def windows(self, tensor: str, order: tuple[str, ...] | None = None) -> tuple[Expr, ...]:
         """How many slots the tensor needs along each dimension of its domain, in bounds.
@@ -85,8 +86,7 @@ class Liveness:
         cannot be written as `min` or `max`.
         """
         dims = self.stored[tensor].domain.dims
-        clashes = self._clashes(tensor)
-        gaps = None if clashes is None else clashes.deltas().coalesce()
+        gaps = self._gaps(tensor)
         found: dict[str, Expr] = {}
         for dim in order or dims:
             k = dims.index(dim)
@@ -96,6 +96,13 @@ class Liveness:
             found[dim] = self._size(gaps, k, dim)
             gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
         return tuple(found[dim] for dim in dims)
+
+    def _gaps(self, tensor: str) -> isl.Set | None:
+        """How far apart values are that are alive together."""
+        if tensor not in self._distances:
+            clashes = self._clashes(tensor)
+            self._distances[tensor] = None if clashes is None else clashes.deltas().coalesce()
+        return self._distances[tensor]
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
         """The greatest distance plus one."""

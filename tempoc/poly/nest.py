@@ -101,9 +101,12 @@ def build(problem: Problem) -> Nest:
     reader = _Reader(problem.space.frame.params, problem.names)
     builder = isl.AstBuild.from_context(problem.space.context)
     separate = schedule.map_schedule_node_bottom_up(_separated)
-    plain = reader.nest(builder.node_from_schedule(schedule))
     peeled = reader.nest(builder.node_from_schedule(separate))
-    return peeled if _size(peeled) <= 2 * _size(plain) + 2 else plain
+    size = _size(peeled)
+    if size <= 2 * len(problem.tasks) + 2:
+        return peeled
+    plain = reader.nest(builder.node_from_schedule(schedule))
+    return peeled if size <= 2 * _size(plain) + 2 else plain
 
 
 def _separated(node: isl.ScheduleNode) -> isl.ScheduleNode:

@@ -119,17 +119,19 @@ class _Lowering:
     def scans(self, nest: For, env: Mapping[str, Expr]) -> Iterator[_Scan]:
         """The dimensions that the variable scans; forward ones first, then in order."""
         c, backward = variable(nest.var), list[_Scan]()
+        seen: dict[tuple[str, Expr], None] = {}
         for leaf in _leaves(nest.body):
-            for dim, p in zip(self.tasks[leaf.task].dims, leaf.point, strict=True):
-                point = substitute(p, env)
-                for sign in (1, -1):
-                    rest = sub(point, c * sign)
-                    if not any(n[-1] in "+-" for n in symbols(rest)):
-                        scan = _Scan(dim=dim, sign=sign, rest=rest)
-                        if sign > 0:
-                            yield scan
-                        else:
-                            backward.append(scan)
+            seen.update(dict.fromkeys(zip(self.tasks[leaf.task].dims, leaf.point, strict=True)))
+        for dim, p in seen:
+            point = substitute(p, env)
+            for sign in (1, -1):
+                rest = sub(point, c * sign)
+                if not any(n[-1] in "+-" for n in symbols(rest)):
+                    scan = _Scan(dim=dim, sign=sign, rest=rest)
+                    if sign > 0:
+                        yield scan
+                    else:
+                        backward.append(scan)
         yield from backward
 
     def natural(self, e: Expr) -> bool:
