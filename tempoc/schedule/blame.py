@@ -106,8 +106,11 @@ def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         steps.append(Step(f"{_base(tensor)}{at}", tensor, _span(by_name[name], graph)))
     named = [s for s in steps if "." not in s.tensor]
-    kept = named or steps
-    return [Step(s.value, _base(s.tensor), s.span) for s in kept]
+    kept = [Step(s.value, _base(s.tensor), s.span) for s in named or steps]
+    # The story starts at the equation that stands first.
+    starts = [s.span.start if s.span is not None else 0 for s in kept]
+    first = starts.index(min(starts))
+    return [*kept[first:], *kept[:first]]
 
 
 def _base(name: str) -> str:
