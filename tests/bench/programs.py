@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from tests.bench import llama_jax
-from tests.bench.measure import BUILD, ROOT, Row, clock, compile_program, per_step, run_program
+from tests.bench.measure import BUILD, ROOT, Row, compile_program, in_turns, per_step, run_program
 
 WEIGHTS = ROOT / "build" / "llama" / "model.safetensors"
 PROMPT = [504, 3575, 282, 4649, 314]  # "The capital of France is"
@@ -20,14 +22,16 @@ PROMPT = [504, 3575, 282, 4649, 314]  # "The capital of France is"
 
 def compiling() -> Iterator[Row]:
     """Seconds of `tempoc compile`, start of Python included."""
-    for layers in (2, 30):
-        options = ("-D", f"L={layers}")
-        seconds = clock(
-            lambda options=options: compile_program("examples/llama/model.rt", "layers", *options)
+    llama = "examples/llama/model.rt"
+    actions = {
+        f"compile llama, {layers} layers": partial(
+            compile_program, llama, "layers", "-D", f"L={layers}"
         )
-        yield Row(name=f"compile llama, {layers} layers", ours=seconds)
-    seconds = clock(lambda: compile_program("examples/05_rnn.rt", "rnn"))
-    yield Row(name="compile rnn", ours=seconds)
+        for layers in (2, 30)
+    }
+    actions["compile rnn"] = partial(compile_program, "examples/05_rnn.rt", "rnn")
+    for name, times in zip(actions, in_turns(list(actions.values()), rounds=5), strict=True):
+        yield Row(name=name, ours=median(times))
 
 
 def llama() -> Iterator[Row]:

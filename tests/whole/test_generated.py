@@ -32,7 +32,7 @@ def data(program: Program, bounds: dict[str, int]) -> dict[str, np.ndarray]:
 
 @given(program=programs())
 @settings(
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     database=None,

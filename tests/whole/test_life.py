@@ -1,23 +1,36 @@
-"""Every numbered example, stage by stage: the whole compiler on a page (`golden/life/`)."""
+"""Every example, stage by stage: the whole compiler on a page (`golden/life/`)."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.stages import STAGES, SUFFIX, stage_text
-from tests.support.examples import EXAMPLES, ROOT, Example
+from tests.support.examples import EXAMPLES, ROOT
 from tests.support.golden import Golden
 
+SOURCES = {example.name: example.source for example in EXAMPLES}
+SOURCES["llama"] = ROOT / "examples" / "llama" / "model.rt"
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_the_life_of_an_example(
-    example: Example, golden: Golden, monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_life_of_an_example(name: str, golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # so that texts name the program as a person in the checkout does
-    source = example.source.relative_to(ROOT).as_posix()
-    compilation = Compilation.from_path(source, Options())
+    source = SOURCES[name].relative_to(ROOT)
+    compilation = Compilation.from_path(source.as_posix(), Options())
+    golden(f"life/{name}/0_source.rt", Path(source).read_text(encoding="utf-8"))
     for number, stage in enumerate(STAGES, 1):
-        name = f"life/{example.name}/{number}_{stage}.{SUFFIX.get(stage, 'txt')}"
-        golden(name, stage_text(compilation, stage))
+        file = f"{number}_{stage}.{SUFFIX.get(stage, 'txt')}"
+        golden(f"life/{name}/{file}", stage_text(compilation, stage))
+
+
+def test_schedule_and_kernels_are_the_same_for_2_and_30_layers() -> None:
+    few, many = (
+        Compilation.from_path(str(SOURCES["llama"]), Options(defines={"L": layers}))
+        for layers in ("2", "30")
+    )
+    for stage in ("schedule", "kernels"):
+        assert stage_text(few, stage) == stage_text(many, stage)

@@ -1,0 +1,30 @@
+"""Kernels of 01_fibonacci, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+
+import jax.numpy as jnp
+from jax import lax
+
+
+def fib_0(at, fib):
+    """01_fibonacci.rt:12: fib[0] = 0"""
+    fib = lax.dynamic_update_index_in_dim(fib, jnp.int32(0), 0, 0)
+    return (fib,)
+
+
+def fib_1(at, fib):
+    """01_fibonacci.rt:13: fib[1] = 1"""
+    fib = lax.dynamic_update_index_in_dim(fib, jnp.int32(1), 1, 0)
+    return (fib,)
+
+
+def fib_2(at, fib):
+    """01_fibonacci.rt:14: fib[n] = fib[n-1] + fib[n-2]"""
+    n = at[0]
+    fib_prev = fib[n-1]
+    fib_prev2 = fib[n-2]
+    fib_2 = fib_prev + fib_prev2
+    fib = lax.dynamic_update_index_in_dim(fib, fib_2, n, 0)
+    return (fib,)

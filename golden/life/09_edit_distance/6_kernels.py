@@ -1,0 +1,42 @@
+"""Kernels of 09_edit_distance, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+
+import jax.numpy as jnp
+from jax import lax
+
+
+def d_2(at, left, right, d):
+    """09_edit_distance.rt:17: d[i, j] = minimum( d[i-1, j-1] + where(left[i-1] == right[j-1], 0, 1), minimum(d[i-1, j], d[i, j-1]) + 1, )"""
+    i, j = at[0], at[1]
+    left_at = left[i-1]
+    right_at = right[j-1]
+    d_eq = left_at == right_at
+    d_where = jnp.where(d_eq, jnp.int32(0), jnp.int32(1))
+    d_prev_prev = d[i-1, j-1]
+    d_add = d_prev_prev + d_where
+    d_prev = d[i-1, j]
+    d_prev2 = d[i, j-1]
+    d_minimum = jnp.minimum(d_prev, d_prev2)
+    d_add2 = d_minimum + jnp.int32(1)
+    d_2 = jnp.minimum(d_add, d_add2)
+    d = lax.dynamic_update_slice(d, d_2[None, None], (i, j))
+    return (d,)
+
+
+def d_0(at, d):
+    """09_edit_distance.rt:15: d[i, 0] = i"""
+    i = at[0]
+    d_0 = jnp.int32(i)
+    d = lax.dynamic_update_slice(d, d_0[None, None], (i, 0))
+    return (d,)
+
+
+def d_1(at, d):
+    """09_edit_distance.rt:16: d[0, j] = j"""
+    j = at[0]
+    d_1 = jnp.int32(j)
+    d = lax.dynamic_update_slice(d, d_1[None, None], (0, j))
+    return (d,)
