@@ -156,7 +156,7 @@ def _is_carried(
     """Whether some loop carries a strongly connected part, and what is left has loops inside."""
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
     for dim in shared:
-        signs = [dict(d.signs)[dim] for d in cycle]
+        signs = [dict(d.signs).get(dim, ANY) for d in cycle]
         for forward in (1, -1):
             strict = [s == {forward} for s in signs]
             if any(strict) and all(-forward not in s for s in signs):
