@@ -17,5 +17,5 @@ def compare_with_reference(compilation: Compilation, given: Given, result: RunRe
     for line in found:
         click.echo(f"verify: {line}", err=True)
     if not found:
-        click.echo(f"verify: {len(expected)} outputs agree with the reference evaluator", err=True)
+        click.echo("verify: all outputs agree with the reference evaluator", err=True)
     return CHECK_FAILED if found else 0
