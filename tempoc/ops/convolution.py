@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from tempoc.ops.contraction import require_numbers, widened
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import along, natural, nonempty, padded, retyped, static_shape, taken
+from tempoc.ops.padding import along, atom, natural, nonempty, padded, retyped, static_shape, taken
 from tempoc.ops.promote import promote
 from tempoc.ops.shapes import require, same, shape_text
 from tempoc.ops.spell import scalar
@@ -151,7 +151,7 @@ class Conv(Op):
         n = x.type.shape[axis]
         before, _ = self.around(n, kernel)
         place = out.bind(
-            "place", f"jnp.arange({out.static(room)}, dtype=jnp.int32) - ({out.index(before)})"
+            "place", f"jnp.arange({out.static(room)}, dtype=jnp.int32) - {atom(out.index(before))}"
         )
         inside = along(f"(({place} >= 0) & ({place} < {out.index(n)}))", axis, x.type.ndim)
         sizes[axis] = room

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import counted, natural, nonempty, padded, retyped, spread, taken
+from tempoc.ops.padding import atom, counted, natural, nonempty, padded, retyped, spread, taken
 from tempoc.ops.shapes import Shape, axis_of, broadcast, require
 from tempoc.ops.spell import jax_dtype, numpy_dtype
 from tempoc.ops.types import DType, TensorType
@@ -46,18 +46,18 @@ def checked(positions: Array, extent: int, axis: int) -> Array:
 
 def guarded(idx: Value, extent: Expr, axis: int, out: Emitter) -> str:
     """Positions counted from the front, with a check; garbage in their padding is not judged."""
-    n = out.index(extent)
+    n = atom(out.index(extent))
     if idx.type.dtype is DType.U32:
         inside = f"({idx.text} < jnp.uint32({n}))"
     else:
-        inside = f"({idx.text} >= -({n})) & ({idx.text} < {n})"
+        inside = f"({idx.text} >= -{n}) & ({idx.text} < {n})"
     ragged = [k for k in range(idx.type.ndim) if idx.is_ragged(k)]
     for k in ragged:
         inside = f"{inside} | ~{out.valid(idx, k)}"
     holds = f"jnp.all({inside})"
     out.check(holds, f"an index is out of range for axis {axis} of extent {show(extent)}")
     place = retyped(idx, DType.I32, out).text
-    return f"jnp.where({place} < 0, {place} + ({n}), {place})"
+    return f"jnp.where({place} < 0, {place} + {n}, {place})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

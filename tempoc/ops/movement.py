@@ -14,6 +14,7 @@ import numpy as np
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import (
     along,
+    atom,
     counted,
     natural,
     nonempty,
@@ -217,8 +218,8 @@ class Pad(Op):
         if any(pair != (ZERO, ZERO) for k, pair in enumerate(self.widths) if k not in moving):
             text = f"lax.pad({text}, {filler}, ({config}{',' if v.type.ndim == 1 else ''}))"
         for k in moving:
-            low = out.index(self.widths[k][0])
-            steps = out.bind("place", f"{counted(result.shape[k], out)} - ({low})")
+            low = atom(out.index(self.widths[k][0]))
+            steps = out.bind("place", f"{counted(result.shape[k], out)} - {low}")
             inside = f"({steps} >= 0) & ({steps} < {out.index(v.type.shape[k])})"
             moved = taken(text, steps, k)
             text = f"jnp.where({along(f'({inside})', k, v.type.ndim)}, {moved}, {filler})"

@@ -43,6 +43,11 @@ def retyped(v: Value, dtype: DType, out: Emitter) -> Value:
     return Value(name, TensorType(dtype, v.type.shape), v.padded, v.finite)
 
 
+def atom(text: str) -> str:
+    """An expression's text, in brackets unless it is a name or a number."""
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
 def along(position: str, axis: int, ndim: int) -> str:
     """A vector shaped to broadcast along one axis of ``ndim``: ``p[:, None]``."""
     tail = ndim - 1 - axis

@@ -307,7 +307,7 @@ class Var(RealReduction):
         mean = out.bind("mean", f"jnp.sum({x}, axis={axes_text(axes)}, keepdims=True) / {count}")
         away = out.bind("away", f"{x} - {mean}")
         shaped = Value(away, TensorType(wide, v.type.shape), v.padded)
-        kept = out.bind("away", out.masked(shaped, axes, self.neutral(wide)))
+        kept = out.masked(shaped, axes, self.neutral(wide))
         total = f"{self.call(self.jax, f'{kept} * {kept}', axes)} / {count}"
         return (cast(total if wide is dtype else f"({total})", wide, dtype),)
 

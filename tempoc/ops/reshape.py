@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import along, counted, is_positive, natural, nonempty, padded, static_shape
+from tempoc.ops.padding import (
+    along,
+    atom,
+    counted,
+    is_positive,
+    natural,
+    nonempty,
+    padded,
+    static_shape,
+)
 from tempoc.ops.shapes import Shape, require, same, shape_text
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Prod, Sum, add, mul, product, sub
@@ -173,15 +182,15 @@ def _gathered(v: Value, result: TensorType, wanted: Shape, out: Emitter) -> str:
     place = ""
     for k, extent in enumerate(result.shape):
         steps = along(counted(extent, out), k, result.ndim)
-        place = out.bind("place", f"{place} * ({out.index(extent)}) + {steps}" if k else steps)
+        place = out.bind("place", f"{place} * {atom(out.index(extent))} + {steps}" if k else steps)
     if not v.type.ndim:
         return f"jnp.broadcast_to({v.text}, {static_shape(wanted, out)})"
     place = place or "jnp.int32(0)"
     indices: list[str] = []
     for extent in reversed(v.type.shape[1:]):
-        size = out.index(extent)
+        size = atom(out.index(extent))
         if not is_positive(extent):
             size = out.bind("size", f"jnp.maximum({size}, 1)")
-        indices.insert(0, out.bind("row", f"{place} % ({size})"))
-        place = out.bind("place", f"{place} // ({size})")
+        indices.insert(0, out.bind("row", f"{place} % {size}"))
+        place = out.bind("place", f"{place} // {size}")
     return f'{v.text}.at[{", ".join([place, *indices])}].get(mode="clip")'

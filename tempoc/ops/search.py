@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import natural
+from tempoc.ops.padding import atom, natural
 from tempoc.ops.reduction import HALVES, kept_shape, require_nonempty
 from tempoc.ops.shapes import axes_of, axis_of, require
 from tempoc.ops.spell import greatest, least, meant_by, scalar
@@ -75,7 +75,7 @@ class ArgMax(Op):
         parts = out.bind("places", f"jnp.unravel_index({place}, ({padded},))")
         flat = f"{parts}[0]"
         for k in range(1, v.type.ndim):
-            flat = f"({flat}) * ({out.index(v.type.shape[k])}) + {parts}[{k}]"
+            flat = f"({flat}) * {atom(out.index(v.type.shape[k]))} + {parts}[{k}]"
         return (f"({flat}).astype(jnp.int32)",)
 
 
