@@ -27,7 +27,7 @@ def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path
 
 def echo_remarks(compilation: Compilation) -> None:
     """One line for each remark, on standard error."""
-    click.echo(show_remarks(compilation.passes.remarks), err=True, nl=False)
+    click.echo(show_remarks(compilation.remarks), err=True, nl=False)
 
 
 def echo_timing(compilation: Compilation) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
@@ -34,6 +35,14 @@ from tempoc.sdg.verify import verify as verify_graph
 R = TypeVar("R")
 
 
+class Ordered(NamedTuple):
+    """A graph, its statements, and when they are executed."""
+
+    graph: Graph
+    statements: Statements
+    scheduled: Scheduled
+
+
 class Compilation:
     """A program on its way from source to a directory; every stage raises `DiagnosticError`."""
 
@@ -42,6 +51,7 @@ class Compilation:
         self.loaded = loaded
         self.options = options
         self.timings: list[tuple[str, float]] = []
+        self.later_remarks: list[Remark] = []
 
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
@@ -94,26 +104,46 @@ class Compilation:
         self.timings += [(f"  {r.step}", r.seconds) for r in outcome.records]
         return outcome
 
+    @cached_property
+    def ordered(self) -> Ordered:
+        """The graph after all passes, its statements, and an order of execution for them.
+
+        Fused kernels for which there is no order are taken apart again; a program for which there
+        is none either way is refused with the cycle between its own equations.
+        """
+        graph = self.passes.graph
+        try:
+            return self._order(graph)
+        except DiagnosticError:
+            if not graph.groups:
+                raise
+        found = self._order(replace(graph, groups=()))
+        message = "no order of execution for the fused kernels: every operator is its own"
+        self.later_remarks.append(Remark(step="schedule", message=message))
+        return found
+
+    def _order(self, graph: Graph) -> Ordered:
+        parts = self._timed("statements", lambda: statements(graph, self.space))
+        scheduled = self._timed("schedule", lambda: compute(parts, self.space))
+        if self.options.verify_each:
+            check = self._timed
+            check("verify schedule", lambda: verify_schedule(parts, scheduled, self.space))
+        return Ordered(graph, parts, scheduled)
+
     @property
     def optimized(self) -> Graph:
         """The graph after all passes, with groups if `fuse` ran."""
-        return self.passes.graph
+        return self.ordered.graph
 
-    @cached_property
+    @property
     def statements(self) -> Statements:
         """The graph as statements that read and write tensors."""
-        return self._timed("statements", lambda: statements(self.optimized, self.space))
+        return self.ordered.statements
 
-    @cached_property
+    @property
     def scheduled(self) -> Scheduled:
         """The order of execution, as loops and as times."""
-        parts = self.statements, self.space, self.optimized
-        found = self._timed("schedule", lambda: compute(*parts))
-        if self.options.verify_each:
-            self._timed(
-                "verify schedule", lambda: verify_schedule(self.statements, found, self.space)
-            )
-        return found
+        return self.ordered.scheduled
 
     @property
     def tree(self) -> Tree:
@@ -141,8 +171,8 @@ class Compilation:
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What passes did and did not do."""
-        return self.passes.remarks
+        """What the stages did and did not do."""
+        return (*self.passes.remarks, *self.later_remarks)
 
     def write(self, directory: str) -> None:
         """Compile and write the directory, all of it or nothing."""

@@ -1,5 +1,7 @@
 """The stages of a compilation as text, in order: what `explain`, `--dump-dir` and goldens show."""
 
+from collections.abc import Callable, Mapping
+
 from tempoc.driver.compilation import Compilation
 from tempoc.memory.text import show as show_memory
 from tempoc.program.text import program_text
@@ -16,7 +18,7 @@ def stage_text(compilation: Compilation, stage: str) -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
-_TEXTS = {
+_TEXTS: Mapping[str, Callable[[Compilation], str]] = {
     "sdg": lambda c: show_graph(c.graph),
     "optimized": lambda c: show_graph(c.optimized),
     "schedule": lambda c: show_schedule(c.tree),

@@ -11,6 +11,9 @@ from tempoc.program.verify import bound_order
 from tempoc.runtime import errors
 from tempoc.runtime.problems import Problem
 
+# Indices are 32-bit integers on the device.
+LIMIT = 2**31
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -74,7 +77,7 @@ def _given(
             found.problems.append(errors.settled_bound(name, text(bound.value), fixed))
         else:
             number = _integer(value)
-            if number is None or number < 1:
+            if number is None or not 1 <= number < LIMIT:
                 found.problems.append(errors.bad_bound(name, value))
             else:
                 claims[name] = Claim(name, number, f"--bounds {name}={number}")
@@ -103,7 +106,7 @@ def _settle(name: str, said: list[Claim], given: bool, hints: Sequence[str], fou
             found.problems.append(errors.missing_bound(name, hints))
     else:
         value, source = next(iter(first.items()))
-        if value < 1:
+        if not 1 <= value < LIMIT:
             found.problems.append(errors.bad_bound(name, f"{value} ({source})"))
         else:
             found.values[name] = value

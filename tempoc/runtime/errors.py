@@ -92,7 +92,10 @@ def settled_bound(name: str, value: str, fixed: bool) -> Problem:
 
 def bad_bound(name: str, value: object) -> Problem:
     """Not an integer of at least 1."""
-    return Problem(code="RT513", message=f"the bound {name} must be an integer >= 1, not {value}")
+    return Problem(
+        code="RT513",
+        message=f"the bound {name} must be an integer >= 1 and below 2**31, not {value}",
+    )
 
 
 def bound_clash(name: str, claims: Sequence[tuple[int, str]]) -> Problem:
@@ -245,6 +248,15 @@ def check_failed(message: str, point: str, equations: Sequence[str]) -> Problem:
         code="RT550",
         message=message + (f" at {point}" if point else ""),
         notes=tuple(f"in {e}" for e in equations),
+    )
+
+
+def device_failed(reason: str) -> Problem:
+    """Outside any kernel: the data does not fit, for example."""
+    return Problem(
+        code="RT553",
+        message=f"the device gave up: {reason}",
+        help="smaller bounds need less memory; tempoc explain --dump-memory shows how much",
     )
 
 

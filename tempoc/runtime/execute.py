@@ -72,7 +72,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     )
     result = run_given(loaded, given, settings)
     deliver(options, result.outputs)
-    if trace is not None:
+    if trace is not None and options.profile is not None:
         write_bytes(options.profile, trace.to_json())
     if options.stats:
         sys.stderr.write(_stats(result, trace))

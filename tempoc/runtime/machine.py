@@ -88,6 +88,10 @@ class Machine:
             raise self._unwritten(error) from error
         except backend.DeviceError as error:
             raise self._failed(error) from error
+        finally:
+            # The walk and its scope know each other: without this, arrays would wait for the
+            # garbage collector.
+            self.scope.clear()
         stores = self.program.stores
         return {stores[i].name: cell for i, cell in local.items()} | self.keyed
 
@@ -114,7 +118,7 @@ class Machine:
         call = self._call_at(error.__traceback__)
         reason = str(error).split("\n")[0]
         if call is None:
-            return RunError(errors.kernel_failed("", reason, ()))
+            return RunError(errors.device_failed(reason))
         equations = next(k.equations for k in self.program.kernels if k.name == call.kernel)
         return RunError(errors.kernel_failed(call.kernel, reason, equations))
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tempoc.program.nodes import Program
-from tempoc.runtime import backend
-from tempoc.runtime.bindings import Given, bind
+from tempoc.runtime import backend, errors
+from tempoc.runtime.bindings import Bindings, Given, bind
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import collect
+from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import as_sources
 from tempoc.runtime.stores import layout, place_given
 from tempoc.runtime.trace import Trace
@@ -67,41 +68,42 @@ def run(
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
-    program = loaded.program
-    bindings = bind(program, given)
-    layouts = {store.name: layout(store, bindings.bounds) for store in program.stores}
-    with backend.session(program.x64):
-        kernels = [
-            backend.compile_kernel(f, {b: bindings.bounds[b] for b in k.bounds}, k.donated)
-            for f, k in zip(loaded.functions, program.kernels, strict=True)
-        ]
-        traced: list[Any] = list(kernels)
-        if settings.trace is not None:
-            pairs = zip(program.kernels, kernels, strict=True)
-            traced = [settings.trace.wrap(k.name, kernel) for k, kernel in pairs]
-        wishes = Wishes(count=settings.watch is not None, account=settings.account)
-        placed = place_given(program, bindings, layouts)
-        machine = Machine(program, layouts, bindings.bounds, traced, placed, wishes)
-        if settings.trace is not None:
-            settings.trace.watch_memory(machine.ledger)
-        given_bytes = machine.ledger.now
-        del placed
-        watching = (
-            settings.watch(program, bindings.bounds, machine.done)
-            if settings.watch is not None
-            else nullcontext()
-        )
-        with watching:
-            start = time.perf_counter()
-            cells = machine.run()
-            seconds = time.perf_counter() - start
-        outputs = {
-            o.name: collect(o, layouts[o.store], cells[o.store], bindings.bounds)
-            for o in program.outputs
-        }
+    bindings = bind(loaded.program, given)
+    with backend.session(loaded.program.x64):
+        try:
+            return _run(loaded, bindings, settings)
+        except (backend.DeviceError, MemoryError) as error:
+            reason = str(error).split("\n")[0] or "out of memory"
+            raise RunError(errors.device_failed(reason)) from error
+
+
+def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
+    program, bounds = loaded.program, bindings.bounds
+    layouts = {store.name: layout(store, bounds) for store in program.stores}
+    kernels: list[Callable[..., Any]] = [
+        backend.compile_kernel(f, {b: bounds[b] for b in k.bounds}, k.donated)
+        for f, k in zip(loaded.functions, program.kernels, strict=True)
+    ]
+    if settings.trace is not None:
+        pairs = zip(program.kernels, kernels, strict=True)
+        kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in pairs]
+    wishes = Wishes(count=settings.watch is not None, account=settings.account)
+    placed = place_given(program, bindings, layouts)
+    machine = Machine(program, layouts, bounds, kernels, placed, wishes)
+    if settings.trace is not None:
+        settings.trace.watch_memory(machine.ledger)
+    given_bytes = machine.ledger.now
+    del placed
+    watch = settings.watch
+    with nullcontext() if watch is None else watch(program, bounds, machine.done):
+        start = time.perf_counter()
+        cells = machine.run()
+        seconds = time.perf_counter() - start
     return RunResult(
-        outputs=outputs,
-        bounds=bindings.bounds,
+        outputs={
+            o.name: collect(o, layouts[o.store], cells[o.store], bounds) for o in program.outputs
+        },
+        bounds=bounds,
         seconds=seconds,
         peak_bytes=machine.ledger.peak if settings.account else 0,
         given_bytes=given_bytes,
