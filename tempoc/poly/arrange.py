@@ -7,24 +7,22 @@ We want the plain nest, so we look for it first. At each level, outermost first:
   that must share a loop; a group's *options* are the dimensions (and directions) along which no
   dependence inside runs backwards;
 - groups connected by a flow are merged while a common option keeps all dependences between them
-  running forwards and no path leads out of the two and back (then also unconnected ones);
+  running forwards and no path leads out of the two and back (then also unconnected ones); what
+  reads a constant number of steps ahead (`g[t]` reads `r[t:t+n]`) runs that much later in the loop;
 - each group gets a loop along its first option; dependences that this loop carries are done, the
   others are arranged inside.
 
 A legal outer loop only takes dependences away, so that it never makes a program unschedulable.
-isl's scheduler is asked where this is not enough: for a group without an option, and for loops that
-should run interleaved with a delay (`g[t]` reads `r[t:t+n]`), which it finds by itself.
+isl's scheduler is asked where this is not enough: for a group without an option.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import reduce
 
 import islpy as isl
 
-from tempoc.poly import hints
 from tempoc.poly.groups import (
     Edge,
     Group,
@@ -35,9 +33,7 @@ from tempoc.poly.groups import (
     inside_loop,
     within,
 )
-from tempoc.poly.guarded import TooSlow
-from tempoc.poly.scheduling import Flow, Problem, Unschedulable
-from tempoc.symbolic.expr import Const, Sym, sub
+from tempoc.poly.scheduling import Problem, Unschedulable
 
 
 def arrange(problem: Problem) -> isl.Schedule:
@@ -64,10 +60,6 @@ class _Arrangement:
         if len(tasks) == 1 and not edges:
             return self.alone(tasks[0], done)
         groups = Grouping(self.problem, tasks, edges, done).merged()
-        if self.delayed(groups, edges):
-            # Where isl has no answer in time, loops one after the other will do.
-            with suppress(TooSlow, Unschedulable):
-                return self.problem.schedule(tasks, [(e.flow, e.needs) for e in edges])
         schedules = [self.group(g, within(g.members, edges), done) for g in groups]
         return reduce(isl.Schedule.sequence, schedules)
 
@@ -102,25 +94,3 @@ class _Arrangement:
         left = [e for e in left if not e.needs.is_empty()]
         body = self.level(group.members, left, (*done, option[0]))
         return body.insert_partial_schedule(self.row(group.members, option, group.pins))
-
-    def delayed(self, groups: list[Group], edges: Sequence[Edge]) -> bool:
-        """Whether two loops would run together if one were shifted by a constant."""
-        option = {m: g.options[0] for g in groups for m in g.members if g.options}
-        home = {m: k for k, g in enumerate(groups) for m in g.members}
-        return any(
-            home[e.flow.reader] != home[e.flow.writer]
-            and option.get(e.flow.reader) == option.get(e.flow.writer)
-            and self.ahead(e.flow, option.get(e.flow.writer))
-            for e in edges
-        )
-
-    def ahead(self, flow: Flow, option: Option | None) -> bool:
-        """Whether the reader needs the writer a constant distance ahead of it."""
-        if option is None or option[1] < 0:
-            return False
-        writer = self.problem.tasks[flow.writer]
-        near = hints.neighbours(flow.read, flow.written, writer, self.problem.space.universe)
-        if near is None or option[0] not in writer.dims:
-            return False
-        gap = sub(near[0][writer.dims.index(option[0])], Sym(option[0]))
-        return isinstance(gap, Const) and gap.value > 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import combinations
 
 import islpy as isl
 from islpy import dim_type as D
@@ -15,7 +17,8 @@ from tempoc.symbolic.walk import symbols
 
 # A dimension and a direction: 1 upwards, -1 downwards.
 Option = tuple[str, int]
-# Tasks that lack the dimension of a loop and run in it all the same: at this coordinate.
+# Where tasks stand along the dimension of a loop, unless at their own coordinate: those that lack
+# the dimension at a constant (`s[0] = x[0]` at 0), those that are delayed at `t+7`.
 Pins = Mapping[str, Expr]
 
 
@@ -38,6 +41,15 @@ class Group:
     options: tuple[Option, ...]
     pins: Pins = field(default_factory=dict)
     scalar: bool = False
+
+
+class Wish(Enum):
+    """What a merge must offer: both groups' first option, no loop turned around, a delay."""
+
+    FAVOURITE = auto()
+    NATURAL = auto()
+    DELAYED = auto()
+    ANY = auto()
 
 
 class Grouping:
@@ -80,62 +92,112 @@ class Grouping:
 
     def merged(self) -> list[Group]:
         """The groups, merged, in an order of execution."""
-        for a, b, wish in self.pairs():
-            first, second = self.live[self.home[a]], self.live[self.home[b]]
-            common = self.common(first, second)
-            if first is second or not common:
-                continue
-            if wish and not common[0] == first.options[0] == second.options[0]:
-                continue
-            self.join(self.home[a], self.home[b])
+        flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
+        # First where both get the loop that each wants most; a delay is better than to turn a loop
+        # around that could run forwards.
+        for wish in (Wish.FAVOURITE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
+            for a, b in flows:
+                self.consider(a, b, wish)
+        for a, b in self.strangers():
+            self.consider(a, b, Wish.FAVOURITE)
         start = {k: min(self.place[m] for m in g.members) for k, g in self.live.items()}
         order = cycles.sort(sorted(self.live, key=start.__getitem__), self.links())
         return [self.live[k] for k in order]
 
-    def pairs(self) -> Iterator[tuple[str, str, bool]]:
-        """What to merge, in order: `True` where both must get the loop that each wants first."""
-        flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
-        yield from ((a, b, True) for a, b in flows)
-        yield from ((a, b, False) for a, b in flows)
+    def strangers(self) -> Iterator[tuple[str, str]]:
+        """Pairs of groups, each by one of its tasks."""
         groups = [g for g in self.live.values() if g.options]
         firsts = sorted((g.members[0] for g in groups), key=self.place.__getitem__)
-        for k, a in enumerate(firsts):
-            yield from ((a, b, True) for b in firsts[k + 1 :])
+        return combinations(firsts, 2)
 
-    def common(self, a: Group, b: Group) -> tuple[Option, ...]:
-        """The options of both."""
-        return tuple(o for o in a.options if o in b.options)
+    def consider(self, a: str, b: str, wish: Wish) -> None:
+        """Merge the groups of two tasks if they have an option in common and it is legal."""
+        first, second = self.live[self.home[a]], self.live[self.home[b]]
+        common = [o for o in first.options if o in second.options]
+        if first is second or not common:
+            return
+        if wish is Wish.FAVOURITE:
+            if not common[0] == first.options[0] == second.options[0]:
+                return
+        elif wish is not Wish.ANY:
+            common = [o for o in common if o[1] > 0 or (o[0], 1) not in common]
+        self.join(self.home[a], self.home[b], common, wish)
 
-    def join(self, first: int, second: int) -> None:
+    def join(self, first: int, second: int, common: Sequence[Option], wish: Wish) -> None:
         """Make one of two groups, if a common loop is legal and no path leads out and back.
 
         Groups on such a path come along where they can: `s[0] = x[0]` runs in the loop of `x` and
         `s`, at 0.
         """
         between = self.between(first, second)
-        parts = [self.live[k] for k in (first, second)]
-        members = [m for k in (first, *between, second) for m in self.live[k].members]
-        members.sort(key=self.place.__getitem__)
+        late = tuple(m for k in (*between, second) for m in self.live[k].members)
+        members = tuple(sorted((*self.live[first].members, *late), key=self.place.__getitem__))
         inside = [
             e
-            for e in within(tuple(members), self.edges)
+            for e in within(members, self.edges)
             if self.home[e.flow.writer] != self.home[e.flow.reader]
         ]
-        legal: list[Option] = []
-        pins: dict[str, Expr] = {**parts[0].pins, **parts[1].pins}
-        for option in self.common(*parts):
-            more = self.pinned(between, option[0])
-            if more is None or (legal and between):
+        options: list[Option] = []
+        for option in common:
+            pins = self.pins((first, *between, second), between, option[0])
+            if pins is not None and wish is Wish.DELAYED:
+                pins = self.delayed(late, inside, option, pins)
+            if pins is None or not all(self.forwards(e, option, pins) for e in inside):
+                if wish is Wish.FAVOURITE and not options:
+                    return
                 continue
-            trial = {**pins, **more}
-            if all(self.forwards(e, option, trial) for e in inside):
-                legal.append(option)
-                pins = trial
-        if legal:
-            self.live[first] = Group(members=tuple(members), options=tuple(legal), pins=pins)
-            for k in (*between, second):
-                del self.live[k]
-            self.home.update(dict.fromkeys(members, first))
+            if pins:  # they are right for this option alone
+                self.replace((first, *between, second), members, (option,), pins)
+                return
+            options.append(option)
+        if options:
+            self.replace((first, *between, second), members, tuple(options), {})
+
+    def replace(
+        self,
+        old: tuple[int, ...],
+        members: tuple[str, ...],
+        options: tuple[Option, ...],
+        pins: Pins,
+    ) -> None:
+        """Put one group in the place of several."""
+        for k in old[1:]:
+            del self.live[k]
+        self.live[old[0]] = Group(members=members, options=options, pins=pins)
+        self.home.update(dict.fromkeys(members, old[0]))
+
+    def pins(self, parts: Sequence[int], between: Sequence[int], dim: str) -> Pins | None:
+        """Those of the parts, and those of what comes along; `None` if that cannot."""
+        more = self.pinned(between, dim)
+        if more is None:
+            return None
+        own = {m: e for k in parts for m, e in self.live[k].pins.items()}
+        return {**own, **more}
+
+    def delayed(
+        self, late: Sequence[str], inside: Sequence[Edge], option: Option, pins: Pins
+    ) -> Pins | None:
+        """The pins with some members as late as they must be; `None` if no constant will do."""
+        dim, sign = option
+        steps = 0
+        for e in inside:
+            if e.flow.reader in late and e.flow.writer not in late:
+                gap = self.gap(e, option, pins)
+                if gap is None:
+                    return None
+                steps = max(steps, gap)
+        if not steps:
+            return pins
+        return {**pins, **{m: pins.get(m, Sym(dim)) + sign * steps for m in late}}
+
+    def gap(self, e: Edge, option: Option, pins: Pins) -> int | None:
+        """How many steps a reader may come before what it needs; `None` if that has no limit."""
+        dim, sign = option
+        reader = coordinate(self.problem, e.flow.reader, dim, pins).as_map()
+        writer = coordinate(self.problem, e.flow.writer, dim, pins).as_map()
+        gaps = e.needs.apply_domain(reader).apply_range(writer).deltas()
+        most = gaps.dim_max_val(0) if sign > 0 else gaps.dim_min_val(0).neg()
+        return int(most.to_python()) if most.is_int() else None
 
     def between(self, first: int, second: int) -> tuple[int, ...]:
         """The groups on paths that lead from one of two groups through others to the other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.symbolic.comparisons import tidy
 from tempoc.symbolic.expr import FALSE, TRUE, And, Const, Expr, conjunction, interval, negation, sub
 from tempoc.symbolic.walk import substitute
 
@@ -19,7 +20,7 @@ def sequence(items: Iterable[Tree]) -> Tree:
             match flat[-1] if flat else None, part:
                 case Guard(condition=a, body=first), Guard(condition=b, body=second) if a == b:
                     flat[-1] = guard(a, sequence((first, second)))
-                case Guard() as one, Guard() as other if one.condition == negation(other.condition):
+                case Guard() as one, Guard() as other if _opposed(one.condition, other.condition):
                     flat[-1:] = _either(one, other)
                 case _:
                     flat.append(part)
@@ -37,6 +38,10 @@ def _either(one: Guard, other: Guard) -> list[Tree]:
     heads = (one.condition, first[:-shared]), (other.condition, second[:-shared])
     guards = [guard(c, sequence(items)) for c, items in heads]
     return [*(g for g in guards if g != EMPTY), *first[-shared:]]
+
+
+def _opposed(a: Expr, b: Expr) -> bool:
+    return tidy(a, ()) == tidy(negation(b), ())
 
 
 def _items(tree: Tree) -> tuple[Tree, ...]:

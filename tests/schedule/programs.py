@@ -214,7 +214,24 @@ def sums() -> Builder:
     return b
 
 
+def smooth() -> Builder:
+    b = Builder("t<T")
+    b.tensor("x", "t")
+    b.statement("y", "t", "x[max(0, t-3):t+1]")
+    b.statement("z", "t", "y[t:min(t+4, T)]")
+    return b
+
+
+def wavefront() -> Builder:
+    """No dimension alone is an order; `3*i + 2*t` is."""
+    b = Builder("i<I t<T")
+    b.statement("x", "i t", "x[i+1, t-2]", "x[i-1, t+1]")
+    return b
+
+
 PROGRAMS = {
+    "smooth": smooth,
+    "wavefront": wavefront,
     "sums": sums,
     "rnn": rnn,
     "fibonacci": fibonacci,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
 from tests.schedule.programs import PROGRAMS, Builder, decode, nstep, returns
 
+ROOT = Path(__file__).resolve().parents[2]
 LOOPS = {
     "rnn": """
 h.0
@@ -61,6 +65,15 @@ for i in 1..M:
   d.0[i]
   for j in 1..N:
     d.2[i, j]
+""",
+    "smooth": """
+for t in 0..min(3, T):
+  y[t]
+for t in 3..T:
+  y[t]
+  z[t-3]
+for t in max(0, T-3)..T:
+  z[t]
 """,
     "decode": """
 tok.0
@@ -144,6 +157,28 @@ def test_fixed_bounds_are_forgotten() -> None:
     started = time.process_time()
     compute(thirty.statements, Space(thirty.universe))
     assert time.process_time() - started < 0.2
+
+
+def test_schedules_do_not_depend_on_the_process() -> None:
+    code = (
+        "from tests.schedule.programs import PROGRAMS\n"
+        "from tempoc.schedule.compute import compute\n"
+        "from tempoc.schedule.text import show\n"
+        "for f in PROGRAMS.values():\n"
+        "    b = f()\n"
+        "    print(show(compute(b.statements, b.space).tree))\n"
+    )
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert texts[0] == texts[1] != ""
 
 
 def test_the_verifier_finds_mistakes() -> None:
