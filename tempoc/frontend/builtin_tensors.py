@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tempoc.frontend import indices, type_errors
 from tempoc.frontend.arithmetic import as_expr
 from tempoc.frontend.bind import Bound
-from tempoc.frontend.operate import make, operator, tensor, type_of
+from tempoc.frontend.operate import check_number, make, operator, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.values import Listing, Number, Ref, Several, Value, lift, map_leaves
@@ -74,7 +74,7 @@ def _reshape(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
 
 
 def _broadcast_to(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = operator(name, shape=bound.shape())
+    op = operator(name, shape=_shape(round, frame, bound))
     return _made(round, frame, bound, op, _operand(round, frame, bound))
 
 
@@ -142,7 +142,9 @@ def _take(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
 
 
 def _one_hot(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    op = operator(name, n=bound.extent("n"), dtype=bound.dtype(DType.F32))
+    n = bound.extent("n")
+    indices.check_extents(round, frame, (n,), bound.places["n"])
+    op = operator(name, n=n, dtype=bound.dtype(DType.F32))
     return _made(round, frame, bound, op, _operand(round, frame, bound, "idx"))
 
 
@@ -170,19 +172,26 @@ def _conv(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
 # ---------------------------------------------------------------- creation and shape
 
 
+def _shape(round: Round, frame: Frame, bound: Bound) -> tuple[Expr, ...]:
+    shape = bound.shape()
+    indices.check_extents(round, frame, shape, bound.places["shape"])
+    return shape
+
+
 def _filled(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     value = {"zeros": Number(0), "ones": Number(1)}.get(name) or bound["value"]
     if isinstance(value, Number):
         natural = type_of(value, bound.span).dtype if name == "full" else DType.F32
+        check_number(value.value, bound.dtype(natural), bound.span)
         op = Full(
-            shape=bound.shape(), value=_fitting(value, bound.dtype(natural)),
+            shape=_shape(round, frame, bound), value=_fitting(value, bound.dtype(natural)),
             dtype=bound.dtype(natural),
         )  # fmt: skip
         return _made(round, frame, bound, op)
     x = tensor(round, frame, value, bound.span)
     if bound.dtype(x.type.dtype) is not x.type.dtype:
         x = _made(round, frame, bound, operator("cast", dtype=bound.dtype(x.type.dtype)), x)
-    return _made(round, frame, bound, operator("broadcast_to", shape=bound.shape()), x)
+    return _made(round, frame, bound, operator("broadcast_to", shape=_shape(round, frame, bound)), x)
 
 
 def _fitting(value: Number, dtype: DType) -> int | float | bool:
@@ -205,6 +214,7 @@ def _like(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
 def _eye(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     n = bound.extent("n")
     m = bound.extent("m") if bound.has("m") else n
+    indices.check_extents(round, frame, (n, m), bound.span)
     return _made(round, frame, bound, Eye(n=n, m=m, dtype=bound.dtype(DType.F32)))
 
 

@@ -53,8 +53,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     if name in builtin_names.UNARY:
         return _unary(round, frame, name, bound["x"], span)
     if name in DType._value2member_map_:
-        op = operator("cast", dtype=DType(name))
-        return elementwise(round, frame, op, (bound["x"],), span)
+        return _cast(round, frame, DType(name), bound["x"], span)
     if name in ("minimum", "maximum", "power"):
         return _binary(round, frame, name, bound["a"], bound["b"], span)
     if name in ("where", "clip"):
@@ -75,7 +74,8 @@ def _index_extremum(name: str, arguments: Arguments) -> Value | None:
         return None
     if all(isinstance(v, Number) and not isinstance(v.value, bool) for v in values):
         numbers = [v.value for v in values if isinstance(v, Number)]
-        return Number(min(numbers) if name == "min" else max(numbers))
+        found = min(numbers) if name == "min" else max(numbers)
+        return Number(float(found) if any(isinstance(n, float) for n in numbers) else found)
     if len(values) == 1 and isinstance(values[0], Ref):
         return None
     exprs = [as_expr(v) for v in values]
@@ -97,6 +97,18 @@ def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> V
     return map_together(leaf, (value,), span)
 
 
+def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) -> Value:
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        (x,) = parts
+        if isinstance(x, Number) and dtype.is_int and not isinstance(x.value, float):
+            if x.value in dtype.integers:
+                literal = operator("literal", value=int(x.value), dtype=dtype, weak=False)
+                return make(round, frame, literal, (), span)[0]
+        return elementwise(round, frame, operator("cast", dtype=dtype), (x,), span)
+
+    return map_together(leaf, (value,), span)
+
+
 def _folded(name: str, x: int | float) -> int | float | None:
     try:
         if name in KEEPING and math.isfinite(x):
@@ -114,7 +126,9 @@ def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Spa
         if isinstance(x, Number) and isinstance(y, Number):
             if name == "power":
                 return fold("**", x, y, span)
-            return Number((min if name == "minimum" else max)(x.value, y.value))
+            found = (min if name == "minimum" else max)(x.value, y.value)
+            inexact = isinstance(x.value, float) or isinstance(y.value, float)
+            return Number(float(found) if inexact else found)
         return elementwise(round, frame, operator(name), (x, y), span)
 
     return map_together(leaf, (a, b), span)

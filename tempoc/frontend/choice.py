@@ -5,7 +5,15 @@ from __future__ import annotations
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
 from tempoc.frontend.draft import Draft, Wire
-from tempoc.frontend.operate import identity, make, map_together, tensor, type_of, wire
+from tempoc.frontend.operate import (
+    check_number,
+    identity,
+    make,
+    map_together,
+    tensor,
+    type_of,
+    wire,
+)
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
 from tempoc.frontend.values import Number, Ref, Value, dims_of
@@ -121,6 +129,7 @@ def _fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Sp
     """A leaf with this dtype and shape."""
     if isinstance(value, Number):
         number = value.value
+        check_number(number, type.dtype, span)
         if type.dtype.is_float:
             number = float(number)
         if type.shape:

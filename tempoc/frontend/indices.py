@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tempoc.base.source import Span
 from tempoc.frontend import ast, domain_errors, type_errors
 from tempoc.frontend.arithmetic import as_expr
+from tempoc.frontend.points import shown_point
 from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.scope import nearest
 from tempoc.frontend.values import Index, Number, Ref, Unknown, Value
-from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym
-from tempoc.symbolic.walk import is_affine, is_condition
+from tempoc.symbolic.expr import TRUE, ZERO, Const, Entry, Expr, Slice, Sym, compare
+from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 
 
 def index(round: Round, frame: Frame, e: ast.Expr) -> Expr:
@@ -122,6 +125,19 @@ def extent(value: Value, span: Span, what: str = "an extent") -> Expr:
     if isinstance(found, Const) and found.value < 0:
         raise Problem(type_errors.negative_extent(span, found))
     return found
+
+
+def check_extents(round: Round, frame: Frame, extents: Iterable[Expr], span: Span) -> None:
+    """Extents are nowhere negative. Raises `Problem`."""
+    for e in extents:
+        holds = compare(">=", e, ZERO)
+        if holds == TRUE or not is_affine(e):
+            continue
+        here = round.domain(frame.where, e)
+        point = round.space.witness(here, holds)
+        if point is not None:
+            when = shown_point(round.universe, here.dims, (e,), point)
+            raise Problem(type_errors.negative_extent_at(span, e, evaluate(e, point), when))
 
 
 def is_static(value: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
@@ -26,7 +27,9 @@ from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.source import IndexValue, Literal
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
-from tempoc.symbolic.walk import extent, is_condition, substitute, symbols
+from tempoc.symbolic.walk import extent, integers, is_condition, substitute, symbols
+
+_CLASH = re.compile(r": (\S.*) is not (\S.*)$")
 
 
 def read(
@@ -67,11 +70,20 @@ def tensor(round: Round, frame: Frame, value: Value, span: Span) -> Ref:
         case Ref():
             return value
         case Number(value=number):
+            check_number(number, DType.I32, span)
             return make(round, frame, literal(number), (), span)[0]
         case Index(expr=expr):
+            for number in integers(expr):
+                check_number(number, DType.I32, span)
             return make(round, frame, IndexValue(expr=expr), (), span)[0]
         case _:
             raise Problem(type_errors.not_a_tensor(span, value))
+
+
+def check_number(number: int | float, dtype: DType, span: Span) -> None:
+    """Raises `Problem` for an integer that is too large for a dtype of integers."""
+    if dtype.is_int and isinstance(number, int) and number not in dtype.integers:
+        raise Problem(type_errors.bad_literal(span, str(number), dtype.value))
 
 
 def literal(number: int | float | bool) -> Op:
@@ -107,7 +119,8 @@ def make(
     try:
         types = op.infer(tuple(a.type for a in args), Facts(round, frame.where))
     except OperandError as error:
-        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+        help = _way_out(error)
+        raise Problem(type_errors.operands(span, error.message, help)) from None
     names = dict.fromkeys(
         n for e in (*_entries(args), *attributes(op), *_extents(types)) for n in symbols(e)
     )
@@ -129,6 +142,14 @@ def operator(name: str, **attributes: Any) -> Op:
     cls: Any = OPS[name]
     found: Op = cls(**attributes)
     return found
+
+
+def _way_out(error: OperandError) -> str | None:
+    """Extents that are not numbers may be equal for a reason that the compiler cannot see."""
+    clash = _CLASH.search(error.message)
+    if clash is None or all(e.lstrip("-").isdigit() for e in clash.groups()):
+        return error.help
+    return type_errors.unproved_extents(error.help)
 
 
 def wire(ref: Ref, guard: Expr | None = None) -> Wire:

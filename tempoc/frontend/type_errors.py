@@ -233,6 +233,13 @@ def negative_extent(span: Span, extent: Expr) -> Diagnostic:
     return _error("RT083", f"the extent {show(extent)} is negative", span)
 
 
+def negative_extent_at(span: Span, extent: Expr, value: int, when: str) -> Diagnostic:
+    """An extent is negative at some point."""
+    message = f"the extent {show(extent)} is {value}{when}"
+    help = "write `max(0, ...)`, restrict the equation with `when`, or `assume` more of the bounds"
+    return _error("RT083", message, span, help)
+
+
 def provisional(name: str) -> str:
     """The help where a shape was taken from a number."""
     return (
@@ -241,9 +248,10 @@ def provisional(name: str) -> str:
     )
 
 
-def bad_literal(span: Span, text: str) -> Diagnostic:
+def bad_literal(span: Span, text: str, dtype: str) -> Diagnostic:
     """A number does not fit."""
-    return _error("RT084", f"{text} does not fit into i32", span, "cast it: `f32(...)`")
+    help = "cast it: `i64(...)` or `f32(...)`" if dtype == "i32" else None
+    return _error("RT084", f"{text} does not fit into {dtype}", span, help)
 
 
 def list_index(span: Span, index: int, count: int) -> Diagnostic:
@@ -268,6 +276,7 @@ def spatial_range(
         "RT087",
         f"`{shown}` reads position {index} of an axis of extent {axis}{when}",
         span,
+        "restrict the equation with `when`, or `assume` what the bounds satisfy",
     )
 
 
@@ -364,3 +373,9 @@ def record_index(span: Span, value: Value) -> Diagnostic:
         span,
         "temporal entries stand right after the name (`net[i].w`), keyword entries anywhere",
     )
+
+
+def unproved_extents(help: str | None) -> str:
+    """Two extents could not be proved equal."""
+    checked = "`x as f32[T]` states an extent and has it checked when the program runs"
+    return checked if help is None else f"{help}; {checked}"

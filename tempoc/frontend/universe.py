@@ -55,6 +55,8 @@ def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Ex
     text = scopes.defines.get(name)
     if text is not None:
         value = _overridden(scopes, item, name, text, value, default)
+        if isinstance(value, Unknown):
+            return None
     e = as_expr(value)
     if e is None or is_condition(e) or not is_affine(e):
         scopes.errors.add(name_errors.bound_not_index(default.span, name))

@@ -31,6 +31,12 @@ class DType(Enum):
         """Whether values are integers (``bool`` and ``key`` are not)."""
         return self in (DType.I32, DType.I64, DType.U32)
 
+    @property
+    def integers(self) -> range:
+        """The integers that an integer dtype holds."""
+        bits = int(self.value[1:])
+        return range(2**bits) if self is DType.U32 else range(-(2 ** (bits - 1)), 2 ** (bits - 1))
+
 
 @dataclass(frozen=True, slots=True)
 class TensorType:

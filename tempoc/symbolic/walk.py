@@ -82,6 +82,20 @@ def symbols(e: Entry) -> tuple[str, ...]:
     return tuple(found)
 
 
+def integers(e: Expr) -> tuple[int, ...]:
+    """The integers that are written in an expression."""
+    match e:
+        case Const(value=v):
+            own: tuple[int, ...] = (v,)
+        case Sum(terms=terms, const=k):
+            own = (k, *(c for c, _ in terms))
+        case FloorDiv(divisor=k) | Mod(divisor=k):
+            own = (k,)
+        case _:
+            own = ()
+    return (*own, *(n for child in children(e) for n in integers(child)))
+
+
 def is_affine(e: Entry) -> bool:
     """Whether the expression is quasi-affine: free of products of symbols."""
     if isinstance(e, Slice):
