@@ -74,13 +74,14 @@ def write_bundle(
             target.rename(old)
         fresh.rename(target)
     except OSError as error:
-        if old.exists() and not target.exists():
-            old.rename(target)
         reason = error.strerror or str(error)
         raise DiagnosticError(cannot_write(str(directory), reason)) from None
     finally:
+        # Also on an interrupt: either the new directory stands, or the old one again.
+        if old.exists() and not target.exists():
+            old.rename(target)
         shutil.rmtree(fresh, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def contents(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,3 +101,22 @@ def test_reports_what_cannot_be_written(emitted, tmp_path):
         write_bundle(tmp_path / "file" / "out", emitted)
     assert code(error) == "RT470"
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_keeps_the_old_program_if_the_new_one_cannot_be_put_in_place(
+    emitted, tmp_path, monkeypatch
+):
+    out = tmp_path / "out"
+    write_bundle(out, emitted, MAIN)
+    rename = Path.rename
+
+    def interrupted(self, target):
+        if self.name.endswith(".new"):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_bundle(out, emitted)
+    assert (out / "model.rt").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
