@@ -131,27 +131,59 @@ class Writer:
 
     def delayed(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
         lag = self.choose("1", "2")
-        full = [known for known, own in self.program.tensors.items() if d in own]
-        source = self.choose(*full)
+        source = self.with_dim(d)
         read = access(source, self.program.tensors[source], {d: f"{d}-{lag}"})
         return [
             f"{access(name, dims, {})} = {read} - {self.operand(dims)} when {d} >= {lag}",
             f"{access(name, dims, {})} = {self.operand(dims)}",
         ]
 
+    def crossed(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """A read in which another dimension stands in the place of `d`."""
+        other = self.choose(*dims)
+        entry = f"{d} = min({other} + 1, {bound(d)} - 1)"
+        return [f"{access(name, dims, {})} = {self.with_dim(d)}[{entry}] - {self.operand(dims)}"]
+
+    def with_dim(self, d: str) -> str:
+        """Some tensor that varies with `d`."""
+        return self.choose(*(name for name, own in self.program.tensors.items() if d in own))
+
+    def slices(self, d: str) -> tuple[str, ...]:
+        """Slices along `d` that always have an element."""
+        e = bound(d)
+        windows = (f"max(0, {d}-2):{d}+1", f"{d}:min({d}+3, {e})")
+        return f"0:{d}+1", f"{d}:{e}", f"{d} % 2:{d}+1:2", f"0:{e}", *windows
+
     def reduced(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
         """A slice along `d`, reduced; the whole slice loses the dimension."""
         e = bound(d)
-        windows = (f"max(0, {d}-2):{d}+1", f"{d}:min({d}+3, {e})")
-        never_empty = (f"0:{d}+1", f"{d}:{e}", f"{d} % 2:{d}+1:2", f"0:{e}", *windows)
-        extent = self.choose(*never_empty, f"0:{d}", f"{d}+1:{e}")
-        functions = ("sum", "mean", "max", "logsumexp") if extent in never_empty else ("sum",)
-        full = [known for known, own in self.program.tensors.items() if d in own]
-        source = self.choose(*full)
+        extent = self.choose(*self.slices(d), f"0:{d}", f"{d}+1:{e}")
+        functions = ("sum", "mean", "max", "logsumexp") if extent in self.slices(d) else ("sum",)
+        source = self.with_dim(d)
         own = self.program.tensors[source]
-        whole = extent == f"0:{e}"
-        self.kept = tuple(dim for dim in own if not (whole and dim == d))
+        self.kept = tuple(dim for dim in own if dim != d or extent != f"0:{e}")
         return [f"{name} = {self.choose(*functions)}({access(source, own, {d: extent})})"]
+
+    def dotted(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """Two slices with the same extent, weighted by a scan or a position."""
+        extent = self.choose(*self.slices(d))
+        a, b = (f"{self.with_dim(d)}[{d} = {extent}]" for _ in range(2))
+        weight = self.choose(f"cumsum({b})", f"0.5 ** arange(size({a}, 0))", f"tanh({b})", b)
+        target = access(name, dims, {})
+        return [f"{target} = sum({a} * {weight}) + {self.operand(dims)}"]
+
+    def double(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """Two axes from two dimensions at once."""
+        a, b = (dims * 2)[:2]
+        if a == b:
+            return self.dotted(name, dims, d)
+        source = self.choose(
+            *(name for name, own in self.program.tensors.items() if {a, b} <= set(own))
+        )
+        entries = ", ".join(f"{dim} = {self.choose(*self.slices(dim))}" for dim in (a, b))
+        spatial = self.choose("sum({})", "max(sum({}, axis = 0))", "sum(max({}, axis = 1))")
+        target = access(name, dims, {})
+        return [f"{target} = {spatial.format(f'{source}[{entries}]')} + {self.operand(dims)}"]
 
 
 KINDS = (
@@ -163,7 +195,10 @@ KINDS = (
     "table",
     "guarded",
     "delayed",
+    "crossed",
     "reduced",
+    "dotted",
+    "double",
 )
 
 
