@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tempoc.base.source import Span
-from tempoc.frontend import ast, indices, type_errors
-from tempoc.frontend.operate import make, tensor, type_of
+from tempoc.frontend import ast, indices, later_errors, type_errors
+from tempoc.frontend.operate import check_number, make, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
 from tempoc.frontend.values import (
@@ -36,6 +36,8 @@ def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
     shape = tuple(
         indices.extent(round.evaluate(frame, x), x.span) for x in e.extents
     )
+    if e.dtype == "key":
+        raise Problem(later_errors.not_supported(e.span, "random", "key"))
     return Typed(TensorType(DType(e.dtype), shape))
 
 
@@ -134,6 +136,7 @@ def _literal(
         fits = True
     if not fits or (found.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
         raise Problem(type_errors.annotation(span, found, declared))
+    check_number(value.value, declared.dtype, span)
     number = float(value.value) if declared.dtype.is_float else value.value
     if declared.shape:
         op = Full(shape=declared.shape, value=number, dtype=declared.dtype)
