@@ -63,3 +63,16 @@ def index_target(name: str, guard: str) -> str:
 def assume(condition: str) -> str:
     """Only the bounds decide."""
     return f'say what the bounds are known to satisfy: "assume {condition}"'
+
+
+def last(name: str, index: str) -> str:
+    """One too far."""
+    return f"indices count from 0: the last one is {name}[{index}]"
+
+
+def cut(end: str, guard: str, indexed: bool) -> str:
+    """A slice that is longer than what there is."""
+    if not indexed:
+        return f"cut the slice: `{end}` keeps this end inside"
+    restricted = f'or restrict this one with "when {guard}"'
+    return f"cut the slice (`{end}` keeps this end inside), {restricted}"

@@ -189,9 +189,11 @@ def _filled(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
         )  # fmt: skip
         return _made(round, frame, bound, op)
     x = tensor(round, frame, value, bound.span)
-    if bound.dtype(x.type.dtype) is not x.type.dtype:
-        x = _made(round, frame, bound, operator("cast", dtype=bound.dtype(x.type.dtype)), x)
-    return _made(round, frame, bound, operator("broadcast_to", shape=_shape(round, frame, bound)), x)
+    dtype = bound.dtype(x.type.dtype)
+    if dtype is not x.type.dtype:
+        x = _made(round, frame, bound, operator("cast", dtype=dtype), x)
+    wide = operator("broadcast_to", shape=_shape(round, frame, bound))
+    return _made(round, frame, bound, wide, x)
 
 
 def _fitting(value: Number, dtype: DType) -> int | float | bool:

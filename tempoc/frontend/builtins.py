@@ -100,10 +100,10 @@ def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> V
 def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) -> Value:
     def leaf(parts: tuple[Value, ...]) -> Value:
         (x,) = parts
-        if isinstance(x, Number) and dtype.is_int and not isinstance(x.value, float):
-            if x.value in dtype.integers:
-                literal = operator("literal", value=int(x.value), dtype=dtype, weak=False)
-                return make(round, frame, literal, (), span)[0]
+        whole = isinstance(x, Number) and dtype.is_int and not isinstance(x.value, float)
+        if whole and isinstance(x, Number) and x.value in dtype.integers:
+            literal = operator("literal", value=int(x.value), dtype=dtype, weak=False)
+            return make(round, frame, literal, (), span)[0]
         return elementwise(round, frame, operator("cast", dtype=dtype), (x,), span)
 
     return map_together(leaf, (value,), span)

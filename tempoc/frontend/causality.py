@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.base.diagnostics import Collector, Diagnostic
-from tempoc.frontend import access_errors, name_errors
+from tempoc.frontend import access_errors, domain_errors, name_errors
 from tempoc.frontend.cell import Cell, Placement
 from tempoc.frontend.demand import sink_of
 from tempoc.frontend.draft import Draft, Wire
@@ -26,6 +26,8 @@ from tempoc.symbolic.expr import (
     Sum,
     Sym,
     compare,
+    maximum,
+    minimum,
     sub,
 )
 from tempoc.symbolic.text import show
@@ -44,6 +46,7 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
             if found is not None:
                 diagnostic = _explain(round, draft, wire, sink, found)
                 reporter.report(diagnostic, draft.origin.calls)
+                _forget_covering(round, draft, found, errors)
     for result in results:
         source = result.ref.draft
         found = round.space.outside(Domain(()), result.entries, _defined(source))
@@ -116,11 +119,27 @@ def _help(
         return access_errors.restrict_hole(source.hint)
     guard = _guard(round, wire, failing, above)
     if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
-        return access_errors.assume(guard)
+        return _about_bounds(round, wire, failing, guard)
     missing = _missing(round, place, found, wire.entries[failing], above)
+    entry = wire.entries[failing]
+    if isinstance(entry, Slice):
+        bound = Sym(round.universe.dim(source.dims[failing]).bound)
+        cut = minimum(entry.hi, bound) if above else maximum(Const(0), entry.lo)
+        return access_errors.cut(show(cut), guard, place is not None)
     if place is None:
         return access_errors.index_target(draft.origin.target, guard)
     return access_errors.restrict(missing, guard)
+
+
+def _about_bounds(round: Round, wire: Wire, failing: int, guard: str) -> str:
+    """An entry without dimensions: only an assumption can help, if it is not just one too far."""
+    bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
+    entry = wire.entries[failing]
+    if isinstance(entry, Expr) and isinstance(sub(entry, bound), Const):
+        return access_errors.last(wire.source.hint, show(bound - 1))
+    if isinstance(entry, Const):
+        guard = show(compare(">=", bound, entry + 1))
+    return access_errors.assume(guard)
 
 
 def _placement(round: Round, draft: Draft) -> tuple[Cell, Placement] | None:
@@ -144,6 +163,19 @@ def _covering(round: Round, cell: Cell, own: Placement, found: Outside) -> Place
         if known and evaluate(p.claimed, env):
             return p
     return None
+
+
+def _forget_covering(round: Round, draft: Draft, found: Outside, errors: Collector) -> None:
+    """That a later equation is never used is the same mistake as standing too far down."""
+    place = _placement(round, draft)
+    later = None if place is None else _covering(round, *place, found)
+    if later is not None:
+        unused = domain_errors.UNREACHABLE
+        errors.found[:] = [
+            d
+            for d in errors.found
+            if not (d.code == unused and d.primary and d.primary.span == later.equation.span)
+        ]
 
 
 def _guard(round: Round, wire: Wire, failing: int, above: bool) -> str:

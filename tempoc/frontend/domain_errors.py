@@ -5,6 +5,8 @@ from __future__ import annotations
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
+UNREACHABLE = "RT139"
+
 
 def _error(
     code: str, message: str, span: Span, help: str | None = None, *notes: str

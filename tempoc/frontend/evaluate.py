@@ -23,7 +23,7 @@ from tempoc.frontend.cells import value_of
 from tempoc.frontend.operate import elementwise
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
-from tempoc.frontend.scope import Pending, Refused, Scope, TensorName, nearest
+from tempoc.frontend.scope import Foreign, Pending, Refused, Scope, TensorName, nearest
 from tempoc.frontend.spatial import Position, Range, select
 from tempoc.frontend.unroll import turns
 from tempoc.frontend.values import (
@@ -72,6 +72,8 @@ def _name(round: Round, frame: Frame, e: ast.Name) -> Value:
             return value_of(round, found, e.span)
         case Pending():
             return found.resume()  # type: ignore[return-value]
+        case Foreign(module=module):
+            raise Problem(name_errors.not_importable(e.span, module, e.name))
         case Refused(construct=construct):
             raise Problem(later_errors.not_supported(e.span, construct, e.name))
         case _:
@@ -129,7 +131,8 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
         value = round.evaluate(frame, base)
         dims = _temporal_dims(round, frame, base, value)
     if e.entries[0].name is not None:
-        return _keyword(round, frame, e, value, strict=bool(dims))
+        found = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
+        return _keyword(round, frame, e, value, strict=isinstance(found, (Cell, TensorName)))
     if dims:
         return _positional(round, frame, e, value or BAD, dims)
     value = round.evaluate(frame, base) if value is None else value
@@ -218,8 +221,10 @@ def _member(package: Package, e: ast.Field) -> Value:
     if found is None:
         close = nearest(e.name, iter(scope.names))
         raise Problem(name_errors.unknown_member(e.name_span, package.name, e.name, close))
-    if isinstance(found, (TensorName, Refused)):
+    if isinstance(found, (Foreign, Refused)):
         raise Problem(name_errors.not_importable(e.name_span, package.name, e.name))
+    if isinstance(found, Pending):
+        found = found.resume()
     return found  # type: ignore[return-value]
 
 

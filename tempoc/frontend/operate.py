@@ -23,6 +23,7 @@ from tempoc.frontend.values import (
     unknown_in,
 )
 from tempoc.ops.catalog import OPS
+from tempoc.ops.literals import settled
 from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.source import IndexValue, Literal
 from tempoc.ops.types import DType, TensorType
@@ -233,8 +234,19 @@ def elementwise(
     """An operator with one result on each leaf of its operands."""
 
     def leaf(parts: tuple[Value, ...]) -> Value:
-        refs = tuple(tensor(round, frame, v, span) for v in parts)
+        types = tuple(type_of(v, span) for v in parts)
+        refs = tuple(_operand(round, frame, op, v, types, span) for v in parts)
         return make(round, frame, op, refs, span)[0]
 
     return map_together(leaf, values, span)
 
+
+def _operand(
+    round: Round, frame: Frame, op: Op, value: Value, types: tuple[TensorType, ...], span: Span
+) -> Ref:
+    """A leaf as an operand; a number takes the dtype of the operation."""
+    if isinstance(value, Number) and not isinstance(value.value, bool):
+        number = settled(op, types, value.value)
+        if number is not None:
+            return make(round, frame, number, (), span)[0]
+    return tensor(round, frame, value, span)

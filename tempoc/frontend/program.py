@@ -16,7 +16,7 @@ from tempoc.frontend.draft import Origin
 from tempoc.frontend.modules import Loaded, LoadedModule
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Language, Round
-from tempoc.frontend.scope import Pending, Refused, Scope, TensorName, nearest
+from tempoc.frontend.scope import Foreign, Pending, Refused, Scope, TensorName, nearest
 from tempoc.frontend.values import (
     BAD,
     Builtin,
@@ -69,6 +69,7 @@ class Scopes:
             if module.key not in (self.loaded.prelude, self.loaded.main.key):
                 scope = self.made[module.key] = Scope("module", parent=outer, owner=module.key)
                 self._bind_items(module, scope)
+                self._hide(scope, module.source.path)
         scope = Scope("module", parent=outer, owner=self.loaded.main.key)
         tensors = self._bind_items(self.loaded.main, scope)
         return scope, tensors
@@ -105,6 +106,12 @@ class Scopes:
             if tensor is not None:
                 tensors[key] = tensor
         return tensors
+
+    def _hide(self, scope: Scope, module: str) -> None:
+        """Of an imported file only functions and constants can be used."""
+        for name, value in scope.names.items():
+            if isinstance(value, (TensorName, Index)):
+                scope.names[name] = Foreign(module)
 
     def _declare(self, scope: Scope, name: ast.Ident, value: object) -> None:
         if name.name in scope.names:

@@ -40,6 +40,13 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """A tensor or dimension of an imported file, which only gives functions and constants."""
+
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """A name of a construct that is not supported; using it says so."""
 

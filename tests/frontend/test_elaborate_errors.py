@@ -1,0 +1,89 @@
+"""Mistakes: each program of `errors/` and what is said about it, source and rendering together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tempoc.base.diagnostics import Diagnostic
+from tempoc.base.render import render_all
+from tests.support.elaborated import errors_of
+from tests.support.golden import Golden
+
+T = "dim t < T\ninput x[t]: f32\n"
+PROGRAMS = sorted((Path(__file__).parent / "errors").glob("*.rt"))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_golden(path: Path, golden: Golden) -> None:
+    """Files hold several programs, a line of dashes between two."""
+    parts = []
+    for text in path.read_text(encoding="utf-8").split("---\n"):
+        found = errors_of(text)
+        assert found, f"accepted:\n{text}"
+        shown = "".join(f"    {line}" if line.strip() else line for line in text.splitlines(True))
+        parts.append(f"{shown}\n{render_all(found)}")
+    golden(f"errors/{path.stem}.txt", ("-" * 80 + "\n").join(parts))
+
+
+def test_codes_are_stable() -> None:
+    """A code means one thing, and codes of the front end are in their ranges."""
+    codes: dict[str, None] = {}
+    for path in PROGRAMS:
+        for text in path.read_text(encoding="utf-8").split("---\n"):
+            codes.update(dict.fromkeys(d.code for d in errors_of(text)))
+    assert all("RT020" <= code <= "RT299" for code in codes)
+    assert len(codes) > 60
+
+
+def only(text: str) -> Diagnostic:
+    found = errors_of(text)
+    assert len(found) == 1, render_all(found)
+    return found[0]
+
+
+def test_a_mistake_does_not_cascade() -> None:
+    text = T + "a = frob + 1\nb = a * 2\nc[t] = b[t] + c[t-1]\noutput a, b, c\n"
+    assert "frob" in only(text).message
+
+
+def test_independent_mistakes_are_all_reported() -> None:
+    text = T + "y = frob + x[t-1] + sum(x, 1) + 1 / 0\nz = x[t * t]\n"
+    assert [d.code for d in errors_of(text)] == ["RT020", "RT060", "RT064", "RT122"]
+    reads = T + "y = x[t-1]\nz = x[t+1]\noutput y, z\n"
+    assert [d.code for d in errors_of(reads)] == ["RT200", "RT200"]
+
+
+def test_the_witness_is_the_one_of_the_specification() -> None:
+    found = only("dim t < T\nx[t] = 0.5 * x[t-1] + 1.\noutput x\n")
+    assert found.message == "x[t-1] reads x at t = -1 when t = 0"
+    assert found.help == 'add an equation for x[0], or restrict this one with "when t >= 1"'
+
+
+def test_a_mistake_in_a_function_is_told_once_with_its_calls() -> None:
+    text = (
+        T + "def f(a) = a @ a\ndef g(a) = f(a)\ny = g(x) + g(x)\noutput y\n"
+    )
+    found = only(text)
+    assert found.primary is not None and found.primary.span.text == "a @ a"
+    assert [label.span.text for label in found.secondary] == ["f(a)", "g(x)"]
+
+
+@pytest.mark.parametrize(
+    ("defines", "message"),
+    [
+        ({"dd": "3"}, "-D dd: no such constant or fixed bound"),
+        ({"T": "3"}, "-D T: this bound has no compile-time value"),
+        ({"N": "3"}, "-D N: this bound is derived from others"),
+        ({"D": "x"}, "-D D=x: `D` is a number"),
+        ({"L": "0"}, "the bound `L` is 0; a bound is at least 1"),
+        ({"L": "2.5"}, "-D L=2.5: `L` is an integer of at least 1"),
+        ({"on": "1"}, "-D on=1: `on` is a bool (`true` or `false`)"),
+    ],
+)
+def test_defines(defines: dict[str, str], message: str) -> None:
+    dims = "dim t < T\ndim n < N = T + 1\ndim l < L = 2\n"
+    text = dims + "const D = 1\nconst on = true\ny[t] = D\noutput y\n"
+    found = errors_of(text, defines)
+    assert [d.message for d in found] == [message]

@@ -1,0 +1,47 @@
+"""Programs as text, elaborated, verified and evaluated by the reference evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
+from tempoc.base.source import Source
+from tempoc.frontend.elaborate import elaborate
+from tempoc.frontend.modules import load_source
+from tempoc.poly.space import Space
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.verify import verify
+
+
+def graph_of(text: str, defines: Mapping[str, str] | None = None) -> Graph:
+    """The verified graph of a program."""
+    graph = elaborate(load_source(Source("m.rt", text)), defines or {})
+    verify(graph, Space(graph.universe), after="elaborate")
+    return graph
+
+
+def errors_of(text: str, defines: Mapping[str, str] | None = None) -> tuple[Diagnostic, ...]:
+    """What is said about a wrong program; empty if nothing is."""
+    try:
+        graph_of(text, defines)
+    except DiagnosticError as error:
+        return error.diagnostics
+    return ()
+
+
+def value_of(
+    text: str,
+    bounds: Mapping[str, int] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    defines: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The outputs of a program, as lists."""
+    data = {name: np.asarray(x) for name, x in (inputs or {}).items()}
+    weights = {name: np.asarray(x) for name, x in (params or {}).items()}
+    results = evaluate(graph_of(text, defines), dict(bounds or {}), data, weights)
+    return {name: np.asarray(x).tolist() for name, x in results.items()}
