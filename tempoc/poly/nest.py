@@ -101,12 +101,14 @@ def build(problem: Problem) -> Nest:
     reader = _Reader(problem.space.frame.params, problem.names)
     builder = isl.AstBuild.from_context(problem.space.context)
     separate = schedule.map_schedule_node_bottom_up(_separated)
-    peeled = reader.nest(builder.node_from_schedule(separate))
-    size = _size(peeled)
-    if size <= 2 * len(problem.tasks) + 2:
+    try:
+        peeled = reader.nest(builder.node_from_schedule(separate))
+    except Piecewise:
+        return reader.nest(builder.node_from_schedule(schedule))
+    if _size(peeled) <= 2 * len(problem.tasks) + 2:
         return peeled
     plain = reader.nest(builder.node_from_schedule(schedule))
-    return peeled if size <= 2 * _size(plain) + 2 else plain
+    return peeled if _size(peeled) <= 2 * _size(plain) + 2 else plain
 
 
 def _separated(node: isl.ScheduleNode) -> isl.ScheduleNode:
