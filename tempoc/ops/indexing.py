@@ -54,7 +54,7 @@ def guarded(idx: Value, extent: Expr, axis: int, out: Emitter) -> str:
     ragged = [k for k in range(idx.type.ndim) if idx.is_ragged(k)]
     for k in ragged:
         inside = f"{inside} | ~{out.valid(idx, k)}"
-    holds = f"jnp.all({inside})"
+    holds = f"jnp.all({inside})" if idx.type.ndim else inside
     out.check(holds, f"an index is out of range for axis {axis} of extent {show(extent)}")
     place = retyped(idx, DType.I32, out).text
     return f"jnp.where({place} < 0, {place} + {n}, {place})"

@@ -11,8 +11,8 @@ from jax import lax
 def score_0(at, emit, seen, start):
     """10_viterbi.rt:16: score[0] = start + emit[seen[0]]"""
     seen_0 = seen[0]
-    holds = jnp.all((seen_0 >= -(4)) & (seen_0 < 4))
-    score_getitem = jnp.take(emit, jnp.where(seen_0 < 0, seen_0 + (4), seen_0), axis=0, mode="clip")
+    holds = (seen_0 >= -4) & (seen_0 < 4)
+    score_getitem = jnp.take(emit, jnp.where(seen_0 < 0, seen_0 + 4, seen_0), axis=0, mode="clip")
     score_0 = start + score_getitem
     return score_0, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
@@ -27,8 +27,8 @@ def back(at, score_prev, move, emit, seen):
     reach = reach_expand_dims + move
     score_max = jnp.max(reach, axis=0)
     seen_t = seen[t]
-    holds = jnp.all((seen_t >= -(4)) & (seen_t < 4))
-    score_getitem2 = jnp.take(emit, jnp.where(seen_t < 0, seen_t + (4), seen_t), axis=0, mode="clip")
+    holds = (seen_t >= -4) & (seen_t < 4)
+    score_getitem2 = jnp.take(emit, jnp.where(seen_t < 0, seen_t + 4, seen_t), axis=0, mode="clip")
     score_1 = score_max + score_getitem2
     back = jnp.argmax(reach, axis=0).astype(jnp.int32)
     return score_1, back, jnp.where(holds, jnp.int32(0), jnp.int32(1))
@@ -48,7 +48,7 @@ def path_1(at, back_next, path):
     """10_viterbi.rt:22: path[t] = back[t+1][path[t+1]]"""
     t = at[0]
     path_next = path[t+1]
-    holds = jnp.all((path_next >= -(3)) & (path_next < 3))
-    path_1 = jnp.take(back_next, jnp.where(path_next < 0, path_next + (3), path_next), axis=0, mode="clip")
+    holds = (path_next >= -3) & (path_next < 3)
+    path_1 = jnp.take(back_next, jnp.where(path_next < 0, path_next + 3, path_next), axis=0, mode="clip")
     path = lax.dynamic_update_index_in_dim(path, path_1, t, 0)
     return path, jnp.where(holds, jnp.int32(0), jnp.int32(1))

@@ -130,7 +130,7 @@ def q_rope_angle_power(at):
     """nn.rt:43: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
     q_rope_angle_arange = jnp.arange(32, dtype=jnp.int32)
     q_rope_angle_neg = -q_rope_angle_arange
-    q_rope_angle_div = q_rope_angle_neg.astype(jnp.float32) / jnp.int32(32).astype(jnp.float32)
+    q_rope_angle_div = q_rope_angle_neg.astype(jnp.float32) / jnp.float32(32.0)
     q_rope_angle_power = jnp.power(jnp.float32(100000.0), q_rope_angle_div)
     return (q_rope_angle_power,)
 
@@ -157,6 +157,6 @@ def x_0(at, embed, tok):
     """model.rt:45: x[b, t, 0] = embed[tok[b, t]]"""
     b, t = at[0], at[1]
     tok_b_t = tok[b, t]
-    holds = jnp.all((tok_b_t >= -(49152)) & (tok_b_t < 49152))
-    x_0 = jnp.take(embed, jnp.where(tok_b_t < 0, tok_b_t + (49152), tok_b_t), axis=0, mode="clip")
+    holds = (tok_b_t >= -49152) & (tok_b_t < 49152)
+    x_0 = jnp.take(embed, jnp.where(tok_b_t < 0, tok_b_t + 49152, tok_b_t), axis=0, mode="clip")
     return x_0, jnp.where(holds, jnp.int32(0), jnp.int32(1))
