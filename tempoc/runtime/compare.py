@@ -13,14 +13,13 @@ TOLERANCE = {2: 2e-2, 4: 1e-4, 8: 1e-9}
 
 
 def differences(found: Mapping[str, Array], expected: Mapping[str, Array]) -> list[str]:
-    """A line for each output that differs: in shape, dtype, or where and by how much it is worst."""
+    """A line for each output that differs: in shape, in dtype, or where and how much."""
     lines = []
     for name, want in expected.items():
         got = found[name]
         if got.shape != want.shape or got.dtype != want.dtype:
-            lines.append(
-                f"{name} is {got.dtype}{list(got.shape)}, the reference {want.dtype}{list(want.shape)}"
-            )
+            kinds = [f"{a.dtype}{list(a.shape)}" for a in (got, want)]
+            lines.append(f"{name} is {kinds[0]}, the reference {kinds[1]}")
         elif got.size and (line := _worst(name, got, want)):
             lines.append(line)
     return lines
@@ -40,6 +39,6 @@ def _worst(name: str, got: Array, want: Array) -> str:
     at = np.unravel_index(int(np.argmax(distance)), got.shape)
     place = f"[{', '.join(str(int(i)) for i in at)}]" if at else ""
     return (
-        f"{name}: {int(wrong.sum())} of {got.size} elements differ, worst {name}{place} = {got[at]},"
-        f" the reference {want[at]}"
+        f"{name}: {int(wrong.sum())} of {got.size} elements differ,"
+        f" worst {name}{place} = {got[at]}, the reference {want[at]}"
     )

@@ -16,7 +16,7 @@ def whole_inputs(bindings: Bindings) -> dict[str, Array]:
 
 
 def whole_params(program: Program, bindings: Bindings) -> dict[str, Array]:
-    """The params by name, put together from the tensors of their points; computed ones are absent."""
+    """The params by name, put together from their points; computed ones are absent."""
     return {
         p.name: _whole(program, p, bindings) for p in program.params if p.name in bindings.params
     }
