@@ -100,8 +100,8 @@ class Liveness:
     def _gaps(self, tensor: str) -> isl.Set | None:
         """How far apart values are that are alive together."""
         if tensor not in self._distances:
-            clashes = self._clashes(tensor)
-            self._distances[tensor] = None if clashes is None else clashes.deltas().coalesce()
+            gaps = [clash.deltas() for clash in self._clashes(tensor)]
+            self._distances[tensor] = maps.union(gaps) if gaps else None
         return self._distances[tensor]
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
@@ -191,26 +191,23 @@ class Liveness:
             total = s if total is None else total.union(s)
         return total
 
-    def _clashes(self, tensor: str) -> isl.Map | None:
-        """Pairs of different cells of which the first is alive when the second is written."""
+    def _clashes(self, tensor: str) -> Iterator[isl.Map]:
+        """Pairs of cells of which the first is alive when the second is written, use by use."""
         stored = self.stored[tensor]
         if not stored.writes:
-            return None
+            return
         born = maps.union([self._reading(tensor, w) for w in stored.writes])
         times = born.get_space().range()
         backwards = born.reverse()
         since = born.apply_range(isl.Map.lex_le(times)).apply_range(backwards)
-        until = list[isl.Map]()
         for use in stored.reads:
             reading = self._reading(tensor, use)
             order = isl.Map.lex_ge(times) if use.late else isl.Map.lex_gt(times)
-            until.append(reading.apply_range(order).apply_range(backwards))
+            until = reading.apply_range(order).apply_range(backwards)
+            yield since.intersect(until)
         kept = self._kept(tensor)
         if kept is not None:
-            until.append(isl.Map.from_domain_and_range(kept, born.domain()))
-        if not until:
-            return None
-        return since.intersect(maps.union(until)).coalesce()
+            yield since.intersect_domain(kept)
 
     def _deaths(self, tensor: str) -> isl.Map | None:
         """Each cell that dies to the time of its last use."""

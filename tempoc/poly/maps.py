@@ -37,7 +37,7 @@ def named(m: isl.Map, sink: str, source: str) -> isl.Map:
 
 
 def union(maps: Sequence[isl.Map]) -> isl.Map:
-    """The union of at least one map, all in one space."""
+    """The union of at least one map (or set), all in one space."""
     total = maps[0]
     for m in maps[1:]:
         total = total.union(m)

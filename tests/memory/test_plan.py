@@ -18,7 +18,7 @@ CASES = [
     (WHOLE, "h", "block", "32*T"),
     (CAUSAL, "k", "block", "16*T"),
     (WINDOWED, "k", "ring", "16*min(3, T)"),
-    (AHEAD, "k", "ring", "48"),
+    (AHEAD, "k", "ring", "16*min(3, T)"),
     (AHEAD, "x", "resident", "16*B*T"),
     (STACK, "h", "points", "32*T"),
     (STACK, "h.1.state", "register", "32"),
