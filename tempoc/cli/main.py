@@ -76,6 +76,8 @@ def status(argv: Sequence[str]) -> int:
         error.show()
         return error.exit_code
     except click.Abort:
+        # click turns an interrupt into this after ending the line.
+        click.echo("interrupted", err=True)
         return INTERRUPTED
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)

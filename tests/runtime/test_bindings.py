@@ -95,7 +95,7 @@ def test_everything_fits():
         (({"L": 2},), "RT512", ["fixed to 2", "-D L="]),
         (({"N": 2},), "RT512", ["N = (T + 1) // 4"]),
         (({"TT": 2},), "RT511", ["no bound TT", "did you mean T?"]),
-        (({"T": 0},), "RT513", ["integer >= 1, not 0"]),
+        (({"T": 0},), "RT513", ["integer >= 1", "not 0"]),
         (({"T": "1.5"},), "RT513", ["not 1.5"]),
         (({"T": True},), "RT513", ["True"]),
         (({}, {"sel": None}), "RT520", ["sel[t]: i32", "--input sel=FILE"]),
