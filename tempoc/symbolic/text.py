@@ -114,6 +114,10 @@ def _sum_text(e: Sum) -> tuple[str, int]:
     """Positive terms, a negative constant, negative terms, a positive constant: `T-1-t`, `t+1`."""
     plus = [_term(k, x) for k, x in e.terms if k > 0]
     minus = [_term(-k, x) for k, x in e.terms if k < 0]
+    if not plus and not e.const:
+        # A leading minus binds more tightly than `//` and `%`.
+        k, x = e.terms[0]
+        minus[0] = f"({minus[0]})" if k == -1 and isinstance(x, (FloorDiv, Mod)) else minus[0]
     if not plus:
         return "-".join([str(e.const) if e.const else "", *minus]), _SUM
     text = "+".join(plus) + (str(e.const) if e.const < 0 else "")

@@ -23,6 +23,8 @@ from tests.symbolic.test_expr import EXPRESSIONS
         "4*t+3",
         "2*B*T",
         "4*(t//4)",
+        "-(t//2)",
+        "3-t//2",
         "(T+3)//4",
         "((T+3)//4)%2",
         "min(t+5, T)",
