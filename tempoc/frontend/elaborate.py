@@ -25,6 +25,7 @@ from tempoc.frontend import (
     name_errors,
 )
 from tempoc.frontend.assemble import assemble
+from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
 from tempoc.frontend.demand import place
 from tempoc.frontend.evaluate import evaluate
@@ -32,7 +33,7 @@ from tempoc.frontend.modules import Loaded
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.program import Program, Scopes, check_defines
 from tempoc.frontend.round import Arguments, Frame, Round
-from tempoc.frontend.rounds import run_rounds
+from tempoc.frontend.rounds import run_rounds, top_cell
 from tempoc.frontend.scope import Scope, TensorName
 from tempoc.frontend.universe import make_universe
 from tempoc.frontend.values import BAD, Ref, Value, map_leaves
@@ -117,7 +118,7 @@ class _Language:
         if round.top is None:
             raise Problem(name_errors.not_compile_time(span, name.name))
         if name.kind == "indexed":
-            return value_of(round, round.cells[(name.name,)], span)
+            return value_of(round, self.cell(round, name, span), span)
         if name.name not in round.values:
             self._define(round, name, span)
         value = round.values[name.name]
@@ -127,16 +128,33 @@ class _Language:
 
         return map_leaves(here, value)
 
+    def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
+        """An indexed tensor of the program in this round; its plan is made when it is wanted."""
+        found = round.cells.get((name.name,))
+        if found is None:
+            if name in round.active:
+                raise Problem(name_errors.not_compile_time(span, name.name))
+            round.active.append(name)
+            try:
+                found = top_cell(round, name)
+            finally:
+                round.active.remove(name)
+        return found
+
     def _define(self, round: Round, name: TensorName, span: Span) -> None:
         top = round.top
         assert top is not None
         if name.item is not None:
+            if name in round.active:
+                raise Problem(name_errors.not_compile_time(span, name.name))
+            round.active.append(name)
             round.values[name.name] = round.attempt(top, lambda: data.declared(round, top, name))
+            round.active.remove(name)
             return
-        active = [n.equations[0] for n in round.active]
+        active = [n.equations[0] if n.kind == "plain" else None for n in round.active]
         if any(eq is name.equations[0] for eq in active):
             first = next(k for k, eq in enumerate(active) if eq is name.equations[0])
-            cycle = round.active[first:]
+            cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
             names = tuple(n.name for n in cycle)
             raise Problem(domain_errors.plain_cycle(spans[0], names, spans))

@@ -13,7 +13,7 @@ from tempoc.frontend.draft import Draft, Origin
 from tempoc.frontend.operate import identity, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
-from tempoc.frontend.scope import Pending, Scope
+from tempoc.frontend.scope import Pending, Scope, TensorName
 from tempoc.frontend.values import (
     BAD,
     Index,
@@ -39,6 +39,10 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     if key in round.done:
         return
     round.done[key] = True
+    for target in eq.targets:
+        name = frame.scope.find(target.name.name)
+        if isinstance(name, TensorName) and name.kind == "indexed":
+            round.language.cell(round, name, target.span)
     where = _where(frame, eq)
     one = len(eq.values) == 1 and len(eq.targets) > 1
     values: list[Value] = []

@@ -73,7 +73,12 @@ class _Reading:
             index += 1
             if token.type in ("END", "LBLOCK"):
                 self.mark, self.marked = self.machine.mark(), index
-        return cast(ast.Module, self.machine.finish(len(self.source.text)))
+        try:
+            return cast(ast.Module, self.machine.finish(len(self.source.text)))
+        except Mismatch:
+            if not self.errors.has_errors:
+                raise
+            return None  # what was dropped held the brace that would have closed a body
 
     def recover(self, index: int, mismatch: Mismatch) -> int:
         """Explain what does not fit, drop its statement, say where to go on."""

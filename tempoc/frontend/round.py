@@ -76,6 +76,9 @@ class Language(Protocol):
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
         """The value of a tensor of the program at the point at hand."""
 
+    def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
+        """An indexed tensor of the program in this round; its plan is made when it is wanted."""
+
     def call(
         self, round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
     ) -> Value:

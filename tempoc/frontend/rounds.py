@@ -81,7 +81,7 @@ def _round(program: Program, round: Round) -> list[Result]:
     round.top = top
     for name in program.tensors.values():
         if name.kind == "indexed":
-            _top_cell(round, top, name)
+            round.language.cell(round, name, name.equations[0].span)
     for name in program.tensors.values():
         if name.item is not None:
             program.language.tensor(round, name, name.item.name.span)
@@ -101,7 +101,10 @@ def _equation(round: Round, top: Frame, item: ast.Equation) -> None:
     equations.run(round, top, item)
 
 
-def _top_cell(round: Round, top: Frame, name: TensorName) -> None:
+def top_cell(round: Round, name: TensorName) -> Cell:
+    """An indexed tensor of the program: its plan, as it is in all rounds, and no branches yet."""
+    top = round.top
+    assert top is not None
     key: Key = (name.name,)
     written = tuple(
         (eq, t) for eq in name.equations for t in eq.targets if t.name.name == name.name
@@ -122,6 +125,7 @@ def _top_cell(round: Round, top: Frame, name: TensorName) -> None:
     )
     round.cells[key] = cell
     top.scope.bind(name.name, cell)
+    return cell
 
 
 # ---------------------------------------------------------------- what stays unknown

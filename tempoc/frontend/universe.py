@@ -99,7 +99,7 @@ def _check_bounds(
         path = [name]
         current: Expr | None = value
         while current is not None:
-            following = [n for n in symbols(current) if bounds[n][0] is not None]
+            following = [n for n in symbols(current) if bounds.get(n, (None, span))[0] is not None]
             if not following:
                 break
             path.append(following[0])
