@@ -119,7 +119,7 @@ def _help(
         return access_errors.restrict_hole(source.hint)
     guard = _guard(round, wire, failing, above)
     if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
-        return _about_bounds(round, wire, failing, guard)
+        return _about_bounds(round, wire, failing, guard, above)
     missing = _missing(round, place, found, wire.entries[failing], above)
     entry = wire.entries[failing]
     if isinstance(entry, Slice):
@@ -131,12 +131,14 @@ def _help(
     return access_errors.restrict(missing, guard)
 
 
-def _about_bounds(round: Round, wire: Wire, failing: int, guard: str) -> str:
+def _about_bounds(round: Round, wire: Wire, failing: int, guard: str, above: bool) -> str:
     """An entry without dimensions: only an assumption can help, if it is not just one too far."""
     bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
     entry = wire.entries[failing]
     if isinstance(entry, Expr) and isinstance(sub(entry, bound), Const):
         return access_errors.last(wire.source.hint, show(bound - 1))
+    if isinstance(entry, Slice) and isinstance(sub(entry.hi, bound), Const) and above:
+        return access_errors.cut(show(bound), "", False)
     if isinstance(entry, Const):
         guard = show(compare(">=", bound, entry + 1))
     return access_errors.assume(guard)
