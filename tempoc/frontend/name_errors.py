@@ -175,13 +175,6 @@ def template_dim(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:
     return _error("RT041", f"`{{{dim}}}` is not a dimension of this parameter; {has}", span)
 
 
-def template_missing(span: Span, dim: str) -> Diagnostic:
-    """Two points would read the same tensor of the file."""
-    return _error(
-        "RT042", f"the name must have `{{{dim}}}`, or all points of `{dim}` read one tensor", span
-    )
-
-
 def output_twice(span: Span, name: str, place: Span) -> Diagnostic:
     """Two outputs have the same name."""
     return Diagnostic(
