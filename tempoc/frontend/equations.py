@@ -10,7 +10,7 @@ from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
 from tempoc.frontend.choice import conform
 from tempoc.frontend.draft import Draft, Origin
-from tempoc.frontend.operate import identity, type_of
+from tempoc.frontend.operate import identity, type_of, unspread
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.scope import DISCARD, Pending, Scope, TensorName
@@ -137,6 +137,9 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
     own = place.dims
     named = (*scope.dims, *cell.plan.dims) if scope.kind == "body" else None
     free = [d for d in dims_of(value, round.universe) if d not in own]
+    if free:
+        value = map_leaves(lambda _, v: unspread(round, v, own), value)
+        free = [d for d in dims_of(value, round.universe) if d not in own]
     for dim in free:
         if named is None or dim in named:
             fixed = show(place.entries[dim]) if dim in place.entries else ""
