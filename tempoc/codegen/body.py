@@ -15,6 +15,7 @@ from tempoc.codegen import access
 from tempoc.codegen.access import Frame
 from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
+from tempoc.codegen.slots import same_slots
 from tempoc.memory.storage import Plan, Store
 from tempoc.ops.emission import KernelEmitter
 from tempoc.ops.opdef import Value
@@ -180,7 +181,12 @@ class Body:
         return self.stages.plan.stores[access.tensor]
 
     def _cell(self, access: Read | Write) -> Cell:
-        return access.tensor, self._key(access)
+        """The cell of an access; old rows are read from the array that takes the new ones."""
+        key, store = self._key(access), self._store(access)
+        if isinstance(access, Read) and store.axes and not access.forwarded:
+            written = (self._key(w) for w in self.statement.writes if w.tensor == access.tensor)
+            key = next((k for k in written if same_slots(store, k, key)), key)
+        return access.tensor, key
 
     def _key(self, access: Read | Write) -> tuple[Expr, ...]:
         dims = self.stages.statements.tensors[access.tensor].domain.dims
