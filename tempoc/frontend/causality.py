@@ -39,9 +39,9 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
     reporter = replace(round, errors=errors)
     for draft in drafts:
         for wire in draft.inputs:
-            sink = sink_of(round, draft, wire)
-            if wire.guard != TRUE and wire.source.role == "temporary":
+            if _is_obvious(wire):
                 continue
+            sink = sink_of(round, draft, wire)
             found = round.space.outside(sink, wire.entries, _defined(wire.source))
             if found is not None:
                 diagnostic = _explain(round, draft, wire, sink, found)
@@ -52,6 +52,14 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
         found = round.space.outside(Domain(()), result.entries, _defined(source))
         if found is not None:
             reporter.report(_output(round, result, found))
+
+
+def _is_obvious(wire: Wire) -> bool:
+    """The point at hand of something defined everywhere; a branch of a merge."""
+    if wire.guard != TRUE and wire.source.role == "temporary":
+        return True
+    here = all(e == Sym(d) for d, e in zip(wire.source.dims, wire.entries, strict=True))
+    return here and wire.source.defined == TRUE
 
 
 def _defined(source: Draft) -> Domain:
