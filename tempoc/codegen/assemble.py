@@ -16,7 +16,7 @@ from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.body import Cell, Stages
 from tempoc.codegen.donation import donated
-from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
+from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, seed, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
@@ -61,6 +61,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         assumptions=assumptions(graph.universe),
         inputs=inputs(stages),
         params=params(stages),
+        seed=seed(stages),
         stores=stores(stages),
         kernels=tuple(_kernel(s, functions[s.name], stages) for s in statements.statements),
         tree=_Tree(stages=stages, functions=functions).convert(tree),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tempoc.codegen.kernels import Function
+from tempoc.ops.draw_text import helpers_in
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
 
@@ -20,6 +21,7 @@ _IMPORTS = (
 
 def module(name: str, functions: tuple[Function, ...]) -> str:
     """The whole file. Equal functions give equal bytes."""
-    body = "\n\n".join(f.text for f in functions)
+    kernels = "\n\n".join(f.text for f in functions)
+    body = "\n\n".join([*helpers_in(kernels), kernels])
     imports = [line for used, line in _IMPORTS if used in body]
     return "\n".join([_HEADER.format(name=name), *imports, "", "", body])

@@ -20,4 +20,5 @@ def evaluate_given(graph: Graph, given: Given, *, float64: bool = False) -> Mapp
         whole_inputs(bindings),
         whole_params(program, bindings),
         float64=float64,
+        seed=bindings.seed,
     )

@@ -239,6 +239,11 @@ def several_sources(name: str) -> Problem:
     return Problem(code="RT545", message=f"the input {name} is given more than once")
 
 
+def bad_seed(seed: int) -> Problem:
+    """Seeds are 64 bits."""
+    return Problem(code="RT525", message=f"a seed is a number from 0 to 2**64 - 1, not {seed}")
+
+
 # ------------------------------------------------------------------ while running
 
 

@@ -55,6 +55,7 @@ def run(
     params: Mapping[str, object] | None = None,
     *,
     cast_params: bool = False,
+    seed: int = 0,
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong."""
     given = Given(
@@ -62,6 +63,7 @@ def run(
         inputs=as_sources(inputs or {}),
         params=as_sources(params or {}),
         cast_params=cast_params,
+        seed=seed,
     )
     return run_given(load(directory), given, Settings())
 

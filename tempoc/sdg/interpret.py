@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from tempoc.base.source import Span
+from tempoc.ops import threefry
 from tempoc.ops.control import Merge
 from tempoc.ops.opdef import OperandError
+from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import TensorType
@@ -39,12 +41,14 @@ def evaluate(
     params: Mapping[str, Array],
     *,
     float64: bool = False,
+    seed: int = 0,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with an axis for every slice of its access.
 
     ``inputs`` and ``params`` hold arrays by node name, a leading axis for each dimension of the
     node's domain. A param that is not given is computed from its default. Bounds with a value of
     their own need not be given. ``float64`` computes as if every float of the program were f64.
+    ``seed`` is that of the random draws.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be had.
     """
     if float64:
@@ -52,6 +56,7 @@ def evaluate(
     machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds))
     machine.give("input", inputs)
     machine.give("param", params)
+    machine.sow(seed)
     with np.errstate(all="ignore"):
         return {output.name: machine.output(output) for output in graph.outputs}
 
@@ -105,6 +110,12 @@ class _Machine:
                 inner = ["..."] * node.types[0].ndim
                 raise errors.wrong_array(kind, name, str([*lead, *inner]), str(list(array.shape)))
             self.given[name] = array.astype(numpy_dtype(node.types[0].dtype), copy=False)
+
+    def sow(self, seed: int) -> None:
+        """Take over the seed of the random draws, if there are any."""
+        for node in self.graph.nodes.values():
+            if isinstance(node.op, Seed):
+                self.given[node.name] = threefry.root(seed)
 
     def output(self, output: Output) -> Array:
         """An output, assembled from the points that it reads."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TypeVar
 
+from tempoc.ops.random import Draw
 from tempoc.ops.types import DType, TensorType
 from tempoc.sdg.graph import Graph
 
@@ -29,7 +30,9 @@ def _wide(dtype: DType) -> DType:
 
 
 def _widened(op: T) -> T:
-    """An operator with its dtype attributes widened."""
+    """An operator with its dtype attributes widened, except that it draws the same numbers."""
+    if isinstance(op, Draw):
+        return op
     changes = {
         field.name: _wide(value)
         for field in fields(op)  # type: ignore[arg-type]
