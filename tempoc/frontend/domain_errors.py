@@ -176,7 +176,11 @@ def free_dimension(span: Span, name: str, dim: str, fixed: str, target: str) -> 
     else:
         help = f"add `{dim}` to the target, or read a point or slice of it"
     return _error(
-        "RT137", f"the right side varies with `{dim}`, but the target `{name}` does not", span, help
+        "RT137",
+        f"the right side varies with `{dim}`, a free dimension that does not stand in the target "
+        f"`{name}`",
+        span,
+        help,
     )
 
 

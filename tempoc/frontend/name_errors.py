@@ -164,10 +164,6 @@ def extent_dims(span: Span, name: str, dim: str) -> Diagnostic:
     )
 
 
-def unknown_bound(span: Span, name: str) -> Diagnostic:
-    """An extent names something that is no bound."""
-    return _error("RT040", f"`{name}` is neither a constant nor a bound of a dimension", span)
-
 
 def template_dim(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:
     """A `from` template has a hole that is no dimension of the parameter."""

@@ -23,7 +23,7 @@ from tempoc.frontend.scope import Scope, TensorName
 from tempoc.frontend.values import ERROR, Unknown, Value
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import TRUE, Expr, compare
+from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.walk import is_affine, symbols
 
 MAX_CALLS = 64
@@ -55,16 +55,6 @@ class Frame:
     def within(self, condition: Expr) -> Frame:
         """The same place, where only points with this condition matter."""
         return replace(self, where=condition)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Obligation:
-    """A condition that must hold wherever a node is computed; `explain` tells of a witness."""
-
-    draft: Draft
-    condition: Expr
-    span: Span
-    explain: Callable[[dict[str, int]], Diagnostic]
 
 
 class Language(Protocol):
@@ -107,7 +97,6 @@ class Round:
     errors: Collector = field(default_factory=Collector)
     drafts: list[Draft] = field(default_factory=list)
     cells: dict[Key, Cell] = field(default_factory=dict)
-    obligations: list[Obligation] = field(default_factory=list)
     assumptions: list[Expr] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
     done: dict[Key, bool] = field(default_factory=dict)
@@ -163,9 +152,7 @@ class Facts:
         """Whether the two extents are provably equal."""
         if a == b:
             return True
-        if not (is_affine(a) and is_affine(b)):
-            return False
-        return self.holds(compare("==", a, b))
+        return self.round.space.equal(a, b, self.round.domain(self.where, a, b))
 
     def holds(self, condition: Expr) -> bool:
         """Whether the condition provably holds."""
