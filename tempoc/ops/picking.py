@@ -25,8 +25,8 @@ from tempoc.symbolic.walk import evaluate
 class Pick(Op):
     """The element of the first operand that stands for index ``j``, the second.
 
-    Along ``axis`` the first operand holds the elements ``lo``, ``lo + step``, ... below ``hi``. That
-    ``j`` is one of these is a promise, checked when the program runs.
+    Along ``axis`` the first operand holds the elements ``lo``, ``lo + step``, ... below ``hi``.
+    That ``j`` is one of these is a promise, checked when the program runs.
     """
 
     lo: Expr
