@@ -35,6 +35,9 @@ from tempoc.symbolic.expr import (
 )  # fmt: skip
 from tempoc.symbolic.walk import extent, symbols
 
+NONE: Mapping[str, str] = {}
+"""No rows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
@@ -70,16 +73,27 @@ class Array:
 # ---------------------------------------------------------------- reading
 
 
-def read(array: str, store: Store, at: Mapping[str, Entry], frame: Frame, hint: str) -> Array:
+def read(
+    array: str,
+    store: Store,
+    at: Mapping[str, Entry],
+    frame: Frame,
+    hint: str,
+    rows: Mapping[str, str] = NONE,
+) -> Array:
     """What the entries ``at`` (by dimension) select of a store's array.
 
-    The result has an axis for each slice, padded to its bound, then the store's spatial axes.
+    ``rows`` names the points (traced ``i32``) that are read of some dimensions instead. The result
+    has an axis for each slice, padded to its bound, then the store's spatial axes.
     """
     index: list[str] = []
     moves: list[tuple[int, str]] = []
     padded: list[Expr] = []
     for axis in store.axes:
         entry = at[axis.dim]
+        if axis.dim in rows:
+            index.append(_in_ring(rows[axis.dim], axis, frame))
+            continue
         if not isinstance(entry, Slice):
             index.append(_slot(entry, axis, frame))
             continue
@@ -101,7 +115,10 @@ def read(array: str, store: Store, at: Mapping[str, Entry], frame: Frame, hint: 
 
 def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:
     """The position of a point on an axis."""
-    text = frame.out.index(entry)
+    return _in_ring(frame.out.index(entry), axis, frame)
+
+
+def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
     return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
 
 
