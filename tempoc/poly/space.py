@@ -336,9 +336,7 @@ class Space:
             found = self._maps[key] = found.intersect_domain(self.set(sink))
         return found.intersect_range(self.set(source)) if clip else found
 
-    def outside(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
-    ) -> Outside | None:
+    def outside(self, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Outside | None:
         """A read that leaves the source, the first by bounds and point; `None`: proved inside.
 
         An empty slice reads nothing.
