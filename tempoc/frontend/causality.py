@@ -101,10 +101,15 @@ def _explain(
     if above and bound not in bounds:
         bounds.append(bound)
     when += [f"{b} = {found.point[b]}" for b in bounds]
-    message = access_errors.message(wire.span.text, source.hint, where, when)
+    message = access_errors.message(wire.span.text, _name(source), where, when)
     help = _help(round, draft, wire, found, failing, above)
     notes = (access_errors.hole(source.hint, show(source.defined)),) if failing is None else ()
     return access_errors.outside(wire.span, message, help, notes)
+
+
+def _name(source: Draft) -> str:
+    """What the source calls a node; empty for what it only writes as an expression."""
+    return "" if source.role == "temporary" else source.hint
 
 
 def _help(
@@ -116,7 +121,7 @@ def _help(
         entry = wire.entries[failing]
         if isinstance(entry, Const) and entry.value < 0:
             bound = Sym(round.universe.dim(source.dims[failing]).bound)
-            return access_errors.no_wrapping(source.hint, show(bound + entry.value))
+            return access_errors.no_wrapping(_name(source), show(bound + entry.value))
     place = _placement(round, draft)
     if place is not None:
         cell, own = place
@@ -144,7 +149,7 @@ def _about_bounds(round: Round, wire: Wire, failing: int, guard: str, above: boo
     bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
     entry = wire.entries[failing]
     if isinstance(entry, Expr) and isinstance(sub(entry, bound), Const):
-        return access_errors.last(wire.source.hint, show(bound - 1))
+        return access_errors.last(_name(wire.source), show(bound - 1))
     if isinstance(entry, Slice) and isinstance(sub(entry.hi, bound), Const) and above:
         return access_errors.cut(show(bound), "", False)
     if isinstance(entry, Const):

@@ -213,3 +213,9 @@ def plain_cycle(span: Span, names: tuple[str, ...], spans: tuple[Span, ...]) -> 
         help="recurrences need an index: write one of them for its points, "
         f"`{names[0]}[0] = ...` and `{names[0]}[t] = ...`",
     )
+
+
+def spatial_data_point(span: Span) -> Diagnostic:
+    """`in` where no temporal dimension is indexed."""
+    help = "a spatial axis is indexed by the tensor alone: `x[j]`"
+    return _error("RT129", "`in` chooses a point of a temporal dimension", span, help)

@@ -145,6 +145,17 @@ def dim_name(span: Span, name: str, what: str) -> Diagnostic:
     return _error("RT037", f"`{name}` is not a dimension, so {what} cannot vary with it", span)
 
 
+def default_dims(span: Span, name: str, dim: str) -> Diagnostic:
+    """A default varies with more than the param does."""
+    message = f"the default of `{name}` varies with `{dim}`, but `{name}` does not"
+    return _error("RT040", message, span, f"write `param {name}[{dim}]`, or read one point")
+
+
+def default_cycle(span: Span, name: str) -> Diagnostic:
+    """A default needs the param itself."""
+    return _error("RT042", f"the value of `{name}` without a file would need `{name}` itself", span)
+
+
 def dims_order(span: Span, name: str, wanted: tuple[str, ...]) -> Diagnostic:
     """A declaration names its dimensions out of order."""
     return _error(
@@ -163,10 +174,6 @@ def extent_dims(span: Span, name: str, dim: str) -> Diagnostic:
         span,
     )
 
-
-def unknown_bound(span: Span, name: str) -> Diagnostic:
-    """An extent names something that is no bound."""
-    return _error("RT040", f"`{name}` is neither a constant nor a bound of a dimension", span)
 
 
 def template_dim(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:

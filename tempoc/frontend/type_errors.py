@@ -284,15 +284,6 @@ def spatial_range(
     )
 
 
-def empty_axis(span: Span, name: str, point: str) -> Diagnostic:
-    """A maximum over an axis that may be empty."""
-    return _error(
-        "RT088",
-        f"`{name}` over an axis that is empty{point}",
-        span,
-        "restrict the equation, or make the slice long enough",
-    )
-
 
 def spatial_step(span: Span) -> Diagnostic:
     """A spatial slice with a step that is not a positive constant."""
@@ -312,10 +303,6 @@ def condition_tensor(span: Span) -> Diagnostic:
     )
 
 
-def binding_clash(span: Span, name: str) -> Diagnostic:
-    """`as` binds a name that exists."""
-    return _error("RT091", f"`{name}` is an index expression here, but not an affine one", span)
-
 
 def index_gather_twice(span: Span) -> Diagnostic:
     """Two integer tensors in one bracket."""
@@ -326,10 +313,6 @@ def index_gather_twice(span: Span) -> Diagnostic:
         "index one axis after the other: `x[i][j]`",
     )
 
-
-def duplicate_field(span: Span, name: str) -> Diagnostic:
-    """A type and a value disagree in their fields."""
-    return _error("RT093", f"the fields differ: {name}", span)
 
 
 def extremum(span: Span, name: str, other: str) -> Diagnostic:

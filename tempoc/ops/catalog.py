@@ -27,6 +27,7 @@ movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(sh
 joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that many results
 indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis) of x, indices OneHot(n: E, dtype)
+           Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
 =========  ========================================================================================
 
@@ -100,6 +101,7 @@ from tempoc.ops.movement import (
     Squeeze,
     Transpose,
 )  # fmt: skip
+from tempoc.ops.picking import Pick
 from tempoc.ops.random import (
     Bernoulli,
     Categorical,
@@ -148,6 +150,7 @@ OPS: dict[str, type[typing.Any]] = {
     "split": Split, "reshape": Reshape,
     # indexing
     "getitem": SpatialIndex, "take": Take, "take_along": TakeAlong, "one_hot": OneHot,
+    "pick": Pick,
     # contraction, convolution
     "matmul": MatMul, "einsum": Einsum, "conv": Conv,
 }  # fmt: skip
