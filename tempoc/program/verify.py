@@ -40,7 +40,9 @@ def verify(program: Program) -> None:
         dims=dict(program.dims),
         stores=_named("store", program.stores),
         kernels=_named("kernel", program.kernels),
-        given={*(i.store for i in (*program.inputs, *program.params)), program.seed},
+        given={i.store for i in program.inputs}
+        | {p.store for p in program.params}
+        | {program.seed},
         inputs={item.store for item in program.inputs},
     ).run()
 

@@ -160,7 +160,7 @@ def test_a_draw_has_the_domain_of_its_equation(text: str, shape: tuple[int, ...]
 
 
 def test_double_precision_draws_the_same_numbers() -> None:
-    text = f"{HEAD}y = random.uniform([50])\nz = random.categorical(random.normal([9]))\noutput y, z"
+    text = f"{HEAD}y = random.uniform([9])\nz = random.categorical(y)\noutput y, z"
     single = drawn(text, B=1, T=1)
     double = evaluate(graph(text), {"B": 1, "T": 1}, {}, {}, float64=True)
     assert double["y"].dtype == np.float64
