@@ -177,8 +177,8 @@ param w[t]: f32 = w
         ],
     ),
     "later": (
-        "dim t < T\ninput x[t]: f32\ny[t] = random.normal([2])\nz = cond(true, 1, 2)\noutput y\n",
-        ["RT252 3", "RT255 4"],
+        "dim t < T\ninput x[t]: f32\ny[t] = x[t]\nz = cond(true, 1, 2)\noutput y\n",
+        ["RT255 4"],
     ),
 }  # fmt: skip
 
