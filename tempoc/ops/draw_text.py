@@ -1,7 +1,8 @@
 """What ``threefry.py`` computes, as text for kernels: functions that stand in front of them.
 
-They use only what JAX documents, name their generator, and work on one key at a time, so they may
-be mapped over others. ``HELPERS`` has them by name; some call others.
+They use only ``jnp`` and ``lax``, and work on one key at a time, so they may be mapped over others.
+JAX has the generator too, but on CPUs as loops of their own, which a kernel of small draws feels.
+``HELPERS`` has them by name; some call others.
 """
 
 from __future__ import annotations
@@ -20,28 +21,33 @@ def _wrapped(numbers: tuple[float | int, ...]) -> str:
 
 _CENTRE, _TAIL, _LOGS = (f"({_wrapped(numbers)})" for numbers in (CENTRE, TAIL, LOGS))
 
+_THREEFRY = '''\
+def threefry(key, x, y):
+    """Two words for each pair of words. Written out, rounds fuse with what is around them."""
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(0x1BD11BDA))
+    x, y = x + schedule[0], y + schedule[1]
+    for i in range(5):
+        for r in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            x = x + y
+            y = (y << r | y >> (32 - r)) ^ x
+        x, y = x + schedule[(i + 1) % 3], y + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
+    return x, y
+'''
+
 _KEY = '''\
 def random_key(seed, *path):
     """The key of a draw: the seed's, folded with the place and the indices of the draw."""
-    key = jax.random.wrap_key_data(seed, impl="threefry2x32")
+    key = seed
     for number in path:
-        key = jax.random.fold_in(key, number)
-    return jax.random.key_data(key)
-'''
-
-_WORDS = '''\
-def random_words(key, positions):
-    """Two random u32 for each position, along a new last axis."""
-    key = jax.random.wrap_key_data(key, impl="threefry2x32")
-    fold = jax.vmap(lambda number: jax.random.key_data(jax.random.fold_in(key, number)))
-    return fold(positions.reshape(-1)).reshape(*positions.shape, 2)
+        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
+    return jnp.stack(key)
 '''
 
 _BITS = '''\
 def random_bits(key, positions):
     """A random u32 for each position."""
-    words = random_words(key, positions)
-    return words[..., 0] ^ words[..., 1]
+    x, y = threefry(key, jnp.uint32(0), positions)
+    return x ^ y
 '''
 
 _UNIFORM = '''\
@@ -55,8 +61,8 @@ def random_uniform(key, positions, width, digits, dtype):
 _UNIFORM64 = '''\
 def random_uniform64(key, positions):
     """Multiples of 2**-52 in [0, 1)."""
-    words = random_words(key, positions).astype(jnp.uint64)
-    drawn = (words[..., 0] << 32 | words[..., 1]) >> 12
+    x, y = threefry(key, jnp.uint32(0), positions)
+    drawn = (x.astype(jnp.uint64) << 32 | y.astype(jnp.uint64)) >> 12
     return drawn.astype(jnp.float64) * jnp.float64(2.0**-52)
 '''
 
@@ -102,8 +108,8 @@ def random_gumbel(key, positions):
 '''
 
 HELPERS = {
+    "threefry": _THREEFRY,
     "random_key": _KEY,
-    "random_words": _WORDS,
     "random_bits": _BITS,
     "random_uniform": _UNIFORM,
     "random_uniform64": _UNIFORM64,

@@ -47,9 +47,11 @@ c[b, t] = random.categorical(x)
 flips[t] = random.bernoulli(sigmoid(x))
 once = random.normal([2])
 half[t] = random.uniform([3], dtype = bf16)
-output y, total, first, s, w, k, c, flips, once, W, net, half
+double[t] = random.uniform([3], dtype = f64)
+bell = random.normal([50], dtype = f64)
+output y, total, first, s, w, k, c, flips, once, W, net, half, double, bell
 """
-EXACT = ("k", "c", "flips", "first", "half", "net.0.w", "net.1.w")
+EXACT = ("k", "c", "flips", "first", "half", "double", "net.0.w", "net.1.w")
 
 
 def graph(text: str) -> Any:
