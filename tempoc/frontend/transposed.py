@@ -150,6 +150,7 @@ class _Sending:
         term = build.calculus.held(self.reading.term)
         slices = self.slices()
         widths = [(ZERO, ZERO)] * term.type.ndim
+        shape = list(term.shape)
         for axis, (entry, dim) in enumerate(slices):
             have = term.shape[axis]
             if self.distant(entry):
@@ -157,11 +158,16 @@ class _Sending:
                     raise NoInverse
                 bound = Sym(build.growing.graph.universe.dim(dim).bound)
                 widths[axis] = (entry.lo, sub(sub(bound, entry.lo), have))
+                shape[axis] = bound
             elif any(n in self.sliced for n in symbols(have)):
                 room = build.growing.space.upper_bound(have, self.reading.sink)
                 widths[axis] = (ZERO, sub(room, have))
+                shape[axis] = room
         if any(pair != (ZERO, ZERO) for pair in widths):
-            term = build.calculus.op(Pad(widths=tuple(widths)), term)
+            type = replace(term.type, shape=tuple(shape))
+            pad = Pad(widths=tuple(widths))
+            pad.infer((term.type,), build.facts)
+            term = build.node(pad, (edge_of(term),), build.domain, (type,))[0]
         if any(n in self.sliced for e in term.shape for n in symbols(e)):
             raise NoInverse
         edge = edge_of(term)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tempoc.ops.arithmetic import Greater
+from tempoc.ops.arithmetic import Greater, GreaterEqual
 from tempoc.ops.calculus import Calculus, Term
-from tempoc.ops.elementwise import Cos, Erf, Exp, Sigmoid, Sign, Sin
+from tempoc.ops.elementwise import Cos, Erf, Exp, Sigmoid, Sin
 from tempoc.ops.opdef import Op
 
 Slope = Callable[[Calculus, Term, Term, Term], Term]
@@ -27,6 +27,10 @@ def unary(slope: Slope) -> Callable[..., tuple[Term | None, ...]]:
 
 def _one(c: Calculus, like: Term) -> Term:
     return c.number(1.0, like.type.dtype)
+
+
+def _abs(c: Calculus, x: Term, y: Term, g: Term) -> Term:
+    return c.where(c.op(GreaterEqual(), x, c.number(0.0, x.type.dtype)), g, c.neg(g))
 
 
 def _tanh(c: Calculus, x: Term, y: Term, g: Term) -> Term:
@@ -72,7 +76,7 @@ def _log1p(c: Calculus, x: Term, y: Term, g: Term) -> Term:
 
 SLOPES: dict[str, Slope] = {
     "neg": lambda c, x, y, g: c.neg(g),
-    "abs": lambda c, x, y, g: c.mul(g, c.op(Sign(), x)),
+    "abs": _abs,
     "relu": _relu,
     "exp": lambda c, x, y, g: c.mul(g, y),
     "exp2": lambda c, x, y, g: c.mul(g, c.scale(y, math.log(2.0))),
