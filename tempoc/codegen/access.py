@@ -28,11 +28,15 @@ from tempoc.symbolic.expr import (
     Slice,
     add,
     compare,
+    conjunction,
     disjunction,
     mul,
     sub,
 )  # fmt: skip
 from tempoc.symbolic.walk import extent, symbols
+
+NONE: Mapping[str, str] = {}
+"""No rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +73,27 @@ class Array:
 # ---------------------------------------------------------------- reading
 
 
-def read(array: str, store: Store, at: Mapping[str, Entry], frame: Frame, hint: str) -> Array:
+def read(
+    array: str,
+    store: Store,
+    at: Mapping[str, Entry],
+    frame: Frame,
+    hint: str,
+    rows: Mapping[str, str] = NONE,
+) -> Array:
     """What the entries ``at`` (by dimension) select of a store's array.
 
-    The result has an axis for each slice, padded to its bound, then the store's spatial axes.
+    ``rows`` names the points (traced ``i32``) that are read of some dimensions instead. The result
+    has an axis for each slice, padded to its bound, then the store's spatial axes.
     """
     index: list[str] = []
     moves: list[tuple[int, str]] = []
     padded: list[Expr] = []
     for axis in store.axes:
         entry = at[axis.dim]
+        if axis.dim in rows:
+            index.append(_in_ring(rows[axis.dim], axis, frame))
+            continue
         if not isinstance(entry, Slice):
             index.append(_slot(entry, axis, frame))
             continue
@@ -100,15 +115,17 @@ def read(array: str, store: Store, at: Mapping[str, Entry], frame: Frame, hint: 
 
 def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:
     """The position of a point on an axis."""
-    text = frame.out.index(entry)
+    return _in_ring(frame.out.index(entry), axis, frame)
+
+
+def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
     return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
 
 
 def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
     """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any."""
-    out, last = frame.out, add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
-    fits = disjunction(compare("<", last, axis.size), compare("<=", entry.hi, entry.lo))
-    if not axis.ring and frame.proves(fits):
+    out = frame.out
+    if not axis.ring and frame.proves(_fits(entry, pad, axis, frame)):
         if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
             return ":", ""
         if frame.is_static(entry.lo):
@@ -123,6 +140,19 @@ def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]
     if axis.ring:
         rows = f"({rows}) % {_atom(out.static(axis.size))}"
     return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
+
+
+def _fits(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> Expr:
+    """The condition for ``pad`` elements being there wherever the slice is not empty.
+
+    Where it is empty they may be any, but an axis must still be as long as what is cut from it.
+    """
+    last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
+    inside = compare("<", last, axis.size)
+    if frame.is_static(entry.lo):
+        return disjunction(inside, compare("<=", pad, ZERO))
+    empty = compare("<=", entry.hi, entry.lo)
+    return conjunction(disjunction(inside, empty), compare("<=", pad, axis.size))
 
 
 def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:

@@ -15,16 +15,18 @@ from tempoc.codegen import access
 from tempoc.codegen.access import Frame
 from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
+from tempoc.codegen.slots import same_slots
 from tempoc.memory.storage import Plan, Store
 from tempoc.ops.emission import KernelEmitter
 from tempoc.ops.opdef import Value
 from tempoc.ops.padding import static_shape
+from tempoc.ops.picking import Pick
 from tempoc.ops.source import Literal
 from tempoc.ops.spell import cast
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
 from tempoc.schedule.tree import Tree
-from tempoc.sdg.graph import Graph
+from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.statements import Read, Statement, Statements, Write
 from tempoc.symbolic.expr import (
@@ -114,6 +116,16 @@ class Body:
 
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
+        if isinstance(node.op, Pick) and not self._is_local(name, 0):
+            self._values[name, 0] = self._row_of(name, node.op)
+        else:
+            self._emit(name, node)
+        self._pending += [
+            w for w in self.statement.writes if w.member == name and self._store(w).axes
+        ]
+
+    def _emit(self, name: str, node: Node) -> None:
+        """Write what the operator says."""
         args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
         texts = node.op.emit(args, node.types, self.out)
         for k, (text, type_) in enumerate(zip(texts, node.types, strict=True)):
@@ -122,9 +134,28 @@ class Body:
             bound = text if inline else self.out.bind(hint, text)
             padded = tuple(self.out.pad(e) for e in type_.shape)
             self._values[name, k] = Value(bound, type_, padded)
-        self._pending += [
-            w for w in self.statement.writes if w.member == name and self._store(w).axes
-        ]
+
+    def _row_of(self, name: str, op: Pick) -> Value:
+        """The one row that an index chooses of a slice; the slice itself is not read."""
+        read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
+        index = self._operand(name, 1)
+        tensor = self.stages.statements.tensors[read.tensor]
+        at = dict(zip(tensor.domain.dims, read.entries, strict=True))
+        dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
+        place = op.place(index, entry.lo, entry.step, self.out)
+        if read.forwarded:
+            self._bring_up(read.tensor)
+        store, contents, hint = self._store(read), self._contents(read), self._hint(name)
+        array = access.read(contents, store, at, self.frame, hint, {dim: place})
+        text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
+        type_ = self.stages.graph.nodes[name].types[0]
+        padded = tuple(self.out.pad(e) for e in type_.shape)
+        return self.out.align(Value(text, type_, array.padded), padded)
+
+    def _bring_up(self, tensor: str) -> None:
+        """Make pending writes of a tensor visible, after what reads its old contents."""
+        self._fetch_old(tensor)
+        self._update([tensor])
 
     def _hint(self, member: str) -> str:
         """The node's name; with the dimensions of the row where that is the name of its store."""
@@ -144,8 +175,7 @@ class Body:
         if row is not None:
             return self._as(self._values[row.member, row.out], type_)
         if read.forwarded:
-            self._fetch_old(read.tensor)
-            self._update([read.tensor])
+            self._bring_up(read.tensor)
         return self._fetch(read)
 
     def _as(self, value: Value, type_: TensorType) -> Value:
@@ -180,7 +210,12 @@ class Body:
         return self.stages.plan.stores[access.tensor]
 
     def _cell(self, access: Read | Write) -> Cell:
-        return access.tensor, self._key(access)
+        """The cell of an access; old rows are read from the array that takes the new ones."""
+        key, store = self._key(access), self._store(access)
+        if isinstance(access, Read) and store.axes and not access.forwarded:
+            written = (self._key(w) for w in self.statement.writes if w.tensor == access.tensor)
+            key = next((k for k in written if same_slots(store, k, key)), key)
+        return access.tensor, key
 
     def _key(self, access: Read | Write) -> tuple[Expr, ...]:
         dims = self.stages.statements.tensors[access.tensor].domain.dims

@@ -19,8 +19,10 @@ from tempoc.frontend.values import (
     dims_of,
     lift,
     map_leaves,
+    unknown_in,
 )
 from tempoc.ops.control import Copy
+from tempoc.ops.picking import Pick
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sum, Sym, add
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -51,6 +53,34 @@ def temporal(
         if isinstance(v, Number) and any(isinstance(e, Slice) for e in entries.values()):
             return leaf(_, tensor(round, frame, v, span))
         return v
+
+    return map_leaves(leaf, value)
+
+
+def pick(
+    round: Round,
+    frame: Frame,
+    value: Value,
+    entries: Mapped,
+    points: Mapping[str, Value],
+    span: Span,
+) -> Value:
+    """What data choose of slices: `value` was read at `entries`, `points` are the indices."""
+    unknown = unknown_in(value, *points.values())
+    if unknown is not None:
+        return unknown
+    sliced = [d for d, e in entries.items() if isinstance(e, Slice)]
+    dims = round.universe.ordered(tuple(sliced))
+
+    def leaf(_: tuple[str, ...], v: Value) -> Value:
+        found = tensor(round, frame, v, span)
+        for axis, dim in reversed(list(enumerate(dims))):
+            within = entries[dim]
+            if dim in points and isinstance(within, Slice):
+                op = Pick(lo=within.lo, hi=within.hi, step=within.step, axis=axis)
+                index = tensor(round, frame, points[dim], span)
+                (found,) = make(round, frame, op, (found, index), span)
+        return found
 
     return map_leaves(leaf, value)
 

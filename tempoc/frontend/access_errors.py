@@ -7,9 +7,9 @@ from tempoc.base.source import Span
 
 
 def message(shown: str, name: str, where: str, when: list[str]) -> str:
-    """`x[t-1] reads x at t = -1 when t = 0`."""
+    """`x[t-1] reads x at t = -1 when t = 0`; what is read need not have a name."""
     at = f" when {' and '.join(when)}" if when else ""
-    return f"{' '.join(shown.split())} reads {name} at {where}{at}"
+    return f"{' '.join(shown.split())} reads {name or 'its operand'} at {where}{at}"
 
 
 def outside(span: Span, text: str, help: str, notes: tuple[str, ...]) -> Diagnostic:
@@ -24,7 +24,8 @@ def hole(name: str, condition: str) -> str:
 
 def no_wrapping(name: str, index: str) -> str:
     """A negative constant."""
-    return f"temporal indices never wrap around: write {name}[{index}]"
+    instead = f"{name}[{index}]" if name else index
+    return f"temporal indices never wrap around: write {instead}"
 
 
 def move_up(line: int, name: str) -> str:
@@ -67,7 +68,8 @@ def assume(condition: str) -> str:
 
 def last(name: str, index: str) -> str:
     """One too far."""
-    return f"indices count from 0: the last one is {name}[{index}]"
+    last = f"{name}[{index}]" if name else index
+    return f"indices count from 0: the last one is {last}"
 
 
 def cut(end: str, guard: str, indexed: bool) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tempoc.base.source import Span
 from tempoc.frontend import ast, indices, later_errors, type_errors
 from tempoc.frontend.operate import check_number, make, tensor, type_of
+from tempoc.frontend.parse import children
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
+from tempoc.frontend.scope import Pending
 from tempoc.frontend.values import (
+    BAD,
     Listing,
     Number,
     Record,
@@ -51,6 +56,31 @@ def assert_type(
     return check(round, frame, value, type_tree(round, frame, e), span)
 
 
+def foresee(round: Round, frame: Frame, e: ast.Expr) -> None:
+    """Names that an `as` further to the right will bind can be used before it."""
+    if " as " not in e.span.text:
+        return
+    waiting: list[ast.Node] = [e]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(children(node))
+        if isinstance(node, ast.AsType) and isinstance(node.type, ast.TensorType):
+            for extent in node.type.extents:
+                if isinstance(extent, ast.Name) and frame.scope.find(extent.name) is None:
+                    resume = partial(_resume, round, frame, node, extent.name)
+                    frame.scope.bind(extent.name, Pending(resume))
+
+
+def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> Value:
+    """The extent that an `as` finds, wanted before the `as` itself."""
+    for extent in node.type.extents if isinstance(node.type, ast.TensorType) else ():
+        if isinstance(extent, ast.Name) and isinstance(frame.scope.names.get(extent.name), Pending):
+            del frame.scope.names[extent.name]
+    round.evaluate(frame, node)
+    found = frame.scope.find(name)
+    return BAD if found is None else found  # type: ignore[return-value]
+
+
 def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr) -> None:
     if isinstance(e, ast.RecordType):
         for f in e.fields:
@@ -62,7 +92,8 @@ def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr) -> None:
         return
     found = type_of(value, e.span).shape
     for name, extent in zip(e.extents, found, strict=False):
-        if isinstance(name, ast.Name) and frame.scope.find(name.name) is None:
+        known = frame.scope.find(name.name) if isinstance(name, ast.Name) else BAD
+        if isinstance(name, ast.Name) and (known is None or isinstance(known, Pending)):
             frame.scope.bind(name.name, lift(extent), name.span)
 
 

@@ -92,9 +92,7 @@ class Sweep:
     def is_seed(self, node: Node, out: int) -> bool:
         """Whether an output is a loss that nothing else on the way reads."""
         count = sum((e.source, e.out) == (node.name, out) for e in self.losses)
-        read = any(
-            e.source == node.name for n in self.active for e in self.growing.nodes[n].inputs
-        )
+        read = any(e.source == node.name for n in self.active for e in self.growing.nodes[n].inputs)
         return count == 1 and not read
 
     def visit(self, node: Node) -> None:
@@ -149,7 +147,7 @@ class Sweep:
 
     def assemble(self, output: Output) -> None:
         """Put together what the readers of an output send."""
-        name, out = output
+        name = output[0]
         node = self.growing.nodes[name]
         held = self.growing.nodes[self.cotangents[output]]
         seeds = sum((e.source, e.out) == output for e in self.losses)

@@ -8,10 +8,19 @@ from tempoc.frontend import indices, type_errors
 from tempoc.frontend.arithmetic import as_expr
 from tempoc.frontend.bind import Bound
 from tempoc.frontend.gradient import stop_gradient
-from tempoc.frontend.operate import check_number, make, operator, tensor, type_of
+from tempoc.frontend.operate import check_number, make, operator, spread, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
-from tempoc.frontend.values import Listing, Number, Ref, Several, Value, lift, map_leaves
+from tempoc.frontend.values import (
+    Listing,
+    Number,
+    Ref,
+    Several,
+    Value,
+    dims_of,
+    lift,
+    map_leaves,
+)
 from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.reshape import resolved
 from tempoc.ops.shapes import axis_of
@@ -209,7 +218,7 @@ def _like(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
         dtype = bound.dtype(type.dtype)
         value = Number(0 if name == "zeros_like" else 1)
         op = Full(shape=type.shape, value=_fitting(value, dtype), dtype=dtype)
-        return _made(round, frame, bound, op)
+        return spread(round, frame, _made(round, frame, bound, op), dims_of(v, round.universe))
 
     return map_leaves(leaf, bound["x"])
 

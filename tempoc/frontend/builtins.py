@@ -137,9 +137,14 @@ def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Spa
     return map_together(leaf, (a, b), span)
 
 
+def _is_axis(value: Value) -> bool:
+    whole = isinstance(value, Number) and isinstance(value.value, int)
+    return whole or isinstance(value, Listing)
+
+
 def _reduction(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     value = bound["x"]
-    if name in ("min", "max") and bound.has("axis") and isinstance(bound["axis"], Ref):
+    if name in ("min", "max") and bound.has("axis") and not _is_axis(bound["axis"]):
         other = "minimum" if name == "min" else "maximum"
         raise Problem(type_errors.extremum(bound.span, name, other))
     x = tensor(round, frame, value, bound.span)

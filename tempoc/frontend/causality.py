@@ -40,11 +40,11 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
     reporter = replace(round, errors=errors)
     for draft in drafts:
         for wire in draft.inputs:
-            sink = sink_of(round, draft, wire)
-            if wire.guard != TRUE and wire.source.role == "temporary":
+            if _is_obvious(wire):
                 continue
             if isinstance(draft.op, Gradient) and wire in draft.inputs[: draft.op.losses]:
                 continue  # it reads the loss where there is one
+            sink = sink_of(round, draft, wire)
             found = round.space.outside(sink, wire.entries, _defined(wire.source))
             if found is not None:
                 diagnostic = _explain(round, draft, wire, sink, found)
@@ -55,6 +55,14 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
         found = round.space.outside(Domain(()), result.entries, _defined(source))
         if found is not None:
             reporter.report(_output(round, result, found))
+
+
+def _is_obvious(wire: Wire) -> bool:
+    """The point at hand of something defined everywhere; a branch of a merge."""
+    if wire.guard != TRUE and wire.source.role == "temporary":
+        return True
+    here = all(e == Sym(d) for d, e in zip(wire.source.dims, wire.entries, strict=True))
+    return here and wire.source.defined == TRUE
 
 
 def _defined(source: Draft) -> Domain:
@@ -96,10 +104,15 @@ def _explain(
     if above and bound not in bounds:
         bounds.append(bound)
     when += [f"{b} = {found.point[b]}" for b in bounds]
-    message = access_errors.message(wire.span.text, source.hint, where, when)
+    message = access_errors.message(wire.span.text, _name(source), where, when)
     help = _help(round, draft, wire, found, failing, above)
     notes = (access_errors.hole(source.hint, show(source.defined)),) if failing is None else ()
     return access_errors.outside(wire.span, message, help, notes)
+
+
+def _name(source: Draft) -> str:
+    """What the source calls a node; empty for what it only writes as an expression."""
+    return "" if source.role == "temporary" else source.hint
 
 
 def _help(
@@ -111,7 +124,7 @@ def _help(
         entry = wire.entries[failing]
         if isinstance(entry, Const) and entry.value < 0:
             bound = Sym(round.universe.dim(source.dims[failing]).bound)
-            return access_errors.no_wrapping(source.hint, show(bound + entry.value))
+            return access_errors.no_wrapping(_name(source), show(bound + entry.value))
     place = _placement(round, draft)
     if place is not None:
         cell, own = place
@@ -139,7 +152,7 @@ def _about_bounds(round: Round, wire: Wire, failing: int, guard: str, above: boo
     bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
     entry = wire.entries[failing]
     if isinstance(entry, Expr) and isinstance(sub(entry, bound), Const):
-        return access_errors.last(wire.source.hint, show(bound - 1))
+        return access_errors.last(_name(wire.source), show(bound - 1))
     if isinstance(entry, Slice) and isinstance(sub(entry.hi, bound), Const) and above:
         return access_errors.cut(show(bound), "", False)
     if isinstance(entry, Const):

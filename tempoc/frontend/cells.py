@@ -160,12 +160,49 @@ def _source_type(place: Placement, type: TensorType) -> TensorType:
 
 
 def _at(value: Value, path: tuple[str, ...]) -> Value:
+    """The leaf at a path; a number and what is unknown stand for all that is below them."""
     for step in path:
         if isinstance(value, Record):
             value = value.get(step) or BAD
         elif isinstance(value, Listing):
-            value = value.items[int(step)] if int(step) < len(value.items) else BAD
+            value = value.items[int(step)]
     return value
+
+
+class _Mismatch(Exception):
+    """Two of the trees differ in their structure."""
+
+    def __init__(self, first: int, other: int) -> None:
+        super().__init__()
+        self.which = (first, other)
+
+
+def _skeleton(values: tuple[Value, ...]) -> Value:
+    """A tree with the structure that all have in common. Raises `_Mismatch`."""
+    open_ended = [k for k, v in enumerate(values) if isinstance(v, (Unknown, Number))]
+    firm = [k for k in range(len(values)) if k not in open_ended]
+    if not firm:
+        return values[0]
+    first = values[firm[0]]
+    for k in firm[1:]:
+        if _form(values[k]) != _form(first):
+            raise _Mismatch(firm[0], k)
+    if isinstance(first, Record):
+        return Record(tuple((n, _skeleton(_parts(values, n))) for n in first.names))
+    if isinstance(first, Listing):
+        counts = range(len(first.items))
+        return Listing(tuple(_skeleton(_parts(values, str(k))) for k in counts))
+    return first
+
+
+def _form(value: Value) -> tuple[str, ...]:
+    if isinstance(value, Record):
+        return ("record", *sorted(value.names))
+    return ("list", str(len(value.items))) if isinstance(value, Listing) else ()
+
+
+def _parts(values: tuple[Value, ...], step: str) -> tuple[Value, ...]:
+    return tuple(_at(v, (step,)) for v in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,20 +220,19 @@ def _joined(round: Round, cell: Cell) -> Known | None:
     previous = round.table.get(cell.key)
     if not trees:
         return previous
-    shape = next((b for b in trees if not isinstance(b.value, Number)), trees[0])
-    paths = [path for path, _ in leaves(shape.value)]
-    for b in trees:
-        own = [path for path, _ in leaves(b.value)]
-        if sorted(own) != sorted(paths) and not (own == [()] and isinstance(b.value, Number)):
-            raise Problem(
-                type_errors.branch_structure(
-                    b.placement.target.span,
-                    cell.plan.name,
-                    shape.value,
-                    b.value,
-                    shape.placement.target.span,
-                )
+    try:
+        shape = _skeleton(tuple(b.value for b in trees))
+    except _Mismatch as mismatch:
+        first, other = (trees[k] for k in mismatch.which)
+        raise Problem(
+            type_errors.branch_structure(
+                other.placement.target.span,
+                cell.plan.name,
+                first.value,
+                other.value,
+                first.placement.target.span,
             )
+        ) from None
     dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
 
     def leaf(path: tuple[str, ...], _: Value) -> Value:
@@ -204,14 +240,14 @@ def _joined(round: Round, cell: Cell) -> Known | None:
         found = [p for p in parts if p is not None]
         return Typed(_join(round, cell, found)) if found else BAD
 
-    tree = map_leaves(leaf, shape.value)
+    tree = map_leaves(leaf, shape)
     if unknown_in(tree) is not None:
         return previous
     return Known(tree=tree, dims=dims)
 
 
 def _part(branch: Branch, path: tuple[str, ...]) -> _Part | None:
-    value = branch.value if isinstance(branch.value, Number) else _at(branch.value, path)
+    value = _at(branch.value, path)
     if isinstance(value, Unknown):
         return None
     place = branch.placement

@@ -119,7 +119,7 @@ def _param(
     if default is not None and not isinstance(default, Unknown):
         free = [d for d in dims_of(default, round.universe) if d not in dims]
         if free:
-            raise Problem(name_errors.dim_name(item.span, free[0], "this default"))
+            raise Problem(name_errors.default_dims(item.span, item.name.name, free[0]))
 
     def leaf(path: tuple[str, ...], v: Value) -> Value:
         assert isinstance(v, Typed)
@@ -188,15 +188,14 @@ def _types(value: Value, span: Span) -> Value:
 
 
 def _template(item: ast.Param, dims: tuple[str, ...]) -> str:
-    """The name in the file. Raises `Problem` for a hole that is no dimension."""
+    """The name in the file; dimensions that it does not mention are leading axes there.
+
+    Raises `Problem` for a hole that is no dimension.
+    """
     if item.template is None:
         return item.name.name
     text = item.template.value
-    holes = _HOLE.findall(text)
-    for hole in holes:
+    for hole in _HOLE.findall(text):
         if hole not in dims:
             raise Problem(name_errors.template_dim(item.template.span, hole, dims))
-    missing = [d for d in dims if d not in holes]
-    if holes and missing:
-        raise Problem(name_errors.template_missing(item.template.span, missing[0]))
     return text

@@ -54,9 +54,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
     job = ready[0]
     for other in ready[1:]:
         job = _joined(job, other) or job
-    growing = Growing(
-        graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes)
-    )
+    growing = Growing(graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes))
     domains: dict[str, Domain] = {}
     for node in job.placeholders:
         target = _target(node).source

@@ -176,7 +176,11 @@ def free_dimension(span: Span, name: str, dim: str, fixed: str, target: str) -> 
     else:
         help = f"add `{dim}` to the target, or read a point or slice of it"
     return _error(
-        "RT137", f"the right side varies with `{dim}`, but the target `{name}` does not", span, help
+        "RT137",
+        f"the right side varies with `{dim}`, a free dimension that does not stand in the target "
+        f"`{name}`",
+        span,
+        help,
     )
 
 
@@ -209,3 +213,9 @@ def plain_cycle(span: Span, names: tuple[str, ...], spans: tuple[Span, ...]) -> 
         help="recurrences need an index: write one of them for its points, "
         f"`{names[0]}[0] = ...` and `{names[0]}[t] = ...`",
     )
+
+
+def spatial_data_point(span: Span) -> Diagnostic:
+    """`in` where no temporal dimension is indexed."""
+    help = "a spatial axis is indexed by the tensor alone: `x[j]`"
+    return _error("RT129", "`in` chooses a point of a temporal dimension", span, help)

@@ -10,10 +10,10 @@ from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
 from tempoc.frontend.choice import conform
 from tempoc.frontend.draft import Draft, Origin
-from tempoc.frontend.operate import identity, type_of
+from tempoc.frontend.operate import identity, type_of, unspread
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
-from tempoc.frontend.scope import Pending, Scope, TensorName
+from tempoc.frontend.scope import DISCARD, Pending, Scope, TensorName
 from tempoc.frontend.values import (
     BAD,
     Index,
@@ -47,26 +47,26 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     one = len(eq.values) == 1 and len(eq.targets) > 1
     values: list[Value] = []
     for k, e in enumerate(eq.values):
-        here = _inside(frame, eq, eq.targets[k], where)
+        here = _inside(round, frame, eq, eq.targets[k], where)
         values.append(round.evaluate(here, e))
     for k, target in enumerate(eq.targets):
-        here = _inside(frame, eq, target, where)
+        here = _inside(round, frame, eq, target, where)
         value = values[0] if one else values[k]
         part = round.attempt(here, partial(_part, round, here, eq, k, value))
         _assign(round, frame, here, eq, target, part)
 
 
-def _inside(frame: Frame, eq: ast.Equation, target: ast.Target, where: Expr) -> Frame:
+def _inside(
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.Target, where: Expr
+) -> Frame:
     name = target.name.name
     prefix = f"{frame.prefix}.{name}" if frame.prefix else name
     origin = Origin(span=eq.span, target=name, calls=frame.origin.calls)
-    return Frame(
-        scope=Scope("loop", parent=frame.scope),
-        path=frame.path,
-        prefix=prefix,
-        origin=origin,
-        where=where,
-    )
+    scope = Scope("loop", parent=frame.scope)
+    here = Frame(scope=scope, path=frame.path, prefix=prefix, origin=origin, where=where)
+    for e in eq.values:
+        annotate.foresee(round, here, e)
+    return here
 
 
 def _where(frame: Frame, eq: ast.Equation) -> Expr:
@@ -115,6 +115,8 @@ def _assign(
     round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
 ) -> None:
     name = target.name.name
+    if name == DISCARD:
+        return
     if target.entries is not None:
         found = outer.scope.find(name)
         place = placement(outer, eq, target)
@@ -135,6 +137,9 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
     own = place.dims
     named = (*scope.dims, *cell.plan.dims) if scope.kind == "body" else None
     free = [d for d in dims_of(value, round.universe) if d not in own]
+    if free:
+        value = map_leaves(lambda _, v: unspread(round, v, own), value)
+        free = [d for d in dims_of(value, round.universe) if d not in own]
     for dim in free:
         if named is None or dim in named:
             fixed = show(place.entries[dim]) if dim in place.entries else ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from tempoc.base.source import Span
 from tempoc.frontend import (
     annotate,
     ast,
@@ -15,7 +16,7 @@ from tempoc.frontend import (
     name_errors,
     type_errors,
 )
-from tempoc.frontend.access import temporal
+from tempoc.frontend.access import pick, temporal
 from tempoc.frontend.arithmetic import binary, unary
 from tempoc.frontend.builtin_names import LATER
 from tempoc.frontend.cell import Cell
@@ -121,9 +122,6 @@ def _binary(round: Round, frame: Frame, e: ast.Binary | ast.Compare) -> Value:
 
 
 def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
-    for entry in e.entries:
-        if isinstance(entry.value, ast.DataPoint):
-            raise Problem(later_errors.not_supported(entry.span, "in"))
     base = e.base
     dims: tuple[str, ...] = ()
     value: Value | None = None
@@ -158,16 +156,16 @@ def _temporal_dims(
 def _keyword(
     round: Round, frame: Frame, e: ast.Access, value: Value | None, *, strict: bool
 ) -> Value:
-    entries: dict[str, Entry] = {}
+    entries: dict[str, ast.Entry] = {}
     for entry in e.entries:
-        assert entry.name is not None and not isinstance(entry.value, ast.DataPoint)
+        assert entry.name is not None
         dim = indices.entry_name(round, frame, entry.name)
         if dim in entries:
             raise Problem(domain_errors.entry_twice(entry.span, dim))
-        entries[dim] = indices.entry(round, frame, entry.value, dim)
+        entries[dim] = entry
     if value is None:
         value = single(round, choice.anywhere(frame), e.base)
-    return temporal(round, frame, value, entries, e.span, strict=strict)
+    return _read(round, frame, value, entries, e.span, strict=strict)
 
 
 def _positional(
@@ -178,16 +176,36 @@ def _positional(
     if len(e.entries) != len(dims):
         name = e.base.span.text
         raise Problem(domain_errors.entry_count(e.span, name, dims, len(e.entries)))
+    entries = dict(zip(dims, e.entries, strict=True))
+    return _read(round, frame, value, entries, e.span, strict=False)
+
+
+def _read(
+    round: Round,
+    frame: Frame,
+    value: Value,
+    written: Mapping[str, ast.Entry],
+    span: Span,
+    *,
+    strict: bool,
+) -> Value:
+    """A value at entries; what data choose is picked from a slice. Raises `Problem`."""
     entries: dict[str, Entry] = {}
-    for dim, entry in zip(dims, e.entries, strict=True):
-        assert not isinstance(entry.value, ast.DataPoint)
-        entries[dim] = indices.entry(round, frame, entry.value, dim)
-    return temporal(round, frame, value, entries, e.span, strict=False)
+    points: dict[str, Value] = {}
+    for dim, item in written.items():
+        at = item.value
+        if isinstance(at, ast.DataPoint):
+            points[dim] = single(round, frame, at.index)
+            at = at.within
+        entries[dim] = indices.entry(round, frame, at, dim)
+    found = temporal(round, frame, value, entries, span, strict=strict)
+    return pick(round, frame, found, entries, points, span) if points else found
 
 
 def _item(round: Round, frame: Frame, entry: ast.Entry) -> Position | Range:
     e = entry.value
-    assert not isinstance(e, ast.DataPoint)
+    if isinstance(e, ast.DataPoint):
+        raise Problem(domain_errors.spatial_data_point(entry.span))
     if not isinstance(e, ast.Slice):
         return Position(single(round, frame, e), e.span)
     parts = (None if x is None else single(round, frame, x) for x in (e.lo, e.hi, e.step))

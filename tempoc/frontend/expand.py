@@ -15,7 +15,7 @@ from tempoc.frontend.draft import CallSite, Origin
 from tempoc.frontend.plan import Written, make_plan
 from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import MAX_CALLS, Arguments, Frame, Round
-from tempoc.frontend.scope import Pending, Scope
+from tempoc.frontend.scope import DISCARD, Pending, Scope
 from tempoc.frontend.unroll import turns
 from tempoc.frontend.values import (
     BAD,
@@ -143,6 +143,8 @@ def _declare(
         for target in s.targets if isinstance(s, ast.Equation) else ():
             assert isinstance(s, ast.Equation)
             name = target.name.name
+            if name == DISCARD:
+                continue
             if target.entries is not None:
                 written.setdefault(name, []).append((s, target))
             elif s.guard is not None:

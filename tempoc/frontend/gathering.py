@@ -35,9 +35,7 @@ def gather(
 
     `source` is the domain of the tensor itself, `seeds` how often it is a loss.
     """
-    parts = [
-        p for reading in readings for p in contributions(growing, reading, source, held.name)
-    ]
+    parts = [p for reading in readings for p in contributions(growing, reading, source, held.name)]
     parts += [Contribution(where=TRUE, reading=None)] * seeds
     cells = _cells(growing, held.domain, parts)
     if len(cells) == 1:
@@ -95,6 +93,4 @@ def _fill(
     if total is None:
         total = c.number(0.0, type.dtype, type.shape)
     edge = edge_of(c.held(c.spread(c.cast(total, type.dtype), type.shape)))
-    growing.nodes[node.name] = replace(
-        node, op=Copy(), domain=domain, inputs=(edge,), spans=spans
-    )
+    growing.nodes[node.name] = replace(node, op=Copy(), domain=domain, inputs=(edge,), spans=spans)

@@ -10,14 +10,12 @@ CODES = {
     "extern": "RT253",
     "until": "RT254",
     "cond": "RT255",
-    "in": "RT256",
     "save": "RT257",
     "print": "RT258",
     "associative_scan": "RT259",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",
-    "in": "data-dependent access (`x[t = j in lo:hi]`)",
     "extern": "a Python function (`extern`)",
 }
 

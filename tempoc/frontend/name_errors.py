@@ -145,6 +145,17 @@ def dim_name(span: Span, name: str, what: str) -> Diagnostic:
     return _error("RT037", f"`{name}` is not a dimension, so {what} cannot vary with it", span)
 
 
+def default_dims(span: Span, name: str, dim: str) -> Diagnostic:
+    """A default varies with more than the param does."""
+    message = f"the default of `{name}` varies with `{dim}`, but `{name}` does not"
+    return _error("RT040", message, span, f"write `param {name}[{dim}]`, or read one point")
+
+
+def default_cycle(span: Span, name: str) -> Diagnostic:
+    """A default needs the param itself."""
+    return _error("RT042", f"the value of `{name}` without a file would need `{name}` itself", span)
+
+
 def dims_order(span: Span, name: str, wanted: tuple[str, ...]) -> Diagnostic:
     """A declaration names its dimensions out of order."""
     return _error(
@@ -164,22 +175,11 @@ def extent_dims(span: Span, name: str, dim: str) -> Diagnostic:
     )
 
 
-def unknown_bound(span: Span, name: str) -> Diagnostic:
-    """An extent names something that is no bound."""
-    return _error("RT040", f"`{name}` is neither a constant nor a bound of a dimension", span)
-
 
 def template_dim(span: Span, dim: str, dims: tuple[str, ...]) -> Diagnostic:
     """A `from` template has a hole that is no dimension of the parameter."""
     has = f"the parameter has {', '.join(dims)}" if dims else "the parameter has no dimension"
     return _error("RT041", f"`{{{dim}}}` is not a dimension of this parameter; {has}", span)
-
-
-def template_missing(span: Span, dim: str) -> Diagnostic:
-    """Two points would read the same tensor of the file."""
-    return _error(
-        "RT042", f"the name must have `{{{dim}}}`, or all points of `{dim}` read one tensor", span
-    )
 
 
 def output_twice(span: Span, name: str, place: Span) -> Diagnostic:

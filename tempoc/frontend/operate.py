@@ -20,9 +20,11 @@ from tempoc.frontend.values import (
     Ref,
     Typed,
     Value,
+    dims_of,
     unknown_in,
 )
 from tempoc.ops.catalog import OPS
+from tempoc.ops.control import Copy
 from tempoc.ops.literals import settled
 from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.source import IndexValue, Literal
@@ -136,6 +138,39 @@ def make(
     draft.inputs = [wire(a) for a in args]
     round.add(draft)
     return tuple(identity(round, frame, draft, span, k) for k in range(len(types)))
+
+
+def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
+    """The same value at every point of more dimensions: the domain of an operand without a use."""
+    known = dims_of(ref, round.universe)
+    if all(d in known for d in dims):
+        return ref
+    draft = Draft(
+        hint=f"{frame.prefix}.{ref.draft.hint.rsplit('.', 1)[-1]}",
+        dims=round.universe.ordered((*known, *dims)),
+        types=(ref.type,),
+        origin=frame.origin,
+        op=Copy(),
+        spans=(ref.span,),
+    )
+    draft.inputs = [wire(ref)]
+    round.add(draft)
+    return identity(round, frame, draft, ref.span)
+
+
+def unspread(round: Round, value: Value, dims: tuple[str, ...]) -> Value:
+    """What was spread over dimensions that a target does not have, if it varies with none."""
+    if not isinstance(value, Ref) or not isinstance(value.draft.op, Copy):
+        return value
+    draft = value.draft
+    (source,) = draft.inputs
+    own = source.source.dims
+    plain = value.entries == tuple(Sym(d) for d in draft.dims) and source.entries == tuple(
+        Sym(d) for d in own
+    )
+    if draft.role != "temporary" or not plain or not all(d in dims for d in own):
+        return value
+    return Ref(source.source, source.out, source.entries, value.type, value.span)
 
 
 def operator(name: str, **attributes: Any) -> Op:

@@ -14,9 +14,8 @@ from tempoc.ops.opdef import Op
 from tempoc.ops.source import Full, Literal
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
-from tempoc.sdg.graph import Edge, Node
+from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type
-from tempoc.sdg.graph import Graph
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Entry, Slice, Sym

@@ -16,7 +16,7 @@ from tempoc.frontend.draft import Origin
 from tempoc.frontend.modules import Loaded, LoadedModule
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Language, Round
-from tempoc.frontend.scope import Foreign, Pending, Refused, Scope, TensorName, nearest
+from tempoc.frontend.scope import DISCARD, Foreign, Pending, Refused, Scope, TensorName, nearest
 from tempoc.frontend.values import (
     BAD,
     Builtin,
@@ -98,7 +98,8 @@ class Scopes:
                     self._imports(module, scope, items)
                 case ast.Equation(targets=targets):
                     for target in targets:
-                        equations.setdefault(target.name.name, []).append(item)
+                        if target.name.name != DISCARD:
+                            equations.setdefault(target.name.name, []).append(item)
                 case _:
                     pass
         for key, found in equations.items():

@@ -23,8 +23,11 @@ from tempoc.frontend.scope import Scope, TensorName
 from tempoc.frontend.values import ERROR, Unknown, Value
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import TRUE, Expr, compare
+from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.walk import is_affine, symbols
+
+MAX_SITES = 4
+"""How many calls a diagnostic shows: the outermost and the innermost ones."""
 
 MAX_CALLS = 64
 """How deep calls may be nested; far above what people write, far below Python's own limit."""
@@ -55,16 +58,6 @@ class Frame:
     def within(self, condition: Expr) -> Frame:
         """The same place, where only points with this condition matter."""
         return replace(self, where=condition)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Obligation:
-    """A condition that must hold wherever a node is computed; `explain` tells of a witness."""
-
-    draft: Draft
-    condition: Expr
-    span: Span
-    explain: Callable[[dict[str, int]], Diagnostic]
 
 
 class Language(Protocol):
@@ -107,7 +100,6 @@ class Round:
     errors: Collector = field(default_factory=Collector)
     drafts: list[Draft] = field(default_factory=list)
     cells: dict[Key, Cell] = field(default_factory=dict)
-    obligations: list[Obligation] = field(default_factory=list)
     assumptions: list[Expr] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
     done: dict[Key, bool] = field(default_factory=dict)
@@ -124,7 +116,8 @@ class Round:
             same_place = place is not None and other.primary and other.primary.span == place
             if same_place and other.code == diagnostic.code:
                 return
-        sites = tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(calls))
+        shown = calls if len(calls) <= MAX_SITES else (calls[0], *calls[1 - MAX_SITES :])
+        sites = tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(shown))
         self.errors.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
 
     def evaluate(self, frame: Frame, e: ast.Expr) -> Value:
@@ -163,9 +156,7 @@ class Facts:
         """Whether the two extents are provably equal."""
         if a == b:
             return True
-        if not (is_affine(a) and is_affine(b)):
-            return False
-        return self.holds(compare("==", a, b))
+        return self.round.space.equal(a, b, self.round.domain(self.where, a, b))
 
     def holds(self, condition: Expr) -> bool:
         """Whether the condition provably holds."""

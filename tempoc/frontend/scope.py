@@ -16,6 +16,9 @@ from typing import Literal
 from tempoc.base.source import Span
 from tempoc.frontend import ast
 
+DISCARD = "_"
+"""The target whose value is thrown away; it may stand in any number of equations."""
+
 Kind = Literal["builtins", "module", "body", "loop"]
 
 

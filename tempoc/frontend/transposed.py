@@ -149,7 +149,7 @@ class _Sending:
         build = self.sink_build()
         term = build.calculus.held(self.reading.term)
         slices = self.slices()
-        widths = [(ZERO, ZERO)] * term.type.ndim
+        widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * term.type.ndim
         shape = list(term.shape)
         for axis, (entry, dim) in enumerate(slices):
             have = term.shape[axis]
@@ -249,4 +249,3 @@ class _Sending:
         count = self.build.growing.space.reduce(extent(over), self.build.domain)
         stop = add(first, mul(Const(step), count))
         return self.build.calculus.op(Arange(start=first, stop=stop, step=step))
-

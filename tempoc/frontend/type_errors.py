@@ -13,6 +13,10 @@ from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 
 OPERANDS = "RT060"
+SPATIAL = (
+    "only the first bracket right after a tensor's name is temporal; after a parameter, a call, a "
+    "parenthesis or a field temporal entries are named: `x[t = ...]`"
+)
 
 
 def _error(
@@ -144,7 +148,7 @@ def recursion(span: Span, name: str) -> Diagnostic:
     """A function calls itself."""
     return _error(
         "RT076",
-        f"`{name}` calls itself, directly or through another function",
+        f"recursion: `{name}` calls itself, directly or through another function",
         span,
         "functions are expanded where they are called: write a recurrence over a dimension",
     )
@@ -264,7 +268,7 @@ def too_many_indices(span: Span, given: int, ndim: int) -> Diagnostic:
     """More spatial indices than axes."""
     axes = {0: "it has no axes", 1: "it has 1 axis"}.get(ndim, f"it has {ndim} axes")
     plural = "index" if given == 1 else "indices"
-    return _error("RT086", f"{given} {plural} into a tensor, but {axes}", span)
+    return _error("RT086", f"{given} {plural} into a tensor, but {axes}", span, SPATIAL)
 
 
 def spatial_range(
@@ -276,18 +280,9 @@ def spatial_range(
         "RT087",
         f"`{shown}` reads position {index} of an axis of extent {axis}{when}",
         span,
-        "restrict the equation with `when`, or `assume` what the bounds satisfy",
+        "restrict the equation with `when`, or `assume` what the bounds satisfy" if when else None,
     )
 
-
-def empty_axis(span: Span, name: str, point: str) -> Diagnostic:
-    """A maximum over an axis that may be empty."""
-    return _error(
-        "RT088",
-        f"`{name}` over an axis that is empty{point}",
-        span,
-        "restrict the equation, or make the slice long enough",
-    )
 
 
 def spatial_step(span: Span) -> Diagnostic:
@@ -308,10 +303,6 @@ def condition_tensor(span: Span) -> Diagnostic:
     )
 
 
-def binding_clash(span: Span, name: str) -> Diagnostic:
-    """`as` binds a name that exists."""
-    return _error("RT091", f"`{name}` is an index expression here, but not an affine one", span)
-
 
 def index_gather_twice(span: Span) -> Diagnostic:
     """Two integer tensors in one bracket."""
@@ -322,10 +313,6 @@ def index_gather_twice(span: Span) -> Diagnostic:
         "index one axis after the other: `x[i][j]`",
     )
 
-
-def duplicate_field(span: Span, name: str) -> Diagnostic:
-    """A type and a value disagree in their fields."""
-    return _error("RT093", f"the fields differ: {name}", span)
 
 
 def extremum(span: Span, name: str, other: str) -> Diagnostic:

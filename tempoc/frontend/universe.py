@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tempoc.base.source import Span
 from tempoc.frontend import ast, name_errors
 from tempoc.frontend.arithmetic import as_expr
@@ -10,8 +12,9 @@ from tempoc.frontend.problem import Problem
 from tempoc.frontend.program import Scopes
 from tempoc.frontend.scope import Scope
 from tempoc.frontend.values import BAD, Number, Unknown, Value
-from tempoc.symbolic.domain import Bound, Dim, Universe
-from tempoc.symbolic.expr import Const, Expr
+from tempoc.poly.space import Space
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
+from tempoc.symbolic.expr import FALSE, Const, Expr
 from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
 
@@ -34,16 +37,26 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     names = tuple(d.name for d in dims)
     _check_bounds(scopes, bounds, names)
     assumptions: list[Expr] = []
+    spans: list[Span] = []
     for item in main.items:
         if isinstance(item, ast.Assume):
             found = _assumption(scopes, scope, item, names)
             if found is not None:
                 assumptions.append(found)
-    return Universe(
-        bounds=tuple(Bound(name=n, value=v) for n, (v, _) in bounds.items()),
-        dims=tuple(dims),
-        assumptions=tuple(assumptions),
+                spans.append(item.condition.span)
+    universe = Universe(
+        bounds=tuple(Bound(name=n, value=v) for n, (v, _) in bounds.items()), dims=tuple(dims)
     )
+    for k, span in enumerate(spans):
+        if _impossible(replace(universe, assumptions=tuple(assumptions[: k + 1]))):
+            scopes.errors.add(name_errors.false_assumption(span))
+            return universe
+    return replace(universe, assumptions=tuple(assumptions))
+
+
+def _impossible(universe: Universe) -> bool:
+    """Whether no bounds at all satisfy the assumptions: then everything could be proved."""
+    return Space(universe).implies(Domain(()), FALSE)
 
 
 def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Expr | None:

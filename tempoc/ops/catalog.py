@@ -26,6 +26,7 @@ joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that
 indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis) of x, indices OneHot(n: E, dtype)
            ScatterAdd(axis, n: E) of x, indices
+           Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
 =========  ========================================================================================
 
@@ -99,6 +100,7 @@ from tempoc.ops.movement import (
     Squeeze,
     Transpose,
 )  # fmt: skip
+from tempoc.ops.picking import Pick
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.scan import CumMax, CumProd, CumSum
@@ -137,7 +139,7 @@ OPS: dict[str, type[typing.Any]] = {
     "split": Split, "reshape": Reshape,
     # indexing
     "getitem": SpatialIndex, "take": Take, "take_along": TakeAlong, "one_hot": OneHot,
-    "scatter_add": ScatterAdd,
+    "scatter_add": ScatterAdd, "pick": Pick,
     # contraction, convolution
     "matmul": MatMul, "einsum": Einsum, "conv": Conv,
 }  # fmt: skip

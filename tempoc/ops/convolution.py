@@ -22,7 +22,6 @@ from tempoc.symbolic.expr import (
     Const,
     Expr,
     add,
-    ceildiv,
     compare,
     floordiv,
     maximum,
@@ -31,6 +30,7 @@ from tempoc.symbolic.expr import (
     sub,
 )  # fmt: skip
 from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import ceildiv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

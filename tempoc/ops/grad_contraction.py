@@ -96,7 +96,7 @@ def conv(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found
 
 
 def _meeting(op: Conv, c: Calculus, args: Terms, y: Term, axis: int, k: int) -> Term:
-    """1 where place `p` of the operand meets place `q` of the kernel for window `o`: `[p, o, q]`."""
+    """`[p, o, q]`: 1 where place `p` of the operand meets `q` of the kernel in window `o`."""
     n, size = args[0].shape[axis], args[1].shape[k]
     place = c.expand(c.op(Arange(stop=n)), [1, 2])
     window = c.expand(c.op(Arange(stop=y.shape[axis])), [0, 2])
@@ -105,4 +105,3 @@ def _meeting(op: Conv, c: Calculus, args: Terms, y: Term, axis: int, k: int) -> 
     before = c.op(IndexValue(expr=op.around(n, size)[0]))
     met = c.op(Add(), c.op(Multiply(), window, step), c.op(Subtract(), offset, before))
     return c.cast(c.op(Equal(), place, met), y.type.dtype)
-

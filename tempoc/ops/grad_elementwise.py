@@ -18,7 +18,11 @@ def unary(slope: Slope) -> Callable[..., tuple[Term | None, ...]]:
     """The rule of an operator with one operand."""
 
     def rule(
-        op: Op, c: Calculus, args: tuple[Term, ...], results: tuple[Term, ...], cots: tuple[Term, ...]
+        op: Op,
+        c: Calculus,
+        args: tuple[Term, ...],
+        results: tuple[Term, ...],
+        cots: tuple[Term, ...],
     ) -> tuple[Term | None, ...]:
         return (c.fit(slope(c, args[0], results[0], cots[0]), args[0]),)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.ops.arithmetic import Add, Less
+from tempoc.ops.arithmetic import Add, FloorDivide, Less, Subtract
 from tempoc.ops.calculus import Calculus, Term
 from tempoc.ops.control import Select
 from tempoc.ops.elementwise import Cast
@@ -10,6 +10,7 @@ from tempoc.ops.grad_arithmetic import Found, Terms
 from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.movement import Pad, Transpose
 from tempoc.ops.opdef import Op
+from tempoc.ops.picking import Pick
 from tempoc.ops.scatter import ScatterAdd
 from tempoc.ops.search import ArgSort, Sort, TopK
 from tempoc.ops.shapes import axis_of
@@ -26,7 +27,7 @@ def getitem(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fo
         g = _ungathered(op, c, args, g)
     points = [k for k, e in enumerate(op.entries) if isinstance(e, Expr)]
     g = c.expand(g, points)
-    widths = [(ZERO, ZERO)] * x.type.ndim
+    widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * x.type.ndim
     for axis, e in enumerate(op.entries):
         n = x.shape[axis]
         if isinstance(e, Expr):
@@ -37,7 +38,7 @@ def getitem(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fo
                 widths[axis] = (start, sub(sub(n, start), count))
             else:
                 stop = add(start, mul(Const(step), count))
-                places = c.op(Arange(start=start, stop=stop, step=step), *())
+                places = c.op(Arange(start=start, stop=stop, step=step))
                 g = c.op(ScatterAdd(axis=axis, n=n), g, places)
     if any(pair != (ZERO, ZERO) for pair in widths):
         g = c.op(Pad(widths=tuple(widths)), g)
@@ -107,3 +108,14 @@ def top_k(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Foun
     assert isinstance(op, TopK)
     (x,) = args
     return (c.fit(_along(c, x, results[1], cots[0], x.type.ndim - 1), x),)
+
+
+def pick(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the element that was picked."""
+    assert isinstance(op, Pick)
+    x, j = args
+    axis = axis_of(op.axis, x.type.ndim)
+    place = c.op(Subtract(), j, c.op(IndexValue(expr=op.lo)))
+    if op.step != 1:
+        place = c.op(FloorDivide(), place, c.number(op.step, DType.I32))
+    return c.fit(c.op(ScatterAdd(axis=axis, n=x.shape[axis]), cots[0], place), x), None

@@ -74,7 +74,7 @@ def concat(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     found: list[Term | None] = []
     start: Expr = ZERO
     for x in args:
-        entries = [(ZERO, e, 1) for e in x.shape]
+        entries: list[tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in x.shape]
         entries[axis] = (start, x.shape[axis], 1)
         found.append(c.fit(c.op(SpatialIndex(entries=tuple(entries)), cots[0]), x))
         start = add(start, x.shape[axis])

@@ -145,4 +145,3 @@ def _last(c: Calculus, op: Scan, x: Term, *, back: bool = False) -> Term:
     if op.reverse:
         x = c.op(Flip(axes=(ndim - 1 if back else axis,)), x)
     return x if order == list(range(ndim)) else c.op(Transpose(axes=tuple(order)), x)
-

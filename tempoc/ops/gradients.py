@@ -39,6 +39,7 @@ RULES: dict[str, Rule] = {
     "split": movement.split,
     "getitem": indexing.getitem, "take": indexing.take, "take_along": indexing.take_along,
     "scatter_add": indexing.scatter_add, "sort": indexing.sort, "top_k": indexing.top_k,
+    "pick": indexing.pick,
     "matmul": contraction.matmul, "einsum": contraction.einsum, "conv": contraction.conv,
 }  # fmt: skip
 FLAT = (

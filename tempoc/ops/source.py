@@ -12,8 +12,8 @@ from tempoc.ops.padding import padded, static_shape
 from tempoc.ops.shapes import require, same_shape, type_text
 from tempoc.ops.spell import Number, jax_dtype, numpy_dtype, scalar
 from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ZERO, Expr, ceildiv, compare, maximum, sub
-from tempoc.symbolic.walk import evaluate, is_condition
+from tempoc.symbolic.expr import ZERO, Expr, compare, maximum, sub
+from tempoc.symbolic.walk import ceildiv, evaluate, is_condition
 
 
 def concrete(shape: tuple[Expr, ...], at: Mapping[str, int]) -> tuple[int, ...]:

@@ -6,11 +6,9 @@ Grammar (``e`` integer valued, ``c`` boolean valued)::
     c ::= Truth | Compare(op, e, e) | And(c...) | Or(c...) | Not(c)
     Slice(lo, hi, step)              an entry of an access, never an operand
 
-Build them with the functions below (or ``+ - *`` on expressions), never with the constructors:
-they keep sums sorted and merged, so that two expressions with the same polynomial normal form
-are equal as Python objects. Symbols are never negative (dimensions start at 0, bounds at 1, loop
-variables are made so), which simplifications use. Products of two symbols are for *extents* only
-(``B * T``); ``is_affine`` tells whether an expression may be a temporal index.
+Build them with the functions below, never with the constructors: they keep sums sorted and merged,
+so that equal polynomials are equal objects. Simplifications use that symbols are never negative.
+Products of symbols are for *extents* only (``B * T``): ``is_affine`` tells what may be an index.
 """
 
 from __future__ import annotations
@@ -168,9 +166,8 @@ def lift(value: Expr | int) -> Expr:
 
 
 def _terms(e: Expr) -> tuple[tuple[tuple[int, Expr], ...], int]:
-    if isinstance(e, Const):
-        return (), e.value
-    return (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    one = ((), e.value) if isinstance(e, Const) else (((1, e),), 0)
+    return (e.terms, e.const) if isinstance(e, Sum) else one
 
 
 def _sum(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
@@ -200,6 +197,8 @@ def _distribute(e: Expr) -> Expr:
     if not isinstance(e, Sum):
         return e
     at = [n for n, (_, x) in enumerate(e.terms) if isinstance(x, (Min, Max))]
+    if len(at) == 2:
+        return _cancel(e, *at)
     if len(at) != 1 or abs(e.terms[at[0]][0]) != 1:
         return e
     k, atom = e.terms[at[0]]
@@ -207,6 +206,18 @@ def _distribute(e: Expr) -> Expr:
     rest = _sum((*e.terms[: at[0]], *e.terms[at[0] + 1 :]), e.const)
     moved = [add(rest, mul(Const(k), a)) for a in atom.args]
     return minimum(*moved) if isinstance(atom, Min) == (k == 1) else maximum(*moved)
+
+
+def _cancel(e: Sum, *at: int) -> Expr:
+    """``min(n, m) + max(k-n, k-m)`` is ``k``: what is padded to ``k`` has that extent."""
+    (k, x), (j, y) = (e.terms[n] for n in at)
+    assert isinstance(x, (Min, Max)) and isinstance(y, (Min, Max))
+    if abs(k) == abs(j) == 1 and (type(x) is type(y)) == (k == -j):
+        lefts, rights = {mul(Const(k), a) for a in x.args}, [mul(Const(j), b) for b in y.args]
+        for whole in (add(a, rights[0]) for a in sorted(lefts, key=_key)):
+            if {sub(whole, b) for b in rights} == lefts:
+                return add(_sum((t for t in e.terms if t[1] not in (x, y)), e.const), whole)
+    return e
 
 
 def sub(a: Expr, b: Expr) -> Expr:
@@ -235,7 +246,9 @@ def product(args: Iterable[Expr]) -> Expr:
 
 def floordiv(a: Expr, k: int) -> Expr:
     """``a // k``; what ``k`` divides is moved out. ``ValueError`` unless ``k > 0``."""
-    terms, const = _terms(_positive(a, k))
+    if k <= 0:
+        raise ValueError("divisor must be positive")
+    terms, const = _terms(a)
     whole = [(c // k, x) for c, x in terms if c % k == 0]
     rest = [(c, x) for c, x in terms if c % k]
     if not rest:
@@ -249,25 +262,16 @@ def floordiv(a: Expr, k: int) -> Expr:
     return add(_sum(whole, const // k), quotient)
 
 
-def _positive(a: Expr, divisor: int) -> Expr:
-    if divisor > 0:
-        return a
-    raise ValueError("divisor must be positive")
-
-
 def mod(a: Expr, k: int) -> Expr:
     """``a % k`` in ``[0, k)``; multiples of ``k`` are dropped. ``ValueError`` unless ``k > 0``."""
-    terms, const = _terms(_positive(a, k))
+    if k <= 0:
+        raise ValueError("divisor must be positive")
+    terms, const = _terms(a)
     rest = _sum([(c % k, x) for c, x in terms], const % k)
     low, high = interval(rest)
     if low is not None and high is not None and low // k == high // k:
         return add(rest, Const(-(low // k * k)))
     return Mod(rest, k)
-
-
-def ceildiv(a: Expr, k: int) -> Expr:
-    """``ceil(a / k)``."""
-    return floordiv(add(a, Const(k - 1)), k)
 
 
 def minimum(*args: Expr) -> Expr:
@@ -337,14 +341,11 @@ def _end(pick: Callable[..., int], ends: tuple[int | None, ...], need_all: bool)
     known = [v for v in ends if v is not None]
     return None if not known or (need_all and len(known) < len(ends)) else pick(known)
 
+
 HOLDS = {
-    "<": lambda d: d < 0,
-    "<=": lambda d: d <= 0,
-    ">": lambda d: d > 0,
-    ">=": lambda d: d >= 0,
-    "==": lambda d: d == 0,
-    "!=": lambda d: d != 0,
-}
+    "<": lambda d: d < 0, "<=": lambda d: d <= 0, ">": lambda d: d > 0, ">=": lambda d: d >= 0,
+    "==": lambda d: d == 0, "!=": lambda d: d != 0,
+}  # fmt: skip
 _COMPLEMENT: dict[CompareOp, CompareOp] = {
     "<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="
 }  # fmt: skip

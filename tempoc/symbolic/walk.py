@@ -25,7 +25,6 @@ from tempoc.symbolic.expr import (
     Sym,
     Truth,
     add,
-    ceildiv,
     compare,
     conjunction,
     disjunction,
@@ -38,6 +37,11 @@ from tempoc.symbolic.expr import (
     product,
     sub,
 )  # fmt: skip
+
+
+def ceildiv(a: Expr, k: int) -> Expr:
+    """``ceil(a / k)``."""
+    return floordiv(add(a, Const(k - 1)), k)
 
 
 def extent(s: Slice) -> Expr:

@@ -8,6 +8,7 @@ from tempoc.ops.indexing import OneHot, Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
 from tempoc.ops.opdef import Op
+from tempoc.ops.picking import Pick
 from tempoc.ops.reshape import Reshape, resolved
 from tempoc.ops.slicing import Range, Written, spatial_index
 from tempoc.ops.types import DType
@@ -123,6 +124,11 @@ INDEXING = [
     Case(TakeAlong(axis=0), (Arg(F, (3, 1)), Arg(Z, (2, 4), low=-3, high=2))),
     *(Case(OneHot(n=parse(n), dtype=d), (Arg(Z, s, low=-1, high=4),))
       for n, d, s in (("4", F, ()), ("t", F, (3,)), ("t + 1", Z, ("t",)), ("3", B, (2, "t")))),
+    *(Case(Pick(lo=parse(lo), hi=parse(hi), step=k, axis=a), (Arg(F, x), Arg(d, values=v)))
+      for lo, hi, k, a, x, d, v in (
+        ("0", "T", 1, 0, ("T", 2), Z, 0), ("2", "t + 3", 1, 1, (3, "t + 1"), Z, 2),
+        ("1", "2*t + 4", 3, -1, ("(2*t + 5)//3",), DType.U32, 1),
+        ("0", "9", 2, 0, (5, "t"), Z, 6))),
 ]  # fmt: skip
 
 _MATMUL = [

@@ -14,6 +14,7 @@ from tempoc.ops.indexing import Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import BroadcastTo, Pad, Squeeze, Transpose
 from tempoc.ops.opdef import Op, OperandError
+from tempoc.ops.picking import Pick
 from tempoc.ops.reduction import Any, Max, Sum
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.search import ArgMax, TopK
@@ -29,7 +30,10 @@ def f(*extents: str | int) -> TensorType:
     return TensorType(F, shape(*extents))
 
 
+PICK = Pick(lo=parse("0"), hi=parse("T"))
 REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
+    (PICK, (f("T"), f()), "`in` takes integers as positions, not f32"),
+    (PICK, (f("T"), TensorType(Z, shape(2))), "`in` takes one index, not the shape [2]"),
     (Add(), (f(31, 47), f(53)), "shapes [31, 47] and [53] do not broadcast: 47 is not 53"),
     (Add(), (f("t + 1"), f("T")), "shapes [t+1] and [T] do not broadcast: t+1 is not T"),
     (Add(), (f(2),), "add takes 2 operands, not 1"),

@@ -76,8 +76,7 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "x",
     ),
     "blocks": (
-        "dim t < T\ninput x[t]: f32\ny[t] = sum(x[(t // 3) * 3:t+1] ** 2)\n"
-        "loss = sum(y[0:T] ** 2)",
+        "dim t < T\ninput x[t]: f32\ny[t] = sum(x[(t // 3) * 3:t+1] ** 2)\nloss = sum(y[0:T] ** 2)",
         "x",
     ),
     "batches": (
@@ -117,6 +116,11 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "pick[t] = x[t][n] ** 2 + (pick[t-1] if t >= 1 else 0.0)",
         "x",
     ),
+    "chosen": (
+        "dim t < T\ninput x[t]: f32\ninput n[t]: i32\n"
+        "y[t] = x[t = n in 0:T] ** 2 * x when t >= 3\ny[t] = x\nloss = sum(y[0:T] ** 2)",
+        "x",
+    ),
     "stopped": (
         "dim t < T\ninput x[t]: f32\ninput w: f32\nc = w * 2.0\nd = 0.0 * stop_gradient(c) + c\n"
         "loss = sum((x * d)[t = 0:T])",
@@ -125,9 +129,9 @@ PROGRAMS: dict[str, tuple[str, str]] = {
 }
 TWICE = {
     "rnn": (
-        "dim t < T\ninput x[t]: f32\ninput w: f32\nh[0] = sin(x[0])\nh[t+1] = sin(w * h[t] + x[t+1])\n"
-        "inner = sum(h[0:T] ** 2)\ng = grad(inner, w)\nk = grad(inner, x)\n"
-        "loss = g ** 2 + sum(k[0:T] ** 3)",
+        "dim t < T\ninput x[t]: f32\ninput w: f32\nh[0] = sin(x[0])\n"
+        "h[t+1] = sin(w * h[t] + x[t+1])\ninner = sum(h[0:T] ** 2)\n"
+        "g = grad(inner, w)\nk = grad(inner, x)\nloss = g ** 2 + sum(k[0:T] ** 3)",
         "w x",
     ),
     "slices": (
@@ -145,7 +149,9 @@ TWICE = {
 
 def sizes(text: str) -> list[dict[str, int]]:
     names = [n for n in "TBNMI" if f"< {n}\n" in text]
-    return [{n: size - k for k, n in enumerate(names)} for size in (3, 7)] + [dict.fromkeys(names, 1)]
+    return [{n: size - k for k, n in enumerate(names)} for size in (3, 7)] + [
+        dict.fromkeys(names, 1)
+    ]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,0 +1,33 @@
+"""Names of weights in files: what a template mentions is picked, the rest are leading axes."""
+
+import numpy as np
+
+from tempoc.base.source import Source
+from tempoc.codegen.signature import signature
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.runtime.bindings import Given, bind
+from tempoc.runtime.source import as_sources
+from tempoc.runtime.whole import whole_params
+
+TEXT = """
+dim t < T
+dim b < B
+param v[t, b]: f32[2] from "v.{t}"
+param u[t, b]: f32[2] from "u.{b}"
+param w[t, b]: f32[2] from "all"
+output v, u, w
+"""
+
+
+def test_dimensions_that_a_template_leaves_out_are_leading_axes() -> None:
+    program = signature(Compilation(load_source(Source("m.rt", TEXT)), Options()).graph)
+    v, u, w = np.random.default_rng(0).normal(size=(3, 4, 3, 2)).astype(np.float32)
+    tensors = {f"v.{t}": v[t] for t in range(4)} | {f"u.{b}": u[:, b] for b in range(3)}
+    given = Given(bounds={}, inputs={}, params=as_sources(tensors | {"all": w}))
+    bindings = bind(program, given)
+    found = whole_params(program, bindings)
+    assert dict(bindings.bounds) == {"T": 4, "B": 3}
+    for name, want in (("v", v), ("u", u), ("w", w)):
+        np.testing.assert_array_equal(found[name], want)

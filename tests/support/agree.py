@@ -1,0 +1,49 @@
+"""Programs compiled at all levels, run, and compared with the reference evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.runtime.run import run
+from tempoc.sdg.interpret import evaluate
+from tests.support.elaborated import graph_of
+
+LEVELS = (0, 2)
+
+
+def compiled(text: str, folder: Path, level: int = 2) -> str:
+    """The directory of a compiled program, every stage verified."""
+    out = str(folder / f"out{level}")
+    options = Options(level=level, verify_each=True)
+    Compilation(load_source(Source("m.rt", text)), options).write(out)
+    return out
+
+
+def agreed(
+    text: str,
+    folder: Path,
+    bounds: Mapping[str, int] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    """The outputs by the reference evaluator; every level computes the same."""
+    bounds, inputs, params = bounds or {}, inputs or {}, params or {}
+    wanted = evaluate(graph_of(text), bounds, inputs, params)
+    for level in LEVELS:
+        found = run(compiled(text, folder, level), bounds, inputs, params).outputs
+        assert list(found) == list(wanted)
+        for name, value in wanted.items():
+            shown = f"{name} at -O{level}"
+            np.testing.assert_allclose(found[name], value, rtol=rtol, atol=atol, err_msg=shown)
+    return wanted

@@ -1,0 +1,17 @@
+"""Small programs, each about one sentence of the language, against NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.whole.language import access_cases, output_cases, type_cases
+from tests.whole.language.harness import Case, check
+
+ALL = [*access_cases.CASES, *output_cases.CASES, *type_cases.CASES]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_program(case: Case, tmp_path: Path) -> None:
+    check(case, tmp_path)

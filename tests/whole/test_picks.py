@@ -1,0 +1,94 @@
+"""Reads at points that data choose, through the whole compiler, against plain NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.run import run
+from tempoc.sdg.interpret import evaluate
+from tests.support.agree import agreed, compiled
+from tests.support.elaborated import graph_of
+
+TREE = """dim t < T
+input x[t]: f32[2]
+input far: i32
+input par[t]: i32
+pick = x[t = par in 0:T]
+one = x[t = far in 0:T]
+h[0] = tanh(x[0])
+h[t] = tanh(x[t] + 0.9 * h[t = par in 0:t]) when t >= 1
+output pick, one, h
+"""
+
+WINDOW = """dim b < B
+dim t < T
+input x[b, t]: f32
+input j[t]: i32
+y = x * 2.0
+z[b, 0] = y[b, 0]
+z[b, t+1] = 0.5 * z + y[t = t - j in max(t - 2, 0):t + 1]
+late = (y + 1.0)[b = 0:B, t = T - 1 - j in T - 1 - t:T]
+output z[0:B, T-1] as last, late
+"""
+
+
+@pytest.mark.parametrize("T", [1, 2, 9])
+def test_any_earlier_step(T: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(T)
+    x = random.standard_normal((T, 2)).astype(np.float32)
+    par = np.array([random.integers(0, max(t, 1)) for t in range(T)], np.int32)
+    found = agreed(TREE, tmp_path, {"T": T}, {"x": x, "far": np.int32(T - 1), "par": par})
+    h = [np.tanh(x[0])]
+    for t in range(1, T):
+        h.append(np.tanh(x[t] + 0.9 * h[par[t]]))
+    np.testing.assert_allclose(found["h"], h, atol=1e-6)
+    np.testing.assert_array_equal(found["pick"], x[par])
+    np.testing.assert_array_equal(found["one"], x[T - 1])
+
+
+@pytest.mark.parametrize(("B", "T"), [(1, 1), (2, 3), (3, 8)])
+def test_windows_and_other_slices(B: int, T: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(B)
+    x = random.standard_normal((B, T)).astype(np.float32)
+    j = np.array([random.integers(0, min(t, 2) + 1) for t in range(T)], np.int32)
+    found = agreed(WINDOW, tmp_path, {"B": B, "T": T}, {"x": x, "j": j})
+    z = 2 * x[:, 0]
+    for t in range(T - 1):
+        z = 0.5 * z + 2 * x[:, t - j[t]]
+    np.testing.assert_allclose(found["last"], z, rtol=1e-6)
+    np.testing.assert_allclose(found["late"], [2 * x[:, T - 1 - j[t]] + 1 for t in range(T)])
+
+
+def test_a_window_stays_in_a_ring() -> None:
+    lines = [line for line in WINDOW.splitlines() if "late =" not in line]
+    text = "\n".join(lines).replace(", late", "") + "\n"
+    compilation = Compilation(load_source(Source("m.rt", text)), Options())
+    kernels = compilation.emitted.kernels
+    assert "% 3]" in kernels
+    assert "dynamic_slice" not in kernels and "jnp.take" not in kernels
+
+
+@pytest.mark.parametrize("par", [-1, 2, 7])
+def test_a_broken_promise_is_reported_with_its_point(par: int, tmp_path: Path) -> None:
+    given = {
+        "x": np.zeros((4, 2), np.float32),
+        "far": np.int32(0),
+        "par": np.array([0, 0, par, 0], np.int32),
+    }
+    text = TREE.replace("pick = x[t = par in 0:T]\n", "").replace("pick, ", "")
+    with pytest.raises(RunError) as broken:
+        run(compiled(text, tmp_path), {"T": 4}, given)
+    (problem,) = broken.value.problems
+    shown = str(problem)
+    assert "in 0:t" in shown and "t = 2" in shown and "h[t] = tanh" in shown
+    with pytest.raises(DiagnosticError, match=r"in 0:t, which is 0:2 here"):
+        evaluate(graph_of(text), {"T": 4}, given, {})
