@@ -97,6 +97,8 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
         raise Problem(type_errors.bad_operator(span, op, a, b))
     if isinstance(a, Number) and isinstance(b, Number) and op != "@":
         return fold(op, a, b, span)
+    if op in ("//", "%") and as_expr(b) == ix.ZERO and as_expr(a) is not None:
+        raise Problem(type_errors.division_by_zero(span))
     found = _symbolic(op, a, b)
     if found is None:
         return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)

@@ -62,7 +62,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return elementwise(round, frame, operator(name), parts, span)
     if name == "grad":
         return gradient(round, frame, name, bound)
-    unknown = unknown_in(*(v for k, v in bound.values.items() if k != "xs"), *bound.rest)
+    unknown = unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown
     if name in builtin_names.REDUCTIONS:
