@@ -15,6 +15,7 @@ from tempoc.frontend import gradient_errors
 from tempoc.frontend.backward import Sweep
 from tempoc.frontend.gradient import Gradient
 from tempoc.frontend.point_build import Growing
+from tempoc.frontend.tighten import tighten
 from tempoc.ops.control import Copy, StopGradient
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -77,10 +78,12 @@ def _expanded(graph: Graph, space: Space) -> Graph:
 
 
 def _without_dead(graph: Graph, growing: Growing) -> Graph:
-    """Of the new nodes those that something needs; those that were there stay."""
+    """Of the new nodes those that something needs, where it does; those that were there stay."""
     found = replace(graph, nodes=growing.nodes)
     needed = reachable(found, list(graph.nodes))
-    return replace(graph, nodes={k: v for k, v in growing.nodes.items() if k in needed})
+    nodes = {k: v for k, v in growing.nodes.items() if k in needed}
+    tighten(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
+    return replace(graph, nodes=nodes)
 
 
 def _target(node: Node) -> Edge:
