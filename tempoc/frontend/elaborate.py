@@ -28,6 +28,7 @@ from tempoc.frontend.assemble import assemble
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
 from tempoc.frontend.demand import place
+from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.modules import Loaded
 from tempoc.frontend.problem import Problem
@@ -87,7 +88,8 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
     causality.check(round, drafts, results, program.errors)
     program.errors.raise_errors()
     name = modules.main.source.path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".rt")
-    return assemble(name, modules.main.tree.doc or "", space, drafts, results)
+    graph = assemble(name, modules.main.tree.doc or "", space, drafts, results)
+    return differentiate(graph, space)
 
 
 def _touch(scope: Scope, name: str) -> None:
