@@ -19,7 +19,7 @@ from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import Source
 
 Point = tuple[int, ...]
-SEEDS = range(2**64)
+SEEDS = range(2**63)
 """What ``--seed`` may be."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -246,8 +246,8 @@ def several_sources(name: str) -> Problem:
 
 
 def bad_seed(seed: int) -> Problem:
-    """Seeds are 64 bits."""
-    return Problem(code="RT525", message=f"a seed is a number from 0 to 2**64 - 1, not {seed}")
+    """Seeds have 63 bits."""
+    return Problem(code="RT525", message=f"a seed is a number from 0 to 2**63 - 1, not {seed}")
 
 
 def several_files(name: str, first: str, second: str) -> Problem:

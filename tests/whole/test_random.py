@@ -15,6 +15,8 @@ from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
 from tempoc.frontend.places import place_hash
 from tempoc.ops import threefry
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
 
 HEAD = "dim b < B\ndim t < T\n"
@@ -185,9 +187,12 @@ def test_frequencies() -> None:
     np.testing.assert_allclose(orders, np.full(6, 1 / 6), atol=0.03)
 
 
-@pytest.mark.parametrize("wrong", ["-1", str(2**64)])
-def test_a_seed_has_64_bits(wrong: str, tmp_path: Path, capsys: Any) -> None:
+def test_a_seed_that_is_none(tmp_path: Path) -> None:
     source = tmp_path / "model.rt"
     source.write_text("y = random.uniform([2])\noutput y\n")
-    assert status(["eval", str(source), "--seed", wrong]) == 1
-    assert "RT525" in capsys.readouterr().err
+    assert status(["eval", str(source), "--seed", "-1"]) == 2
+    assert status(["compile", str(source), "-o", str(tmp_path / "out")]) == 0
+    assert run(tmp_path / "out", seed=2**63 - 1).outputs["y"].shape == (2,)
+    for wrong in (-1, 2**63):
+        with pytest.raises(RunError, match="RT525"):
+            run(tmp_path / "out", seed=wrong)
