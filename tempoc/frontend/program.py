@@ -77,6 +77,8 @@ class Scopes:
     def _bind_items(self, module: LoadedModule, scope: Scope) -> dict[str, TensorName]:
         tensors: dict[str, TensorName] = {}
         equations: dict[str, list[ast.Equation]] = {}
+        for lost in module.tree.lost:
+            scope.bind(lost, BAD)
         for item in module.tree.items:
             match item:
                 case ast.Const(name=name, value=value):
@@ -96,9 +98,6 @@ class Scopes:
                     self._declare(scope, name, BAD)
                 case ast.Import(items=items):
                     self._imports(module, scope, items)
-                case ast.Lost(names=names):
-                    for lost in names:
-                        scope.bind(lost, BAD)
                 case ast.Equation(targets=targets):
                     for target in targets:
                         if target.name.name != DISCARD:
