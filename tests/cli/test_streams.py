@@ -77,7 +77,7 @@ def test_terminals_without_unicode_and_users_without_a_home(tempoc: Session) -> 
     done = subprocess.run(
         [*TEMPOC, "explain", "psi.rt", "--dump-sdg"],
         capture_output=True,
-        env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "HOME": "/nonexistent"},
+        env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "HOME": "/dev/null/home"},
     )
     assert done.returncode == 0, done.stderr
     assert "Schrödinger → ψ" in done.stdout.decode()
