@@ -50,4 +50,5 @@ def command(
     graph = compilation.graph
     given = gather(options)
     check_targets(options)
-    deliver(options, evaluate_given(graph, given, float64=float64))
+    paths = (*extern_path, compilation.loaded.folder)
+    deliver(options, evaluate_given(graph, given, paths, float64=float64))

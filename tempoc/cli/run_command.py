@@ -75,4 +75,4 @@ def _run(wanted: RunOptions, compilation: Compilation | None, verify: bool) -> i
         return 0
     if compilation is None:
         compilation = Compilation.from_directory(wanted.directory)
-    return compare_with_reference(compilation, given, result)
+    return compare_with_reference(compilation, given, result, wanted.extern_path)

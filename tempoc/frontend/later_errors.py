@@ -9,7 +9,7 @@ CODES = {
     "grad": "RT250",
     "stop_gradient": "RT251",
     "random": "RT252",
-    "extern": "RT253",
+    "host": "RT253",
     "until": "RT254",
     "cond": "RT255",
     "save": "RT257",
@@ -18,7 +18,7 @@ CODES = {
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",
-    "extern": "a Python function (`extern`)",
+    "host": "a Python function with effects (`extern host`)",
 }
 
 

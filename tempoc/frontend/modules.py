@@ -43,12 +43,13 @@ class Loaded:
     """A program: its main file and everything that it imports, imported files first.
 
     `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
-    no such file.
+    no such file. `folder` is where the main file lies, empty for a text.
     """
 
     main: LoadedModule
     modules: Mapping[str, LoadedModule]
     prelude: str | None = None
+    folder: str = ""
 
 
 def load_file(path: str) -> Loaded:
@@ -73,7 +74,8 @@ def load_source(
     main = loader.load(Path(source.path).name, source, folder)
     loader.errors.raise_errors()
     assert main is not None
-    return Loaded(main=main, modules=MappingProxyType(loader.done), prelude=prelude)
+    modules, place = MappingProxyType(loader.done), "" if folder is None else str(folder)
+    return Loaded(main=main, modules=modules, prelude=prelude, folder=place)
 
 
 def read_program(path: str) -> tuple[Source, Path]:

@@ -26,6 +26,7 @@ indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) o
            TakeAlong(axis) of x, indices OneHot(n: E, dtype)
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
+extern     ExternJax(extern, module, function, arguments, results, free)
 =========  ========================================================================================
 
 Types come from ``infer``, values from ``evaluate`` (the caller converts them to the types), kernels
@@ -88,6 +89,7 @@ from tempoc.ops.elementwise import (
     Tan,
     Tanh,
 )  # fmt: skip
+from tempoc.ops.externs import ExternJax
 from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import (
@@ -138,5 +140,7 @@ OPS: dict[str, type[typing.Any]] = {
     "pick": Pick,
     # contraction, convolution
     "matmul": MatMul, "einsum": Einsum, "conv": Conv,
+    # Python functions
+    "extern_jax": ExternJax,
 }  # fmt: skip
 """The class of each operator by its ``name``; typed loosely, since each has fields of its own."""

@@ -83,6 +83,11 @@ def put(array: Array, dtype: str) -> DeviceArray:
     return jax.device_put(copy)
 
 
+def as_array(value: object) -> DeviceArray:
+    """A number or array (also while JAX traces) as an array of JAX."""
+    return jnp.asarray(value)
+
+
 def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
     """A new array of zeros on the device."""
     return jnp.zeros(shape, NUMPY[dtype])
