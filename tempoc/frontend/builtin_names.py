@@ -13,7 +13,7 @@ UNARY = (
     "isinf",
 )  # fmt: skip
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all", "logsumexp", "var")
-LATER = ("grad", "cond", "associative_scan")
+LATER = ("cond", "associative_scan")
 """Functions that are refused when they are called."""
 
 SIGNATURES: dict[str, str] = {
@@ -60,6 +60,7 @@ SIGNATURES: dict[str, str] = {
     "ndim": "x",
     "len": "x",
     "range": "start stop= step=",
+    "grad": "loss x",
     "stop_gradient": "x",
 }
 
