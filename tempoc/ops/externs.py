@@ -96,6 +96,46 @@ class ExternJax(Extern):
         return tuple(f"{found}[{k}]" for k in range(len(results)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternVjp(ExternJax):
+    """The cotangents of float operands, from all operands and the cotangents of float results."""
+
+    name = "extern_vjp"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The types of the float operands."""
+        count = len(self.arguments)
+        results = Extern.infer(self, args[:count], facts)
+        wanted = [t for t in results if t.dtype.is_float]
+        given = args[count:]
+        require(given, len(wanted), self.extern)
+        for have, want in zip(given, wanted, strict=True):
+            if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
+                raise OperandError(f"the cotangent {type_text(have)} is not {type_text(want)}")
+        found = (a for a in args[:count] if a.dtype.is_float)
+        return tuple(TensorType(a.dtype, a.shape) for a in found)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """``jax.vjp`` of the call as a function of its float operands."""
+        count = len(self.arguments)
+        texts = [natural(a, out).text for a in args]
+        floats = [k for k in range(count) if args[k].type.dtype.is_float]
+        inner = [f"_{k}" if k in floats else texts[k] for k in range(count)]
+        call = f"{out.imported(self.module, self.function, self.extern)}({', '.join(inner)})"
+        kept = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
+        if len(kept) < len(self.results):
+            call = f"[r for k, r in enumerate({call}) if k in {tuple(kept)}]"
+        cotangents = ", ".join(texts[count:])
+        if len(self.results) > 1:
+            cotangents = f"[{cotangents}]" if len(kept) < len(self.results) else f"({cotangents})"
+        function = f"lambda {', '.join(f'_{k}' for k in floats)}: {call}"
+        back = f"jax.vjp({function}, {', '.join(texts[k] for k in floats)})[1]"
+        found = out.bind(f"{self.extern}_back", f"{back}({cotangents})")
+        return tuple(f"{found}[{k}]" for k in range(len(results)))
+
+
 def at_extents(type_: TensorType, known: Mapping[str, Expr]) -> TensorType:
     """A type of a signature with the values of its free names."""
     return TensorType(type_.dtype, tuple(substitute(e, known) for e in type_.shape))

@@ -30,7 +30,6 @@ from tempoc.runtime.source import Source
 from tempoc.runtime.table import bytes_text, outputs_table, table
 from tempoc.runtime.trace import Trace
 
-
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 """An input, or a leaf of one that is a record."""
 

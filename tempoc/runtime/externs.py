@@ -23,6 +23,7 @@ from tempoc.runtime.dtypes import Array, described, language_name
 from tempoc.runtime.problems import Problem, RunError
 
 Function = Callable[..., Any]
+FLOATS = ("bf16", "f16", "f32", "f64")
 WIDE = ("i64", "f64")
 
 
@@ -128,6 +129,17 @@ def evaluated(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
         found = function(*(backend.put(a, t.dtype) for t, a in pairs))
         several = found if isinstance(found, tuple) else (found,)
         return tuple(np.array(backend.host(array)) for array in several)
+
+
+def evaluated_back(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
+    """The cotangents of float arguments, for arguments and those of float results."""
+    extern = function.extern
+    types = (*extern.arguments, *(t for t in extern.results if t.dtype in FLOATS))
+    with backend.session(any(t.dtype in WIDE for t in types)):
+        arrays = [backend.put(a, t.dtype) for t, a in zip(types, args, strict=True)]
+        count = len(extern.arguments)
+        found = backend.pulled_back(function, arrays[:count], arrays[count:])
+        return tuple(np.array(backend.host(array)) for array in found)
 
 
 def failure(

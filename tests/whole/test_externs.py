@@ -27,7 +27,8 @@ s[b, 0] = [0.1, 0.2, 0.3]
 s[b, t+1] = s2[b, t]
 d = double(s)
 loss = mean(cost[b = 0:B, t = 0:T])
-output s, cost, loss, d
+slope = grad(loss, u)
+output s, cost, loss, d, slope
 """
 
 PYTHON = """
