@@ -221,7 +221,9 @@ def unknown_suffix(path: str, known: Sequence[str], single: bool = False) -> Pro
     return Problem(
         code="RT542",
         message=f"{path} does not end in {' or '.join(known)}",
-        help=f"it holds one tensor without a name: --input NAME={path}" if single else None,
+        help=f"it holds one tensor without a name; an input takes it as --input NAME={path}"
+        if single
+        else None,
     )
 
 
