@@ -291,6 +291,51 @@ def never_written(store: str, key: str) -> Problem:
     )
 
 
+# ------------------------------------------------------------------ Python functions
+
+
+def no_module(extern: str, module: str, folders: Sequence[str]) -> Problem:
+    """The module of an extern is nowhere."""
+    looked = f"looked in {listed(folders)}, then where Python looks" if folders else ""
+    return Problem(
+        code="RT570",
+        message=f"there is no Python module {module}, which {extern} is from",
+        notes=(looked,) if looked else (),
+        help="name the folder that it is in with --extern-path",
+    )
+
+
+def broken_module(extern: str, module: str, reason: str, trace: str) -> Problem:
+    """The module of an extern raises when it is imported."""
+    message = f"the Python module {module}, which {extern} is from, fails: {reason}"
+    return Problem(code="RT571", message=message, notes=(trace,))
+
+
+def no_function(extern: str, module: str, function: str, known: Sequence[str]) -> Problem:
+    """The module of an extern lacks the function."""
+    return Problem(
+        code="RT572",
+        message=f"the Python module {module} has no function {function} for the extern {extern}",
+        help=did_you_mean(function, known),
+    )
+
+
+def extern_raised(
+    extern: str, reason: str, trace: str, point: str, equations: Sequence[str]
+) -> Problem:
+    """An exception in an extern."""
+    where = f" at {point}" if point else ""
+    notes = tuple(f"in {e}" for e in equations)
+    return Problem(code="RT573", message=f"{extern} raised {reason}{where}", notes=(*notes, trace))
+
+
+def extern_broke(reason: str, point: str, equations: Sequence[str]) -> Problem:
+    """An extern gives back something else than it promised."""
+    where = f" at {point}" if point else ""
+    notes = tuple(f"in {e}" for e in equations)
+    return Problem(code="RT574", message=reason + where, notes=notes)
+
+
 def unsupported(what: str) -> Problem:
     """Something that this runner cannot do yet."""
     return Problem(code="RT560", message=f"{what} is not supported yet")
