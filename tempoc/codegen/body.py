@@ -8,7 +8,8 @@ the row just written does not go through the store at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen import access
@@ -17,7 +18,7 @@ from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
 from tempoc.memory.storage import Plan, Store
-from tempoc.ops.emission import KernelEmitter
+from tempoc.ops.emission import Import, KernelEmitter
 from tempoc.ops.opdef import OperandError, Value
 from tempoc.ops.padding import static_shape
 from tempoc.ops.picking import Pick
@@ -48,7 +49,10 @@ Cell = tuple[str, tuple[Expr, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype."""
+    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype.
+
+    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
+    """
 
     graph: Graph
     statements: Statements
@@ -56,6 +60,7 @@ class Stages:
     space: Space
     tree: Tree
     x64: bool = False
+    imports: Mapping[Import, str] = field(default_factory=dict)
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
         """Whether the condition provably holds wherever the statement is executed."""

@@ -1,17 +1,26 @@
 """The reference evaluator on what a run was given, with the checks of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tempoc.codegen.equations import shown
+from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
+from tempoc.ops.externs import Extern, ExternVjp
+from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.whole import whole_inputs, whole_params
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.interpret import Externs, Point, evaluate
 
 
-def evaluate_given(graph: Graph, given: Given, *, float64: bool = False) -> Mapping[str, Any]:
-    """The outputs by name. Raises `RunError` for wrong data, `DiagnosticError` for a wrong read."""
+def evaluate_given(
+    graph: Graph, given: Given, paths: Sequence[str] = (), *, float64: bool = False
+) -> Mapping[str, Any]:
+    """The outputs by name; ``paths`` are the folders of Python functions.
+
+    Raises `RunError` for wrong data, `DiagnosticError` for a wrong read.
+    """
     program = signature(graph)
     bindings = bind(program, given)
     return evaluate(
@@ -21,4 +30,24 @@ def evaluate_given(graph: Graph, given: Given, *, float64: bool = False) -> Mapp
         whole_params(program, bindings),
         float64=float64,
         seed=bindings.seed,
+        externs=caller(graph, bindings.bounds, paths),
     )
+
+
+def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -> Externs:
+    """Calls the Python functions of a graph, found in these folders. Raises `RunError`."""
+    nodes = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, Extern)}
+    known = {name: extern(op, "") for name, op in nodes.items()}
+    found = externs.find(tuple(dict.fromkeys(known.values())), [p for p in paths if p])
+
+    def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        function = externs.Traced(known[node.name], found[known[node.name]], bounds)
+        try:
+            if isinstance(node.op, ExternVjp):
+                return externs.evaluated_back(function, args)
+            return externs.evaluated(function, args)
+        except externs.Failed as error:
+            equations = shown(node.spans, graph.name)
+            raise externs.failure(error, node.domain.dims, point, equations) from error
+
+    return call

@@ -6,7 +6,7 @@ from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
 CODES = {
-    "extern": "RT253",
+    "host": "RT253",
     "until": "RT254",
     "cond": "RT255",
     "save": "RT257",
@@ -15,7 +15,7 @@ CODES = {
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",
-    "extern": "a Python function (`extern`)",
+    "host": "a Python function with effects (`extern host`)",
 }
 
 

@@ -87,6 +87,9 @@ class Emitter(Protocol):
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
         """``v`` cut or lengthened (by zeros) to these padded extents; elements stay in place."""
 
+    def imported(self, module: str, function: str, extern: str) -> str:
+        """The name of a function of the user's that the kernels import."""
+
     def check(self, condition: str, message: str) -> None:
         """Make the run fail with ``message`` if the boolean scalar is false (``emission.py``)."""
 

@@ -2,8 +2,8 @@
 
 Grammar::
 
-    Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, kernels,
-                tree, outputs, provenance
+    Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, externs,
+                kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Free(cells)
 
@@ -123,6 +123,31 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayType:
+    """A dtype and extents."""
+
+    dtype: str
+    shape: tuple[Arith, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extern:
+    """A Python function ``module.function`` that the program calls ``name``.
+
+    ``kernels.py`` imports it as ``alias``. Its types are over bounds and the ``free`` names, which
+    stand for any extent: that of the argument in whose type they stand alone.
+    """
+
+    name: str
+    alias: str
+    module: str
+    function: str
+    arguments: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+    free: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One array of a store; ``key`` has an expression for each key dimension.
 
@@ -229,6 +254,7 @@ class Program:
     params: tuple[Param, ...] = ()
     seed: str = ""
     stores: tuple[Store, ...] = ()
+    externs: tuple[Extern, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     tree: Statement = Sequence(items=())
     outputs: tuple[Output, ...] = ()

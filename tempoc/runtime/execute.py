@@ -30,7 +30,6 @@ from tempoc.runtime.source import Source
 from tempoc.runtime.table import bytes_text, outputs_table, table
 from tempoc.runtime.trace import Trace
 
-
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 """An input, or a leaf of one that is a record."""
 
@@ -75,7 +74,7 @@ def check_inputs(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> Non
 
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
-    loaded = load(options.directory)
+    loaded = load(options.directory, options.extern_path)
     given = gather(options)
     check_targets(options)
     trace = Trace() if options.profile else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +56,7 @@ def run(
     *,
     cast_params: bool = False,
     seed: int = 0,
+    extern_path: Sequence[str | Path] = (),
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong."""
     given = Given(
@@ -65,7 +66,7 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    return run_given(load(directory), given, Settings())
+    return run_given(load(directory, extern_path), given, Settings())
 
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
@@ -82,6 +83,8 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
 def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts = {store.name: layout(store, bounds) for store in program.stores}
+    for traced in loaded.traced:
+        traced.bounds = bounds
     kernels: list[Callable[..., Any]] = [
         backend.compile_kernel(f, {b: bounds[b] for b in k.bounds}, k.donated)
         for f, k in zip(loaded.functions, program.kernels, strict=True)

@@ -18,6 +18,7 @@ import numpy as np
 from tempoc.base.source import Span
 from tempoc.ops import threefry
 from tempoc.ops.control import Merge
+from tempoc.ops.externs import Extern
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
@@ -32,6 +33,13 @@ from tempoc.symbolic.walk import evaluate as value_of
 Array = np.ndarray[Any, np.dtype[Any]]
 Point = tuple[int, ...]
 Question = tuple[str, Point]
+Externs = Callable[[Node, Point, tuple[Array, ...]], tuple[Array, ...]]
+"""Calls the Python function of a node at a point with these operands."""
+
+
+def unknown_externs(node: Node, point: Point, args: tuple[Array, ...]) -> tuple[Array, ...]:
+    """For graphs that call no functions of the user's."""
+    raise OperandError("its Python function is not known here")
 
 
 def evaluate(
@@ -42,6 +50,7 @@ def evaluate(
     *,
     float64: bool = False,
     seed: int = 0,
+    externs: Externs = unknown_externs,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with an axis for every slice of its access.
 
@@ -49,11 +58,12 @@ def evaluate(
     node's domain. A param that is not given is computed from its default. Bounds with a value of
     their own need not be given. ``float64`` computes as if every float of the program were f64.
     ``seed`` is that of the random draws.
+    ``externs`` calls the user's functions, which take and give what their signatures say.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be had.
     """
     if float64:
         graph = widen(graph)
-    machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds))
+    machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds), externs=externs)
     machine.give("input", inputs)
     machine.give("param", params)
     machine.sow(seed)
@@ -92,6 +102,7 @@ class _Machine:
 
     graph: Graph
     bounds: dict[str, int]
+    externs: Externs = unknown_externs
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
 
@@ -193,6 +204,8 @@ class _Machine:
         """The operator's meaning."""
         node = self.graph.nodes[question[0]]
         try:
+            if isinstance(node.op, Extern):
+                return self.externs(node, question[1], args)
             return node.op.evaluate(args, at)
         except OperandError as error:
             why = error.message
