@@ -9,6 +9,7 @@ the row just written does not go through the store at all.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tempoc.base.names import Names
 from tempoc.codegen import access
@@ -26,6 +27,7 @@ from tempoc.ops.spell import cast
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
 from tempoc.schedule.tree import Tree
+from tempoc.sdg.branches import owners
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.statements import Read, Statement, Statements, Write
@@ -92,6 +94,7 @@ class Body:
         self._values: dict[tuple[str, int], Value] = {}
         self._fetched: dict[tuple[str, str, tuple[object, ...]], Value] = {}
         self._pending: list[Write] = []
+        self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
@@ -108,7 +111,8 @@ class Body:
             if self._store(write).axes:
                 self._argument(self._cell(write))
         for member in self.statement.members:
-            self._member(member)
+            if member not in self._owners:
+                self._member(member)
         self._update([w.tensor for w in self._pending])
         return self._results()
 
@@ -118,6 +122,8 @@ class Body:
         node = self.stages.graph.nodes[name]
         if isinstance(node.op, Pick) and not self._is_local(name, 0):
             self._values[name, 0] = self._row_of(name, node.op)
+        elif any(owner[0] == name for owner in self._owners.values()):
+            self._values[name, 0] = self._choice(name, node)
         else:
             self._emit(name, node)
         self._pending += [
@@ -134,6 +140,48 @@ class Body:
             bound = text if inline else self.out.bind(hint, text)
             padded = tuple(self.out.pad(e) for e in type_.shape)
             self._values[name, k] = Value(bound, type_, padded)
+
+    def _choice(self, name: str, node: Node) -> Value:
+        """A ``cond`` with nodes of which each serves one branch alone: functions within."""
+        condition = self._operand(name, 0).text
+        for member in [m for m in self.statement.members if self._serves(m, name)]:
+            self._fetch_points(member)
+        then, orelse = (
+            self.out.apart(partial(self._branch, name, node, slot)) for slot in (1, 2)
+        )
+        text = self.out.choose(self._hint(name), condition, then, orelse)
+        type_ = node.types[0]
+        return Value(text, type_, tuple(self.out.pad(e) for e in type_.shape))
+
+    def _serves(self, member: str, cond: str) -> bool:
+        """Whether a member is computed only where a branch of ``cond`` is taken."""
+        owner = self._owners.get(member)
+        return owner is not None and (owner[0] == cond or self._serves(owner[0], cond))
+
+    def _fetch_points(self, member: str) -> None:
+        """Fetch what a member of a branch reads at points: stores are not to go into branches.
+
+        What it reads of this instance's own writes must be there before the branch is.
+        """
+        for read in [r for r in self.statement.reads if r.member == member]:
+            if self._is_local(member, read.slot):
+                continue
+            if read.forwarded:
+                self._bring_up(read.tensor)
+            if not any(isinstance(e, Slice) for e in read.entries):
+                self._operand(member, read.slot)
+
+    def _branch(self, name: str, node: Node, slot: int) -> str:
+        """Write the members that serve one branch; the text of its value."""
+        values, fetched = dict(self._values), dict(self._fetched)
+        for member in self.statement.members:
+            if self._owners.get(member) == (name, slot):
+                self._member(member)
+        value = self._operand(name, slot)
+        padded = tuple(self.out.pad(e) for e in node.types[0].shape)
+        text = self.out.align(value, padded).text
+        self._values, self._fetched = values, fetched
+        return text
 
     def _row_of(self, name: str, op: Pick) -> Value:
         """The one row that an index chooses of a slice; the slice itself is not read."""

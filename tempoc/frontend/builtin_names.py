@@ -13,7 +13,7 @@ UNARY = (
     "isinf",
 )  # fmt: skip
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all", "logsumexp", "var")
-LATER = ("grad", "cond", "associative_scan")
+LATER = ("grad", "associative_scan")
 """Functions that are refused when they are called."""
 
 SIGNATURES: dict[str, str] = {
@@ -25,6 +25,7 @@ SIGNATURES: dict[str, str] = {
     "maximum": "a b",
     "power": "a b",
     "where": "c a b",
+    "cond": "p a b",
     "clip": "x low high",
     "argmax": "x axis= keepdims=",
     "argmin": "x axis= keepdims=",

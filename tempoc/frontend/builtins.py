@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tempoc.base.source import Span
-from tempoc.frontend import builtin_names, builtin_tensors, type_errors
+from tempoc.frontend import builtin_names, builtin_tensors, choice, type_errors
 from tempoc.frontend.arithmetic import as_expr, fold
 from tempoc.frontend.bind import Bound, bind
 from tempoc.frontend.operate import elementwise, make, map_together, operator, tensor
@@ -62,6 +62,8 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     unknown = unknown_in(*(v for k, v in bound.values.items() if k != "xs"), *bound.rest)
     if unknown is not None:
         return unknown
+    if name == "cond":
+        return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
     if name in builtin_names.REDUCTIONS:
         return _reduction(round, frame, name, bound)
     return builtin_tensors.GROUP[name](round, frame, name, bound)

@@ -11,7 +11,6 @@ CODES = {
     "random": "RT252",
     "extern": "RT253",
     "until": "RT254",
-    "cond": "RT255",
     "save": "RT257",
     "print": "RT258",
     "associative_scan": "RT259",

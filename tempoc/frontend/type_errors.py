@@ -200,6 +200,16 @@ def branch_types(
     )
 
 
+def choice_types(span: Span, word: str, first: TensorType, other: TensorType) -> Diagnostic:
+    """The two sides of an `if` or a `cond` differ in shape."""
+    return Diagnostic(
+        code="RT080",
+        message=f"the branches of `{word}` are {type_text(first)} and {type_text(other)}",
+        primary=Label(span),
+        help="both branches have one shape; only a number fits every shape",
+    )
+
+
 def branch_structure(span: Span, name: str, first: Value, other: Value, place: Span) -> Diagnostic:
     """Two equations of a tensor differ in structure."""
     return Diagnostic(

@@ -7,6 +7,7 @@ are Python integers. A mask is written once and found again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from tempoc.base.names import Names
 from tempoc.ops.opdef import Value
@@ -31,6 +32,16 @@ from tempoc.symbolic.expr import (
 )  # fmt: skip
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a kernel: its lines, the text of its result, its checks and their messages."""
+
+    lines: tuple[str, ...]
+    text: str
+    holds: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 class KernelEmitter:
@@ -64,6 +75,48 @@ class KernelEmitter:
         """Write ``name = text`` again; what was known about ``name`` is forgotten."""
         self.lines.append(f"{name} = {text}")
         self._known = {key: known for key, known in self._known.items() if name not in key}
+
+    # ------------------------------------------------------------ functions within
+
+    def apart(self, write: Callable[[], str]) -> Block:
+        """The lines and checks of a part that runs only sometimes, and the text of its result.
+
+        What is written there is not known afterwards.
+        """
+        lines, conditions, known = self.lines, self._conditions, self._known
+        before = len(self.checks)
+        self.lines, self._conditions, self._known = [], [], dict(known)
+        text = write()
+        block = Block(
+            tuple(self.lines), text, tuple(self._conditions), tuple(self.checks[before:])
+        )
+        del self.checks[before:]
+        self.lines, self._conditions, self._known = lines, conditions, known
+        return block
+
+    def choose(self, hint: str, condition: str, then: Block, orelse: Block) -> str:
+        """Write both blocks as functions and a ``lax.cond`` of them; the name of the result.
+
+        A check in the block that does not run holds.
+        """
+        count = len(then.holds), len(orelse.holds)
+        functions = []
+        for word, block in (("then", then), ("else", orelse)):
+            fine = [("jnp.array(True)",) * n for n in count]
+            fine[0 if block is then else 1] = block.holds
+            returned = [block.text, *fine[0], *fine[1]]
+            functions.append(self.names.fresh(f"{hint}_{word}"))
+            value = f"({', '.join(returned)})" if len(returned) > 1 else block.text
+            self.lines.append(f"def {functions[-1]}():")
+            self.lines += [f"    {line}" for line in (*block.lines, f"return {value}")]
+        name = self.names.fresh(hint)
+        holds = [self.names.fresh("holds") for _ in range(sum(count))]
+        self.lines.append(
+            f"{', '.join([name, *holds])} = lax.cond({condition}, {', '.join(functions)})"
+        )
+        self._conditions += holds
+        self.checks += (*then.checks, *orelse.checks)
+        return name
 
     # ------------------------------------------------------------ index expressions
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tempoc.base.source import Span
+from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.source import Input, Param
@@ -124,24 +125,33 @@ class _Machine:
             question = stack[-1]
             if question in self.known:
                 stack.pop()
-            elif question in opened:  # for the second time: all that it needs is known now
-                self.known[question] = self.compute(question, opened.pop(question))
+                continue
+            accesses = self.needs(question, opened.get(question, []))
+            if question in opened and len(accesses) == len(opened[question]):
+                del opened[question]  # all that it needs is known now
+                self.known[question] = self.compute(question, accesses)
                 stack.pop()
-            else:
-                opened[question] = accesses = self.needs(question)
-                for access in reversed(accesses):
-                    for point in reversed(access.points):
-                        needed = (access.edge.source, point)
-                        if needed in opened:
-                            raise self.cycle(list(opened), needed)
-                        if needed not in self.known:
-                            stack.append(needed)
+                continue
+            opened[question] = accesses
+            for access in reversed(accesses):
+                for point in reversed(access.points):
+                    needed = (access.edge.source, point)
+                    if needed in opened:
+                        raise self.cycle(list(opened), needed)
+                    if needed not in self.known:
+                        stack.append(needed)
 
-    def needs(self, question: Question) -> list[_Access]:
-        """What must be known first, operand by operand."""
+    def needs(self, question: Question, known: list[_Access]) -> list[_Access]:
+        """What must be known first, operand by operand; ``known`` is what is by now.
+
+        That is everything at once, except that ``cond`` asks for its condition first.
+        """
         at = self.at(question)
         edges = self.edges(question, at)
-        return [self.access(edge, at, lambda: self.shown(question)) for edge in edges]
+        if isinstance(self.graph.nodes[question[0]].op, Cond):
+            edges = (edges[0], edges[1 if self.gather(known[0]) else 2]) if known else edges[:1]
+        more = edges[len(known) :]
+        return [*known, *(self.access(e, at, lambda: self.shown(question)) for e in more)]
 
     def compute(self, question: Question, accesses: list[_Access]) -> tuple[Array, ...]:
         """The value of a node at a point; all that it needs is known."""
@@ -153,7 +163,9 @@ class _Machine:
             results = (self.given[name][point],)
         else:
             results = tuple(self.gather(access) for access in accesses)
-            if not isinstance(node.op, Merge | Param):
+            if isinstance(node.op, Cond):
+                results = results[1:]
+            elif not isinstance(node.op, Merge | Param):
                 results = self.apply(question, results, at)
         return tuple(
             self.fitted(question, value, type_, at)

@@ -22,6 +22,7 @@ from tempoc.ops.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
+from tempoc.ops.branching import Cond
 from tempoc.ops.control import Copy, Ensure, Select
 from tempoc.ops.elementwise import (
     Abs,
@@ -150,6 +151,8 @@ ARITHMETIC = [
 ]  # fmt: skip
 
 CONTROL = [
+    *(Case(Cond(), (Arg(B, values=v), Arg(d, s), Arg(d, s)), extra=k)
+      for v in (True, False) for d, s, k in ((F, (), 0), (Z, (3, "t + 1"), 0), (F, ("t",), 2))),
     *(Case(Copy(), (Arg(F, s),), extra=e) for s in SHAPES for e in (0, 2)),
     Case(Select(), (Arg(B, ("t",)), Arg(F, ("t",)), Arg(F, (), values=0.0, weak=True))),
     Case(Select(), (Arg(B, (3, 1)), Arg(Z, ("T - t",)), Arg(F, (3, "T - t")))),
