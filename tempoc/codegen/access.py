@@ -28,6 +28,7 @@ from tempoc.symbolic.expr import (
     Slice,
     add,
     compare,
+    conjunction,
     disjunction,
     mul,
     sub,
@@ -123,9 +124,8 @@ def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
 
 def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
     """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any."""
-    out, last = frame.out, add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
-    fits = disjunction(compare("<", last, axis.size), compare("<=", entry.hi, entry.lo))
-    if not axis.ring and frame.proves(fits):
+    out = frame.out
+    if not axis.ring and frame.proves(_fits(entry, pad, axis, frame)):
         if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
             return ":", ""
         if frame.is_static(entry.lo):
@@ -140,6 +140,19 @@ def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]
     if axis.ring:
         rows = f"({rows}) % {_atom(out.static(axis.size))}"
     return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
+
+
+def _fits(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> Expr:
+    """The condition for ``pad`` elements being there wherever the slice is not empty.
+
+    Where it is empty they may be any, but an axis must still be as long as what is cut from it.
+    """
+    last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
+    inside = compare("<", last, axis.size)
+    if frame.is_static(entry.lo):
+        return disjunction(inside, compare("<=", pad, ZERO))
+    empty = compare("<=", entry.hi, entry.lo)
+    return conjunction(disjunction(inside, empty), compare("<=", pad, axis.size))
 
 
 def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:

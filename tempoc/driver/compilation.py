@@ -110,15 +110,18 @@ class Compilation:
         """The graph after all passes, its statements, and an order of execution for them.
 
         Fused kernels for which there is no order are taken apart again; a program for which there
-        is none either way is refused with the cycle between its own equations.
+        is none either way is refused with the cycle between its own equations, as they stand.
         """
         graph = self.passes.graph
         try:
             return self._order(graph)
         except DiagnosticError:
-            if not graph.groups:
+            if graph is self.graph:
                 raise
-        found = self._order(replace(graph, groups=()))
+        try:
+            found = self._order(replace(graph, groups=()))
+        except DiagnosticError:
+            found = self._order(self.graph)
         message = "no order of execution for the fused kernels: every operator is its own"
         self.later_remarks.append(Remark(step="schedule", message=message))
         return found
@@ -126,7 +129,7 @@ class Compilation:
     def _order(self, graph: Graph) -> Ordered:
         graph = graph if graph.groups else grouped(graph)
         parts = self._timed("statements", lambda: statements(graph, self.space))
-        scheduled = self._timed("schedule", lambda: compute(parts, self.space))
+        scheduled = self._timed("schedule", lambda: compute(parts, self.space, graph))
         if self.options.verify_each:
             check = self._timed
             check("verify schedule", lambda: verify_schedule(parts, scheduled, self.space))

@@ -119,7 +119,7 @@ def _param(
     if default is not None and not isinstance(default, Unknown):
         free = [d for d in dims_of(default, round.universe) if d not in dims]
         if free:
-            raise Problem(name_errors.dim_name(item.span, free[0], "this default"))
+            raise Problem(name_errors.default_dims(item.span, item.name.name, free[0]))
 
     def leaf(path: tuple[str, ...], v: Value) -> Value:
         assert isinstance(v, Typed)

@@ -146,7 +146,7 @@ class _Language:
         assert top is not None
         if name.item is not None:
             if name in round.active:
-                raise Problem(name_errors.not_compile_time(span, name.name))
+                raise Problem(name_errors.default_cycle(span, name.name))
             round.active.append(name)
             round.values[name.name] = round.attempt(top, lambda: data.declared(round, top, name))
             round.active.remove(name)

@@ -145,6 +145,17 @@ def dim_name(span: Span, name: str, what: str) -> Diagnostic:
     return _error("RT037", f"`{name}` is not a dimension, so {what} cannot vary with it", span)
 
 
+def default_dims(span: Span, name: str, dim: str) -> Diagnostic:
+    """A default varies with more than the param does."""
+    message = f"the default of `{name}` varies with `{dim}`, but `{name}` does not"
+    return _error("RT040", message, span, f"write `param {name}[{dim}]`, or read one point")
+
+
+def default_cycle(span: Span, name: str) -> Diagnostic:
+    """A default needs the param itself."""
+    return _error("RT042", f"the value of `{name}` without a file would need `{name}` itself", span)
+
+
 def dims_order(span: Span, name: str, wanted: tuple[str, ...]) -> Diagnostic:
     """A declaration names its dimensions out of order."""
     return _error(

@@ -26,6 +26,9 @@ from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.walk import is_affine, symbols
 
+MAX_SITES = 4
+"""How many calls a diagnostic shows: the outermost and the innermost ones."""
+
 MAX_CALLS = 64
 """How deep calls may be nested; far above what people write, far below Python's own limit."""
 
@@ -113,7 +116,8 @@ class Round:
             same_place = place is not None and other.primary and other.primary.span == place
             if same_place and other.code == diagnostic.code:
                 return
-        sites = tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(calls))
+        shown = calls if len(calls) <= MAX_SITES else (calls[0], *calls[1 - MAX_SITES :])
+        sites = tuple(Label(c.span, f"in this call of `{c.name}`") for c in reversed(shown))
         self.errors.add(replace(diagnostic, secondary=(*diagnostic.secondary, *sites)))
 
     def evaluate(self, frame: Frame, e: ast.Expr) -> Value:

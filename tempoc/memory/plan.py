@@ -18,7 +18,7 @@ from tempoc.poly.space import Space
 from tempoc.schedule.compute import Scheduled
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Statements, Tensor
-from tempoc.symbolic.expr import ONE, Expr, Slice, Sym
+from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, maximum
 from tempoc.symbolic.walk import symbols
 
 _ALL_ORDERS = 3
@@ -124,12 +124,13 @@ class _Planner:
     def extent(self, tensor: Tensor, dim: str) -> Expr:
         """The least number of slots that has one for each point."""
         limit = self.space.upper_bound(Sym(dim) + 1, tensor.domain)
-        return limit if not self.names_dims(limit) else Sym(self.bound(dim))
+        # Where the tensor has no point, what bounds its points may be negative.
+        return maximum(ZERO, limit) if not self.names_dims(limit) else Sym(self.bound(dim))
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
         """Spatial extents, padded where they vary with the point."""
         return tuple(
-            self.space.upper_bound(e, tensor.domain) if self.names_dims(e) else e
+            maximum(ZERO, self.space.upper_bound(e, tensor.domain)) if self.names_dims(e) else e
             for e in tensor.type.shape
         )
 

@@ -27,13 +27,18 @@ from tempoc.symbolic.expr import (
     Max,
     Min,
     Or,
+    Prod,
     Slice,
+    Sum,
     Sym,
+    add,
     compare,
     conjunction,
     disjunction,
     maximum,
     minimum,
+    mul,
+    product,
 )
 from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
@@ -157,7 +162,7 @@ class Space:
             first, second = self.points(a, domain.dims), self.points(b, domain.dims)
             return bool(first.intersect(here).is_equal(second.intersect(here)))
         if not (is_affine(a) and is_affine(b)):
-            return False
+            return self._settled(a, domain) == self._settled(b, domain)
         return self.implies(domain, compare("==", a, b))
 
     def contains(self, outer: Domain, inner: Domain) -> bool:
@@ -233,6 +238,17 @@ class Space:
             ):
                 kept = rest
         return minimum(*kept) if isinstance(e, Min) else maximum(*kept)
+
+    def _settled(self, e: Expr, given: Domain) -> Expr:
+        """A polynomial whose terms and factors are reduced one by one."""
+        match e:
+            case Sum(terms=terms, const=const):
+                parts = [mul(Const(c), self._settled(x, given)) for c, x in terms]
+                return add(*parts, Const(const))
+            case Prod(factors=factors):
+                return product(self._settled(x, given) for x in factors)
+            case _:
+                return self.reduce(e, given)
 
     # Domains from domains
 
@@ -320,9 +336,7 @@ class Space:
             found = self._maps[key] = found.intersect_domain(self.set(sink))
         return found.intersect_range(self.set(source)) if clip else found
 
-    def outside(
-        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
-    ) -> Outside | None:
+    def outside(self, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Outside | None:
         """A read that leaves the source, the first by bounds and point; `None`: proved inside.
 
         An empty slice reads nothing.

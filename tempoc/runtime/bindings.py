@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tempoc.program.arith import Arith, text
 from tempoc.program.nodes import Input, Param, Program
 from tempoc.runtime import errors
-from tempoc.runtime.bounds import Bounds, Claim, resolve
+from tempoc.runtime.bounds import Bounds, Claim, resolve, straight
 from tempoc.runtime.dtypes import NUMPY, described, widens
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import Source
@@ -77,6 +77,7 @@ class _Binder:
         self.program = program
         self.given = given
         self.dims = dict(program.dims)
+        self.settled = {b.name: b.value for b in program.bounds if b.value is not None}
         self.found = Bounds()
 
     def bind(self) -> Bindings:
@@ -111,8 +112,10 @@ class _Binder:
     def claims(self, name: str, sizes: tuple[Arith, ...], source: Source) -> Iterator[Claim]:
         if len(sizes) == len(source.shape):
             for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
-                if isinstance(e, str):
-                    yield Claim(e, size, f"axis {axis} of {name}")
+                line = straight(e, self.settled)
+                if line is not None and (size - line.start) % line.slope == 0:
+                    value = (size - line.start) // line.slope
+                    yield Claim(line.name, value, f"axis {axis} of {name}")
 
     def hints(self) -> dict[str, list[str]]:
         """For each bound, the axes it could be read off."""
@@ -121,8 +124,9 @@ class _Binder:
         items += [(p.name, self.sizes(leading_dims(p), p.shape)) for p in self.program.params]
         for name, sizes in items:
             for axis, e in enumerate(sizes):
-                if isinstance(e, str):
-                    found.setdefault(e, []).append(f"axis {axis} of {name}")
+                line = straight(e, self.settled)
+                if line is not None:
+                    found.setdefault(line.name, []).append(f"axis {axis} of {name}")
         return found
 
     # -------------------------------------------------------------- arrays

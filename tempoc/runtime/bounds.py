@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tempoc.program.arith import Arith, evaluate, names, text
+from tempoc.program.arith import Arith, Operation, evaluate, names, text
 from tempoc.program.nodes import Bound, Program
 from tempoc.program.verify import bound_order
 from tempoc.runtime import errors
@@ -22,6 +22,42 @@ class Claim:
     bound: str
     value: int
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """``start + slope * name`` with a positive slope."""
+
+    name: str
+    slope: int
+    start: int
+
+
+def straight(e: Arith, settled: Mapping[str, Arith]) -> Line | None:
+    """An extent from which one run-time bound can be read off; ``settled`` are the other bounds."""
+    full = _unfolded(e, settled)
+    free = names(full)
+    if len(free) != 1 or not _is_linear(full):
+        return None
+    start, next, last = (evaluate(full, {free[0]: k}) for k in range(3))
+    slope = next - start
+    return Line(free[0], slope, start) if slope > 0 and last - next == slope else None
+
+
+def _unfolded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
+    """The expression in terms of run-time bounds."""
+    if isinstance(e, str) and e in settled:
+        return _unfolded(settled[e], settled)
+    if isinstance(e, Operation):
+        return Operation(e.op, tuple(_unfolded(a, settled) for a in e.args))
+    return e
+
+
+def _is_linear(e: Arith) -> bool:
+    """Whether only sums, differences and products occur; products may still be of one name."""
+    return not isinstance(e, Operation) or (
+        e.op in ("+", "-", "*") and all(_is_linear(a) for a in e.args)
+    )
 
 
 @dataclass(slots=True, kw_only=True)

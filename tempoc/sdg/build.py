@@ -126,7 +126,9 @@ def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Te
             needed |= {
                 (e.source, e.out)
                 for e in node.inputs
-                if homes.get(e.source) != homes[node.name] or not is_identity(e, graph)
+                if homes.get(e.source) != homes[node.name]
+                or e.source == node.name
+                or not is_identity(e, graph)
             }
     return {
         (node.name, out): Tensor(
@@ -216,7 +218,9 @@ def _statement(
             entries=a.edge.entries,
         )
         for a in _accesses(graph, members)
-        if homes.get(a.edge.source) != name or not is_identity(a.edge, graph)
+        if homes.get(a.edge.source) != name
+        or a.edge.source == a.member  # a value that needs itself: the scheduler says so
+        or not is_identity(a.edge, graph)
     ]
     return Statement(
         name=name,

@@ -165,3 +165,29 @@ def test_params_are_placed_by_key_and_axis():
     # v[b, l] comes from v.{l}[b]; the store has an array over l for each b.
     assert np.asarray(cells["v"][0,]).tolist() == [1, 3]
     assert np.asarray(cells["v"][1,]).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("extent", "size", "bound"),
+    [
+        (op("+", "T", 1), 5, 4),
+        (op("*", 2, "T"), 6, 3),
+        (op("-", op("*", 3, "M"), 2), 10, 2),
+        (op("*", 2, "T"), 5, None),
+        (op("*", "T", "T"), 4, None),
+        (op("//", "T", 2), 2, None),
+        (op("-", 9, "T"), 4, None),
+    ],
+)
+def test_bounds_are_read_off_sums_and_multiples(extent, size, bound):
+    program = Program(
+        name="p",
+        bounds=(Bound(name="T"), Bound(name="M", value=op("+", "T", 2))),
+        inputs=(Input(name="x", store="x", dims=(), dtype="f32", shape=(extent,)),),
+    )
+    given = Given(bounds={}, inputs=as_sources({"x": np.zeros(size, "f4")}), params={})
+    if bound is None:
+        with pytest.raises(RunError, match="RT510"):
+            bind(program, given)
+    else:
+        assert bind(program, given).bounds["T"] == bound

@@ -1,0 +1,111 @@
+"""Compiled programs against the reference evaluator, in this process and without files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.ops.source import Input
+from tempoc.ops.spell import numpy_dtype
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.dtypes import Array
+from tempoc.runtime.load import Loaded, namespace
+from tempoc.runtime.run import Settings, run_given
+from tempoc.runtime.source import as_sources
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.interpret import evaluate
+from tempoc.symbolic.walk import evaluate as value_of
+
+LEVELS = (0, 2)
+Bounds = Mapping[str, int]
+
+
+def agree(text: str, *sizes: Bounds, special: bool = False) -> None:
+    """Both levels say what the evaluator says, for bounds and random data; all verifiers run.
+
+    ``special``: the data holds NaN and infinities.
+    """
+    compiled = [compile_text(text, level) for level in LEVELS]
+    graph = compiled[0][0]
+    for bounds in sizes:
+        inputs = data(graph, bounds, special)
+        exact = evaluate(graph, bounds, inputs, {}, float64=True)
+        plain = evaluate(graph, bounds, inputs, {})
+        for level, (_, loaded) in zip(LEVELS, compiled, strict=True):
+            names = {i.name for i in loaded.program.inputs}
+            used = as_sources({name: inputs[name] for name in names})
+            found = run_given(loaded, Given(bounds=bounds, inputs=used, params={}), Settings())
+            assert set(found.outputs) == set(plain)
+            for name, value in plain.items():
+                where = f"{name} with {dict(bounds)} at -O{level}"
+                assert_close(np.asarray(found.outputs[name]), value, exact[name], where)
+
+
+def compile_text(text: str, level: int) -> tuple[Graph, Loaded]:
+    """The graph from the front end, and the program with its kernels as functions."""
+    options = Options(level=level, verify_each=True)
+    compilation = Compilation(load_source(Source("m.rt", text)), options)
+    emitted = compilation.emitted
+    scope = namespace(emitted.kernels, "kernels.py")
+    kernels = tuple(scope[k.name] for k in emitted.program.kernels)
+    return compilation.graph, Loaded(program=emitted.program, functions=kernels)
+
+
+def data(graph: Graph, bounds: Bounds, special: bool) -> dict[str, Array]:
+    """An array for each input."""
+    sizes = dict(bounds)
+    for bound in graph.universe.bounds:
+        if bound.value is not None:
+            sizes[bound.name] = value_of(bound.value, sizes)
+    found: dict[str, Array] = {}
+    for node in graph.nodes.values():
+        if isinstance(node.op, Input):
+            lead = [sizes[graph.universe.dim(d).bound] for d in node.domain.dims]
+            shape = [*lead, *(value_of(e, sizes) for e in node.types[0].shape)]
+            random = np.random.default_rng([*node.name.encode(), *shape])
+            found[node.name] = draw(random, shape, numpy_dtype(node.types[0].dtype), special)
+    return found
+
+
+def draw(
+    random: np.random.Generator, shape: list[int], dtype: np.dtype[np.generic], special: bool
+) -> Array:
+    """Numbers of a dtype: small ones, and of those now and then none at all."""
+    if dtype.kind == "b":
+        return random.random(shape) < 0.5
+    if dtype.kind in "iu":
+        return random.integers(-5, 6, shape).astype(dtype)
+    values = random.uniform(-1, 1, shape).astype(dtype)
+    if special:
+        odd = random.choice(np.array([np.nan, np.inf, -np.inf], dtype), shape)
+        values = np.where(random.random(shape) < 0.3, odd, values)
+    return values
+
+
+def assert_close(found: Array, plain: Array, exact: Array, where: str) -> None:
+    """Equal dtypes and shapes; floats close to what either precision of the evaluator says."""
+    assert (found.dtype, found.shape) == (plain.dtype, plain.shape), where
+    if found.dtype.kind != "f":
+        np.testing.assert_array_equal(found, plain, err_msg=where)
+        return
+    close = {"rtol": 3e-3, "atol": 3e-4, "equal_nan": True}
+    if not np.allclose(found, plain, **close):
+        with np.errstate(over="ignore"):
+            wide = exact.astype(found.dtype)
+        np.testing.assert_allclose(found, wide, rtol=3e-3, atol=3e-4, err_msg=where)
+
+
+def free_bounds(text: str) -> list[str]:
+    """Bounds that a program leaves to the run, in the order of their dimensions."""
+    return list(dict.fromkeys(re.findall(r"^dim \w+ < (\w+)$", text, re.MULTILINE)))
+
+
+def all_equal(text: str, *sizes: int) -> Iterable[Bounds]:
+    """For each size, all free bounds of a program at that size."""
+    return [dict.fromkeys(free_bounds(text), n) for n in sizes]
