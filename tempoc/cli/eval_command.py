@@ -11,6 +11,7 @@ from tempoc.cli.options import (
 )
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given
+from tempoc.runtime.effects import Outside
 from tempoc.runtime.execute import RunOptions, check_targets, deliver, gather, parse_bounds
 
 
@@ -50,4 +51,5 @@ def command(
     graph = compilation.graph
     given = gather(options)
     check_targets(options)
-    deliver(options, evaluate_given(graph, given, float64=float64))
+    outside = Outside(output_dir or ".")
+    deliver(options, evaluate_given(graph, given, float64=float64, show=outside))

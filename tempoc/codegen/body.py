@@ -18,6 +18,7 @@ from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
 from tempoc.memory.storage import Plan, Store
+from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
 from tempoc.ops.opdef import Value
 from tempoc.ops.padding import static_shape
@@ -94,6 +95,7 @@ class Body:
         self._values: dict[tuple[str, int], Value] = {}
         self._fetched: dict[tuple[str, str, tuple[object, ...]], Value] = {}
         self._pending: list[Write] = []
+        self.shown: tuple[str, ...] = ()
         self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,
@@ -120,7 +122,10 @@ class Body:
 
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
-        if isinstance(node.op, Pick) and not self._is_local(name, 0):
+        if isinstance(node.op, Effect):
+            args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
+            self.shown = node.op.emit(args, (), self.out)
+        elif isinstance(node.op, Pick) and not self._is_local(name, 0):
             self._values[name, 0] = self._row_of(name, node.op)
         elif any(owner[0] == name for owner in self._owners.values()):
             self._values[name, 0] = self._choice(name, node)

@@ -51,7 +51,7 @@ def function(statement: Statement, stages: Stages, name: str) -> Function:
     )
     body = Body(statement, stages, out, names)
     results = body.run()
-    returned = [r.text for r in results]
+    returned = [*(r.text for r in results), *body.shown]
     if out.checks:
         returned.append(out.failure())
     lines = [*out.lines, _return(returned)]

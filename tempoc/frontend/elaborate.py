@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tempoc.base.diagnostics import Collector
 from tempoc.base.source import Span
 from tempoc.frontend import (
     ast,
@@ -21,7 +20,6 @@ from tempoc.frontend import (
     domain_errors,
     equations,
     expand,
-    later_errors,
     name_errors,
 )
 from tempoc.frontend.assemble import assemble
@@ -73,7 +71,6 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
         tensors=tensors,
     )
     round, results = run_rounds(program)
-    _check_later(modules.main.tree, program.errors)
     program.errors.extend(round.errors.found)
     space = round.space
     drafts = place(round, results)
@@ -89,14 +86,6 @@ def _touch(scope: Scope, name: str) -> None:
     if hasattr(found, "resume"):
         with suppress(Problem):
             found.resume()
-
-
-def _check_later(main: ast.Module, errors: Collector) -> None:
-    for item in main.items:
-        if isinstance(item, ast.Save):
-            errors.add(later_errors.not_supported(item.span, "save"))
-        elif isinstance(item, ast.Print):
-            errors.add(later_errors.not_supported(item.span, "print"))
 
 
 @dataclass(frozen=True, slots=True)

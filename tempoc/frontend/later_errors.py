@@ -11,8 +11,6 @@ CODES = {
     "random": "RT252",
     "extern": "RT253",
     "until": "RT254",
-    "save": "RT257",
-    "print": "RT258",
     "associative_scan": "RT259",
 }
 _NAMES = {

@@ -11,6 +11,7 @@ source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
            Eye(n: E, m: E, dtype) Arange(stop: E, start: E, step: int, dtype)
 control    Merge(targets) Copy() Select() Ensure(shape)            Select(c, a, b) is ``where``
            Cond() of p, a, b
+effects    Print(names, places) and Save(names, path) of as many operands, no result
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
@@ -61,6 +62,7 @@ from tempoc.ops.branching import Cond
 from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.control import Copy, Ensure, Merge, Select
 from tempoc.ops.convolution import Conv
+from tempoc.ops.effects import Print, Save
 from tempoc.ops.elementwise import (
     Abs,
     Cast,
@@ -114,6 +116,8 @@ OPS: dict[str, type[typing.Any]] = {
     # control
     "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
     "cond": Cond,
+    # effects
+    "print": Print, "save": Save,
     # elementwise
     "neg": Negative, "abs": Abs, "sign": Sign, "relu": Relu, "floor": Floor, "ceil": Ceil,
     "round": Round, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,

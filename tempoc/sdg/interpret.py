@@ -18,6 +18,7 @@ import numpy as np
 from tempoc.base.source import Span
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
+from tempoc.ops.effects import Effect
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
@@ -33,6 +34,14 @@ Point = tuple[int, ...]
 Question = tuple[str, Point]
 
 
+Perform = Callable[[Effect, Mapping[str, int], tuple[Array, ...]], None]
+"""What becomes of an effect: its operator, the values of bounds and dimensions, its operands."""
+
+
+def nothing(op: Effect, at: Mapping[str, int], values: tuple[Array, ...]) -> None:
+    """Effects are left out."""
+
+
 def evaluate(
     graph: Graph,
     bounds: Mapping[str, int],
@@ -40,12 +49,15 @@ def evaluate(
     params: Mapping[str, Array],
     *,
     float64: bool = False,
+    perform: Perform = nothing,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with an axis for every slice of its access.
 
     ``inputs`` and ``params`` hold arrays by node name, a leading axis for each dimension of the
     node's domain. A param that is not given is computed from its default. Bounds with a value of
     their own need not be given. ``float64`` computes as if every float of the program were f64.
+    ``perform`` is called with each effect's operator, point and operands, in the order of plain
+    loops.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be had.
     """
     if float64:
@@ -54,6 +66,7 @@ def evaluate(
     machine.give("input", inputs)
     machine.give("param", params)
     with np.errstate(all="ignore"):
+        machine.effects(perform)
         return {output.name: machine.output(output) for output in graph.outputs}
 
 
@@ -114,6 +127,26 @@ class _Machine:
         for point in access.points:
             self.answer((output.source, point))
         return self.gather(access)
+
+    def effects(self, perform: Perform) -> None:
+        """Perform effects at all their points: by indices, a point before those it begins."""
+        dims = self.graph.universe.dims
+        found: list[tuple[tuple[int, ...], Question]] = []
+        for node in self.graph.nodes.values():
+            ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
+            for point in product(*ranges) if isinstance(node.op, Effect) else ():
+                at = self.at((node.name, point))
+                if value_of(node.domain.where, at):
+                    place = tuple(at.get(d.name, -1) for d in dims)
+                    found.append((place, (node.name, point)))
+        for _, question in sorted(found, key=lambda item: item[0]):
+            op = self.graph.nodes[question[0]].op
+            assert isinstance(op, Effect)
+            accesses = self.needs(question, [])
+            for access in accesses:
+                for point in access.points:
+                    self.answer((access.edge.source, point))
+            perform(op, self.at(question), tuple(self.gather(a) for a in accesses))
 
     # ------------------------------------------------------------ questions and answers
 
