@@ -20,7 +20,7 @@ from tempoc.codegen.slots import same_slots
 from tempoc.memory.storage import Plan, Store
 from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
-from tempoc.ops.opdef import Value
+from tempoc.ops.opdef import OperandError, Value
 from tempoc.ops.padding import static_shape
 from tempoc.ops.picking import Pick
 from tempoc.ops.source import Literal
@@ -32,6 +32,7 @@ from tempoc.sdg.branches import owners
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.statements import Read, Statement, Statements, Write
+from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.expr import (
     TRUE,
     Expr,
@@ -138,13 +139,34 @@ class Body:
     def _emit(self, name: str, node: Node) -> None:
         """Write what the operator says."""
         args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
-        texts = node.op.emit(args, node.types, self.out)
-        for k, (text, type_) in enumerate(zip(texts, node.types, strict=True)):
+        types = self._inferred(node, args)
+        texts = node.op.emit(args, types, self.out)
+        for k, (text, type_, wanted) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
-            padded = tuple(self.out.pad(e) for e in type_.shape)
-            self._values[name, k] = Value(bound, type_, padded)
+            value = Value(bound, type_, self._padded(type_))
+            self._values[name, k] = self._as(value, wanted)
+
+    def _inferred(self, node: Node, args: tuple[Value, ...]) -> tuple[TensorType, ...]:
+        """The node's types with extents as they follow from the operands', which decide padding.
+
+        Extents that are equal for another reason than being written alike may be padded
+        differently.
+        """
+        ragged = any(v.is_ragged(k) for v in args for k in range(v.type.ndim))
+        if not ragged or not any(t.shape for t in node.types):
+            return node.types
+        try:
+            facts = DomainFacts(self.stages.space, node.domain)
+            found = node.op.infer(tuple(v.type for v in args), facts)
+        except OperandError:
+            return node.types
+        pairs = zip(node.types, found, strict=True)
+        return tuple(replace(type_, shape=other.shape) for type_, other in pairs)
+
+    def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
+        return tuple(self.out.pad(e) for e in type_.shape)
 
     def _choice(self, name: str, node: Node) -> Value:
         """A ``cond`` with nodes of which each serves one branch alone: functions within."""
@@ -202,8 +224,7 @@ class Body:
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
-        padded = tuple(self.out.pad(e) for e in type_.shape)
-        return self.out.align(Value(text, type_, array.padded), padded)
+        return self.out.align(Value(text, type_, array.padded), self._padded(type_))
 
     def _bring_up(self, tensor: str) -> None:
         """Make pending writes of a tensor visible, after what reads its old contents."""
@@ -236,8 +257,8 @@ class Body:
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
             text = self.out.bind(value.text, text)
-        padded = tuple(self.out.pad(e) for e in type_.shape)
-        return self.out.align(Value(text, type_, value.padded, value.finite), padded)
+        shaped = Value(text, type_, value.padded, value.finite)
+        return self.out.align(shaped, self._padded(type_))
 
     def _is_local(self, member: str, slot: int) -> bool:
         """Whether the operand is another member's result at the same point."""
@@ -318,10 +339,9 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         edge = self.stages.graph.nodes[read.member].inputs[read.slot]
         type_ = operand_type(self.stages.graph, edge)
-        padded = tuple(self.out.pad(e) for e in type_.shape)
         statements, tree = self.stages.statements, self.stages.tree
         finite = not array.gathered and is_zeros(read, store, self.statement, statements, tree)
-        return self.out.align(Value(text, type_, array.padded, finite), padded)
+        return self.out.align(Value(text, type_, array.padded, finite), self._padded(type_))
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""

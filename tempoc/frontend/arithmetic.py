@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
@@ -15,12 +16,14 @@ from tempoc.frontend.values import (
     Builtin,
     Closure,
     Index,
+    Listing,
     Number,
     Package,
     Ref,
     Several,
     Text,
     Value,
+    dims_of,
     lift,
     unknown_in,
 )
@@ -94,10 +97,17 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
         raise Problem(type_errors.bad_operator(span, op, a, b))
     if isinstance(a, Number) and isinstance(b, Number) and op != "@":
         return fold(op, a, b, span)
+    if op in ("//", "%") and as_expr(b) == ix.ZERO and as_expr(a) is not None:
+        raise Problem(type_errors.division_by_zero(span))
     found = _symbolic(op, a, b)
-    if found is not None:
+    if found is None:
+        return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
+    universe = round.universe
+    if op in COMPARISONS or dims_of(Listing((a, b)), universe) == dims_of(found, universe):
         return found
-    return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
+    # `0 * t` is a number as an index, but a tensor that varies with `t` as a value.
+    known = elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
+    return replace(known, static=found) if isinstance(known, Ref) else known
 
 
 def fold(op: str, a: Number, b: Number, span: Span) -> Number:
@@ -142,7 +152,7 @@ def as_expr(value: Value) -> ix.Expr | None:
             return None
 
 
-def _symbolic(op: str, a: Value, b: Value) -> Value | None:
+def _symbolic(op: str, a: Value, b: Value) -> Number | Index | None:
     """The operator on index expressions alone; `None` if the result is not one."""
     x, y = as_expr(a), as_expr(b)
     if x is None or y is None:

@@ -59,7 +59,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     if name in ("where", "clip"):
         parts = tuple(bound.values[p] for p in signature)
         return elementwise(round, frame, operator(name), parts, span)
-    unknown = unknown_in(*(v for k, v in bound.values.items() if k != "xs"), *bound.rest)
+    unknown = unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown
     if name == "cond":

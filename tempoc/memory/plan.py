@@ -14,11 +14,12 @@ from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.releases import donations, releases
 from tempoc.memory.sizes import is_small, product_at, typical_bounds
 from tempoc.memory.storage import Axis, Key, Kind, Plan, Store
+from tempoc.poly import fast
 from tempoc.poly.space import Space
 from tempoc.schedule.compute import Scheduled
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Statements, Tensor
-from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, maximum
+from tempoc.symbolic.expr import ONE, TRUE, Const, Expr, Slice, Sym, maximum
 from tempoc.symbolic.walk import symbols
 
 _ALL_ORDERS = 3
@@ -124,15 +125,24 @@ class _Planner:
     def extent(self, tensor: Tensor, dim: str) -> Expr:
         """The least number of slots that has one for each point."""
         limit = self.space.upper_bound(Sym(dim) + 1, tensor.domain)
-        # Where the tensor has no point, what bounds its points may be negative.
-        return maximum(ZERO, limit) if not self.names_dims(limit) else Sym(self.bound(dim))
+        if self.names_dims(limit):
+            return Sym(self.bound(dim))
+        # Where the tensor has no point, this may be negative; and yet a kernel may hold an access.
+        sliced = any(
+            isinstance(e, Slice) for _, r in self.statements.readers(tensor.name) for e in r.entries
+        )
+        guarded = any(w.where != TRUE for _, w in self.statements.writers(tensor.name))
+        return self.at_least(1 if sliced or guarded else 0, limit)
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
         """Spatial extents, padded where they vary with the point."""
         return tuple(
-            maximum(ZERO, self.space.upper_bound(e, tensor.domain)) if self.names_dims(e) else e
+            self.at_least(0, self.space.upper_bound(e, tensor.domain)) if self.names_dims(e) else e
             for e in tensor.type.shape
         )
+
+    def at_least(self, low: int, size: Expr) -> Expr:
+        return size if fast.at_least(size, low, self.universe) else maximum(Const(low), size)
 
     def names_dims(self, e: Expr) -> bool:
         return any(self.universe.is_dim(name) for name in symbols(e))

@@ -77,16 +77,17 @@ class Replay:
         for read in s.reads:
             if not read.forwarded:
                 self.check(s.name, read.tensor, read.entries, env)
-        donated = [a for r in s.reads for a in self._given_away(s, r, env)]
-        for address in donated:
-            self.slots.pop(address, None)
+        written: list[Address] = []
         for member in s.members:
             for read in s.reads:
                 if read.forwarded and read.member == member:
                     self.check(s.name, read.tensor, read.entries, env)
             for write in s.writes:
                 if write.member == member:
-                    self._write(write, env)
+                    written += self._write(write, env)
+        for address in [a for r in s.reads for a in self._given_away(s, r, env)]:
+            if address not in written:
+                self.slots.pop(address, None)
         for release in self.plan.releases.get(s.name, ()):
             if evaluate(release.where, env):
                 key = tuple(evaluate(e, env) for e in release.key)
@@ -97,11 +98,13 @@ class Replay:
             for point in points(read.entries, env):
                 yield self.address(read.tensor, point)
 
-    def _write(self, write: Write, env: Mapping[str, int]) -> None:
+    def _write(self, write: Write, env: Mapping[str, int]) -> Iterator[Address]:
         self.steps -= 1
         if self._is_stored(write.tensor) and evaluate(write.where, env):
             point = tuple(evaluate(e, env) for e in write.entries)
-            self.slots[self.address(write.tensor, point)] = point
+            address = self.address(write.tensor, point)
+            self.slots[address] = point
+            yield address
 
     def _release(self, tensor: str, key: Point) -> None:
         moduli = self.sizes[tensor][0]

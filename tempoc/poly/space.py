@@ -13,7 +13,7 @@ from functools import cached_property
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.poly import fast, maps, recover
+from tempoc.poly import fast, maps, products, recover
 from tempoc.poly.sets import Frame, least_point
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import (
@@ -27,18 +27,13 @@ from tempoc.symbolic.expr import (
     Max,
     Min,
     Or,
-    Prod,
     Slice,
-    Sum,
     Sym,
-    add,
     compare,
     conjunction,
     disjunction,
     maximum,
     minimum,
-    mul,
-    product,
 )
 from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
@@ -162,7 +157,8 @@ class Space:
             first, second = self.points(a, domain.dims), self.points(b, domain.dims)
             return bool(first.intersect(here).is_equal(second.intersect(here)))
         if not (is_affine(a) and is_affine(b)):
-            return self._settled(a, domain) == self._settled(b, domain)
+            first, second = (products.rebuilt(e, lambda f: self.reduce(f, domain)) for e in (a, b))
+            return first == second
         return self.implies(domain, compare("==", a, b))
 
     def contains(self, outer: Domain, inner: Domain) -> bool:
@@ -239,17 +235,6 @@ class Space:
                 kept = rest
         return minimum(*kept) if isinstance(e, Min) else maximum(*kept)
 
-    def _settled(self, e: Expr, given: Domain) -> Expr:
-        """A polynomial whose terms and factors are reduced one by one."""
-        match e:
-            case Sum(terms=terms, const=const):
-                parts = [mul(Const(c), self._settled(x, given)) for c, x in terms]
-                return add(*parts, Const(const))
-            case Prod(factors=factors):
-                return product(self._settled(x, given) for x in factors)
-            case _:
-                return self.reduce(e, given)
-
     # Domains from domains
 
     def project(self, domain: Domain, keep: tuple[str, ...]) -> Domain:
@@ -304,7 +289,12 @@ class Space:
         if quick is not None and (domain.where == TRUE or not is_affine(e)):
             return quick
         if not is_affine(e):
-            raise ValueError("a product of dimensions has no limit that we can state")
+            return products.limit(
+                e,
+                lambda f, up: self._limit(f, domain, greatest=up),
+                lambda f: self.implies(domain, compare(">=", f, ZERO)),
+                greatest=greatest,
+            )
         there = self.symbolic
         points = there.set(domain)
         if points.is_empty():

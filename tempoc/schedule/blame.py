@@ -101,12 +101,13 @@ def _way(
 
 def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -> list[Step]:
     by_name = {s.name: s for s in statements.statements}
+    single = len(needs) == 1  # else a function's own tensors tell the story
     steps = []
     for (tensor, point), (name, _) in needs:
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
-        steps.append(Step(f"{_base(tensor)}{at}", tensor, _span(by_name[name], graph)))
-    named = [s for s in steps if "." not in s.tensor]
-    kept = [Step(s.value, _base(s.tensor), s.span) for s in named or steps]
+        shown = _base(tensor) if single else tensor
+        steps.append(Step(f"{shown}{at}", shown, _span(by_name[name], graph)))
+    kept = [s for s in steps if "." not in s.tensor] or steps
     # The story starts at the equation that stands first.
     starts = [s.span.start if s.span is not None else 0 for s in kept]
     first = starts.index(min(starts))

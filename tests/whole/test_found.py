@@ -31,6 +31,53 @@ y[i] = sum(reshape(x[i:I-1, 1:J], [-1]))
 output y
 """
 
+# The extent of the slice is `k` only because `I` is fixed; padding does not know that.
+FIXED_EXTENT = """
+dim i < I = 4
+dim k < K = max(I - 1, 1)
+y[k] = sum(cumsum(y[max(0, k-3):k])) + k * -1.0
+output y
+"""
+
+# One kernel writes `y.if` at some points and reads what another one wrote at the rest.
+GIVEN_AWAY = """
+dim i < I
+input x[i]: f32
+y[i] = x
+z[i] = x * 1.0 * (y[i] if i <= 1 or i >= 4 else 0.5)
+output z
+"""
+
+# What one kernel writes now and then lives in an array that is empty if `I` is 1.
+EMPTY_TARGET = """
+dim i < I
+input x[i]: f32
+y[i] = x[i % 3:i+1:3] @ x[i % 3:i+1:3]
+z[I-1] = 0.5
+z[i] = z[i+1] + x if i >= 1 else y
+v[0] = 0.5
+v[1] = 1.0
+v[i+2] = v[i] + y
+output z, v[0:I] as v
+"""
+
+# A ragged tensor whose number of elements is a product.
+LIMIT_OF_PRODUCT = """
+dim i < I
+dim j < I
+input x[i, j]: f32
+y[i, j] = reshape(x[i:I:2, j:I], [-1])
+z[i, j] = sum(y[i, max(j - 1, 0)]) + sum(y[0, j] * 2.0)
+output z
+"""
+
+# The type of a list of what is not known yet is not known yet.
+UNKNOWN_IN_A_LIST = """
+dim i < I
+y[i] = 0.1 * logsumexp(concat([y[0:i:2], ones([1])], 0)) + i
+output y
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()

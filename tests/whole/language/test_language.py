@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.whole.language import access_cases, output_cases, type_cases
+from tests.whole.language import access_cases, corner_cases, output_cases, type_cases
 from tests.whole.language.harness import Case, check
 
-ALL = [*access_cases.CASES, *output_cases.CASES, *type_cases.CASES]
+ALL = [*access_cases.CASES, *corner_cases.CASES, *output_cases.CASES, *type_cases.CASES]
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

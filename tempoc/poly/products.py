@@ -1,0 +1,40 @@
+"""Polynomials: sums of products of affine factors, about which isl knows nothing as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tempoc.symbolic.expr import Const, Expr, Prod, Sum, add, mul, product
+
+Limit = Callable[[Expr, bool], Expr]
+
+
+def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The polynomial with every factor changed."""
+    match e:
+        case Sum(terms=terms, const=const):
+            return add(*(mul(Const(c), rebuilt(x, change)) for c, x in terms), Const(const))
+        case Prod(factors=factors):
+            return product(change(f) for f in factors)
+        case _:
+            return change(e)
+
+
+def limit(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: bool) -> Expr:
+    """A bound of a polynomial from those of its factors: ``of(factor, greatest)``.
+
+    Raises ``ValueError`` where a factor may be negative (``is_positive`` allows 0).
+    """
+    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    parts = [
+        mul(Const(c), _product(x, of, is_positive, greatest=greatest == (c > 0))) for c, x in terms
+    ]
+    return add(*parts, Const(const))
+
+
+def _product(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: bool) -> Expr:
+    if not isinstance(e, Prod):
+        return of(e, greatest)
+    if not all(is_positive(f) for f in e.factors):
+        raise ValueError("a product of numbers that may be negative has no limit that we can state")
+    return product(of(f, greatest) for f in e.factors)

@@ -1,0 +1,205 @@
+"""Programs that break a rule: every mistake is reported, in one go, at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tempoc.cli.main import status
+
+REFUSED: dict[str, tuple[str, list[str]]] = {
+    "names": (
+        "dim t < T\ny[t] = x[t]\nz = q + 1\nimport nope\noutput y, z, w\n",
+        ["RT015 4 `nope`"],
+    ),
+    "names without modules": (
+        "dim t < T\ny[t] = x[t]\nz = q + 1\noutput y, z, w\n",
+        ["RT020 2 `x`", "RT020 3 `q`", "RT020 4 `w`"],
+    ),
+    "stages together": (
+        """dim t < T
+input x[t]: f32
+a = zz + 1
+b = ones([2]) + ones([3])
+c[t] = x[t-1]
+d = x[t, 0]
+e[t] = t
+e[0] = 4
+f[t] = f[t+1] + f[t-1]
+output c, nope
+""",
+        [
+            "RT020 3 `zz`", "RT060 4 [2] and [3]", "RT200 5 t = -1 when t = 0", "RT121 6 2 entries",
+            "RT139 8 can never be used", "RT200 9 t = 1 when t = 0 and T = 1",
+            "RT200 9 t = -1 when t = 0", "RT020 10 `nope`",
+        ],
+    ),
+    "declared twice": (
+        "dim t < T\ndim t < S\nconst T = 3\ninput t: f32\nconst D = 1\nD[t] = 2\noutput D as d\n",
+        ["RT023 2 `t`", "RT023 3 `T`", "RT023 4 `t`", "RT023 6 `D`"],
+    ),
+    "syntax": (
+        "dim t <= T\nx[t] = 1 + * 2\ny[t] = )\nw = 'abc'\nv = 0 < t < 3\nconst for = 2\n",
+        ["RT001 1 bound", "RT001 2 `*`", "RT002 3 `)`", "RT003 4", "RT008 5", "RT007 6 `for`"],
+    ),
+    "temporal indices": (
+        """dim t < T
+input x[t]: f32
+input n: i32
+a[t] = x[t * t]
+b[t] = x[n]
+c[t] = x[t // T]
+d[t] = x[1.5]
+e[t] = x[t > 0]
+f = x[-1]
+g = x[0:T:-1]
+h = sum(x[0:T:t])
+k = x[T]
+l = sum(x[0:T+1])
+m[t] = sum(x[t-2:t])
+n2[t] = x[2 * t]
+output a
+""",
+        [
+            "RT122 4 `t * t`", "RT123 5 `n`", "RT123 6", "RT123 7", "RT124 8", "RT200 9 t = -1",
+            "RT126 10", "RT126 11", "RT200 12 t = 1 when T = 1", "RT200 13", "RT200 14 t = -2",
+            "RT200 15 t = 2 when t = 1 and T = 2",
+        ],
+    ),
+    "entries": (
+        """dim b < B
+dim t < T
+input x[b, t]: f32
+z = x[0]
+w = x[0, 0, 0]
+v = x[q = 0]
+y = ones([3])[t = 0:T]
+output z
+""",
+        ["RT121 4", "RT121 5", "RT127 6 `q`", "RT120 7 `t`"],
+    ),
+    "spatial indices": (
+        """dim t < T
+input x[t]: f32[4]
+a = x[t][4]
+b = x[t][-5]
+c = x[t][t]
+d = x[t][0, 0]
+e = x[t][x[t]]
+f = x[0:T][1]
+g = [x, x][2]
+h = {a: x}.b
+output a
+""",
+        [
+            "RT087 3 4", "RT087 4 -5", "RT087 5 when t = 4", "RT086 6", "RT060 7 integers",
+            "RT087 8 when T = 1", "RT085 9", "RT069 10 `b`",
+        ],
+    ),
+    "extents": (
+        """dim t < T
+const D = -3
+input a: f32[t]
+input b: f32[D]
+input c: f32[true]
+input d: f32[1.5]
+x[t] = zeros([t - 2])
+y = ones([T - 2])
+z = max(zeros([t]))
+output x[0]
+""",
+        [
+            "RT039 3 `t`", "RT083 4 -3", "RT068 5", "RT068 6", "RT083 7 -2 when t = 0",
+            "RT083 8 -1 when T = 1", "RT060 9 can be 0",
+        ],
+    ),
+    "numbers": (
+        "a = 3000000000\nb: u32 = -1\nc: i32 = 2.5\nd: bool = 1\ne = full([2], 2 ** 31)\n",
+        ["RT084 1 i32", "RT084 2 u32", "RT079 3", "RT079 4", "RT084 5 i32"],
+    ),
+    "annotations": (
+        """dim t < T
+input x[t]: f32[2]
+a[t]: f32[3] = x[t]
+b[t]: i32[2] = x[t]
+c[t]: f32[t] = ones([t + 1])
+d[t] = sum(x[0:t] as f32[t+1, 2])
+e = x as f32[2, 2]
+output a
+""",
+        ["RT079 3", "RT079 4", "RT079 5", "RT079 6", "RT079 7"],
+    ),
+    "outputs": (
+        """dim t < T
+input x[t]: f32
+p[t] = x[t] when t >= 1
+r[t] = zeros([t])
+output x, x[0], x[1] as first, p, r, p[0] as q
+""",
+        ["RT043 5 `x`", "RT047 5 t = 1", "RT047 5 t = 0", "RT046 5 `r`", "RT047 5 t = 0"],
+    ),
+    "bounds": (
+        """dim a < A = B
+dim b < B = A
+dim c < C = 0
+dim d < D = 2.5
+dim e < E = F * G
+dim f < F
+dim g < G
+dim h < F = 3
+dim k < F = 4
+assume a > 3
+assume F
+assume F > 3 and F < 2
+""",
+        ["RT027 1", "RT025 3", "RT026 4", "RT026 5", "RT024 9", "RT035 10", "RT035 11", "RT036 12"],
+    ),
+    "constants": (
+        "const A = B\nconst B = A + 1\nconst C = x\nconst E = 1 / 0\nconst F = \"a\" + 1\n",
+        ["RT029 1 `A`", "RT020 3 `x`", "RT064 4", "RT065 5"],
+    ),
+    "data": (
+        """dim t < T
+dim s < S
+param a: f32[2] from "a.{t}"
+param c[t]: f32[t]
+param e[q]: f32
+param f[t]: f32 = zeros([2])
+param g = t
+param h: {a: f32, b: f32} = {a: 1}
+input k[s, t]: f32
+param w[t]: f32 = w
+""",
+        [
+            "RT041 3 `{t}`", "RT039 4 `t`", "RT037 5 `q`", "RT079 6", "RT040 7 `t`", "RT062 8",
+            "RT038 9", "RT042 10 `w`",
+        ],
+    ),
+    "later": (
+        "dim t < T\ninput x[t]: f32\ny[t] = random.normal([2])\nz = cond(true, 1, 2)\noutput y\n",
+        ["RT252 3", "RT255 4"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_mistake_is_reported(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, wanted = REFUSED[name]
+    file = tmp_path / "model.rt"
+    file.write_text(text)
+    assert status(["check", str(file)]) == 1
+    printed = capsys.readouterr()
+    assert not printed.out
+    blocks = printed.err.split("error[")[1:]
+    assert [place(b) for b in blocks] == [" ".join(w.split(" ")[:2]) for w in wanted]
+    for block, text in zip(blocks, wanted, strict=True):
+        assert " ".join(text.split(" ")[2:]) in block.split("\n")[0]
+
+
+def place(block: str) -> str:
+    """The code of a diagnostic and its line."""
+    line = block.split(" --> ")[1].split("\n")[0].rsplit(":", 2)[1]
+    return f"{block[:5]} {line}"
