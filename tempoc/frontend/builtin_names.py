@@ -13,7 +13,7 @@ UNARY = (
     "isinf",
 )  # fmt: skip
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all", "logsumexp", "var")
-LATER = ("grad", "associative_scan")
+LATER = ("grad",)
 """Functions that are refused when they are called."""
 
 SIGNATURES: dict[str, str] = {
@@ -32,6 +32,7 @@ SIGNATURES: dict[str, str] = {
     "cumsum": "x axis= reverse=",
     "cumprod": "x axis= reverse=",
     "cummax": "x axis= reverse=",
+    "associative_scan": "f x axis=",
     "reshape": "x shape",
     "transpose": "x axes=",
     "expand_dims": "x axis",

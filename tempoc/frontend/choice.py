@@ -94,7 +94,7 @@ def conditional(
     def leaf(parts: tuple[Value, ...]) -> Value:
         types = [type_of(v, span) for v in parts]
         type = common_type(round, frame, parts, types, span, "cond")
-        a, b = (_fitted(round, frame, v, type, span) for v in parts)
+        a, b = (fitted(round, frame, v, type, span) for v in parts)
         return make(round, frame, Cond(), (condition, a, b), span)[0]
 
     return map_together(leaf, (then, orelse), span)
@@ -124,7 +124,7 @@ def common_type(
 def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:
     """Make `draft`, whose type and dimensions are set, the computation of a leaf."""
     type = draft.types[0]
-    ref = _fitted(round, frame, value, type, span)
+    ref = fitted(round, frame, value, type, span)
     source = ref.draft
     if may_become(ref, draft):
         draft.copy_from(source)
@@ -148,7 +148,7 @@ def may_become(ref: Ref, draft: Draft) -> bool:
     )
 
 
-def _fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
+def fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
     """A leaf with this dtype and shape."""
     if isinstance(value, Number):
         number = value.value

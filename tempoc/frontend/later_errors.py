@@ -11,7 +11,6 @@ CODES = {
     "random": "RT252",
     "extern": "RT253",
     "until": "RT254",
-    "associative_scan": "RT259",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",

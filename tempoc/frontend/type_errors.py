@@ -36,6 +36,12 @@ def not_a_tensor(span: Span, value: Value) -> Diagnostic:
     return _error("RT061", f"expected a tensor, found {describe(value)}", span, help)
 
 
+def scan_body(span: Span, what: str) -> Diagnostic:
+    """A function that cannot be a step of an associative scan."""
+    help = "write it with operators of its two arguments alone"
+    return _error("RT099", f"the function of `associative_scan` uses {what}", span, help)
+
+
 def structure(span: Span, a: Value, b: Value) -> Diagnostic:
     """Two trees do not correspond."""
     message = f"{_structure(a)} does not match {_structure(b)}"

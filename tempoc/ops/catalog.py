@@ -20,6 +20,7 @@ reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for 
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
            TopK(k), two results
 scan       CumSum CumProd CumMax (axis, reverse)
+           AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
            Reshape(shape; Const(-1) may stand once)
@@ -59,6 +60,7 @@ from tempoc.ops.arithmetic import (
     Subtract,
 )  # fmt: skip
 from tempoc.ops.branching import Cond
+from tempoc.ops.combining import AssociativeScan
 from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.control import Copy, Ensure, Merge, Select
 from tempoc.ops.convolution import Conv
@@ -136,6 +138,7 @@ OPS: dict[str, type[typing.Any]] = {
     "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
     # scan
     "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax,
+    "associative_scan": AssociativeScan,
     # movement, joining, reshape
     "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
     "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,

@@ -94,6 +94,23 @@ class KernelEmitter:
         self.lines, self._conditions, self._known = lines, conditions, known
         return block
 
+    def function(
+        self, hint: str, parameters: tuple[str, ...], write: Callable[[tuple[str, ...]], str]
+    ) -> str:
+        """Write a function within the kernel and return its name; see ``Emitter``."""
+        names = tuple(self.names.fresh(p) for p in parameters)
+        block = self.apart(lambda: write(names))
+        assert not block.holds, f"{hint} cannot check anything"
+        name = self.names.fresh(hint)
+        self._define(name, names, block.lines, block.text)
+        return name
+
+    def _define(
+        self, name: str, parameters: tuple[str, ...], lines: tuple[str, ...], value: str
+    ) -> None:
+        self.lines.append(f"def {name}({', '.join(parameters)}):")
+        self.lines += [f"    {line}" for line in (*lines, f"return {value}")]
+
     def choose(self, hint: str, condition: str, then: Block, orelse: Block) -> str:
         """Write both blocks as functions and a ``lax.cond`` of them; the name of the result.
 
@@ -107,8 +124,7 @@ class KernelEmitter:
             returned = [block.text, *fine[0], *fine[1]]
             functions.append(self.names.fresh(f"{hint}_{word}"))
             value = f"({', '.join(returned)})" if len(returned) > 1 else block.text
-            self.lines.append(f"def {functions[-1]}():")
-            self.lines += [f"    {line}" for line in (*block.lines, f"return {value}")]
+            self._define(functions[-1], (), block.lines, value)
         name = self.names.fresh(hint)
         holds = [self.names.fresh("holds") for _ in range(sum(count))]
         self.lines.append(
