@@ -3,12 +3,12 @@
 import click
 
 from tempoc.base.diagnostics import Diagnostic, DiagnosticError
-from tempoc.cli.options import define_option, error_format_option, options_from
+from tempoc.cli.options import FileName, define_option, error_format_option, options_from
 from tempoc.driver.front import check_file
 
 
 @click.command("check")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=FileName(), metavar="FILE...")
 @define_option
 @error_format_option
 def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:

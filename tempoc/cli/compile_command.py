@@ -4,14 +4,16 @@ from pathlib import Path
 
 import click
 
-from tempoc.cli.options import compile_options, dump_options, options_from
+from tempoc.cli.options import FileName, compile_options, dump_options, options_from
 from tempoc.cli.show import echo_remarks, echo_timing, write_dumps
 from tempoc.driver.compilation import Compilation
 
 
 @click.command("compile")
-@click.argument("file")
-@click.option("-o", "--out", required=True, metavar="DIR", help="The directory to make.")
+@click.argument("file", type=FileName())
+@click.option(
+    "-o", "--out", type=FileName(), required=True, metavar="DIR", help="The directory to make."
+)
 @compile_options
 @dump_options
 def command(
@@ -29,8 +31,8 @@ def command(
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
     compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
-    compilation.write(out)
     write_dumps(compilation, dump_after, dump_dir)
+    compilation.write(out)
     if remarks:
         echo_remarks(compilation)
     if timing:

@@ -1,55 +1,30 @@
 """`tempoc eval`: the reference evaluator."""
 
+from typing import Any
+
 import click
 
-from tempoc.cli.options import (
-    define_option,
-    error_format_option,
-    options_from,
-    refuse,
-    run_options,
-)
+from tempoc.cli.options import FileName, define_option, error_format_option, options_from
+from tempoc.cli.run_options import run_options, run_options_from
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given
 from tempoc.runtime.effects import Outside
-from tempoc.runtime.execute import RunOptions, check_targets, deliver, gather, parse_bounds
+from tempoc.runtime.execute import check_targets, deliver, gather
 
 
 @click.command("eval")
-@click.argument("file")
+@click.argument("file", type=FileName())
 @run_options
 @define_option
 @click.option("--float64", is_flag=True, help="Compute as if every float were f64.")
 @error_format_option
 def command(
-    file: str,
-    bounds: tuple[str, ...],
-    inputs: tuple[str, ...],
-    params: str | None,
-    cast_params: bool,
-    seed: int,
-    output_dir: str | None,
-    output: str | None,
-    extern_path: tuple[str, ...],
-    defines: tuple[str, ...],
-    float64: bool,
-    error_format: str,
+    file: str, defines: tuple[str, ...], float64: bool, error_format: str, **given: Any
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
-    options = RunOptions(
-        directory=file,
-        bounds=parse_bounds(bounds, refuse),
-        input=inputs,
-        params=() if params is None else (params,),
-        cast_params=cast_params,
-        seed=seed,
-        output_dir=output_dir,
-        output=output,
-        extern_path=extern_path,
-    )
-    compilation = Compilation.from_path(file, options_from(defines))
-    graph = compilation.graph
-    given = gather(options)
-    check_targets(options)
-    outside = Outside(output_dir or ".")
-    deliver(options, evaluate_given(graph, given, float64=float64, show=outside))
+    wanted = run_options_from(file, given)
+    graph = Compilation.from_path(file, options_from(defines)).graph
+    data = gather(wanted)
+    check_targets(wanted)
+    outside = Outside(wanted.output_dir or ".")
+    deliver(wanted, evaluate_given(graph, data, float64=float64, show=outside))

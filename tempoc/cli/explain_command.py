@@ -4,14 +4,20 @@ from pathlib import Path
 
 import click
 
-from tempoc.cli.options import compile_options, dump_options, options_from
+from tempoc.cli.options import (
+    FileName,
+    compile_options,
+    dump_options,
+    options_from,
+    refuse_if_compiled,
+)
 from tempoc.cli.show import echo_remarks, echo_timing, write_dumps
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.stages import STAGES, stage_text
 
 
 @click.command("explain")
-@click.argument("file")
+@click.argument("file", type=FileName())
 @click.option("--dump-sdg", is_flag=True, help="The graph after the front end.")
 @click.option("--dump-optimized", is_flag=True, help="The graph after all passes.")
 @click.option("--dump-schedule", is_flag=True, help="The loops.")
@@ -40,7 +46,12 @@ def command(
     dump_after: str | None,
     dump_dir: Path | None,
 ) -> None:
-    """Show stages of a program (.rt file or compiled directory); by default schedule and memory."""
+    """Show stages of FILE, a program or a directory made by `tempoc compile`.
+
+    Without --dump options: the schedule, and where every tensor lives.
+    """
+    if file != "-" and Path(file).is_dir():
+        refuse_if_compiled(file)
     compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
     flags = (dump_sdg, dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     chosen = [stage for stage, flag in zip(STAGES, flags, strict=True) if flag]

@@ -2,13 +2,13 @@
 
 import click
 
-from tempoc.cli.options import error_format_option
+from tempoc.cli.options import FileName, error_format_option
 from tempoc.driver.texts import optimize_text
 from tempoc.frontend.modules import read_source
 
 
 @click.command("opt")
-@click.argument("file")
+@click.argument("file", type=FileName())
 @click.option("--passes", metavar="SPEC", default="", help="The pipeline, e.g. canonicalize,fuse.")
 @error_format_option
 def command(file: str, passes: str, error_format: str) -> None:

@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tempoc.driver.options import Options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Several decorators as one, the first on top."""
+
     def apply(f: F) -> F:
         for decorate in reversed(decorators):
             f = decorate(f)
@@ -25,28 +28,44 @@ def refuse(message: str) -> NoReturn:
     raise click.UsageError(message)
 
 
+class FileName(click.Path):
+    """The name of a file or directory, which shells complete; any text but an empty one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name as it is."""
+        if value == "":
+            self.fail("a name cannot be empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def parse_defines(items: tuple[str, ...]) -> dict[str, str]:
     """`-D NAME=VALUE`; a value may hold commas (lists)."""
     found: dict[str, str] = {}
     for item in items:
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not name or not value:
-            raise click.UsageError(f"-D wants NAME=VALUE, not '{item}'")
+            refuse(f"-D wants NAME=VALUE, not '{item}'")
+        if found.get(name, value) != value:
+            refuse(f"-D gives {name} twice: {found[name]} and {value}")
         found[name] = value
     return found
 
 
 define_option = click.option(
-    "-D", "defines", multiple=True, metavar="NAME=VALUE", help="Another value of a const or bound."
-)  # fmt: skip
+    "-D",
+    "defines",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another value for a const or a fixed bound.",
+)
 error_format_option = click.option(
     "--error-format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How diagnostics are printed on standard error.",
+    help="How errors are written on standard error.",
 )
-compile_options = _stack(
+compile_options = stack(
     define_option,
     click.option(
         "-O",
@@ -56,36 +75,24 @@ compile_options = _stack(
         show_default=True,
         help="Optimization: -O0 literal, -O1 clean up and fuse, -O2 all.",
     ),
-    click.option("--passes", metavar="SPEC", help="This pipeline instead: canonicalize,fuse"),
+    click.option(
+        "--passes", metavar="SPEC", help="Passes instead of a level, e.g. canonicalize,fuse."
+    ),
     click.option("--verify-each", is_flag=True, help="Prove every stage again, independently."),
     click.option("--timing", is_flag=True, help="How long each stage took."),
     click.option("--remarks", is_flag=True, help="What passes did, or did not and why."),
     error_format_option,
 )  # fmt: skip
-dump_options = _stack(
-    click.option("--dump-after", metavar="PASS", help="Print the graph after this pass."),
+dump_options = stack(
+    click.option(
+        "--dump-after", metavar="PASS", help="Print the graph after each run of this pass."
+    ),
     click.option(
         "--dump-dir",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=FileName(file_okay=False, path_type=Path),
         help="Write every stage into this directory, numbered.",
     ),
 )
-run_options = _stack(
-    click.option("--bounds", multiple=True, metavar="T=64,B=2", help="Values of run-time bounds."),
-    click.option(
-        "--input",
-        "inputs",
-        multiple=True,
-        metavar="[NAME=]FILE",
-        help="Data: x=x.npy, or a .npz or .safetensors file with tensors by name.",
-    ),
-    click.option("--params", metavar="FILE", help="Weights: a .safetensors (or .npz) file."),
-    click.option("--cast-params", is_flag=True, help="Cast weights, whatever is lost."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of random draws."),
-    click.option("--output-dir", metavar="DIR", help="Write each output as DIR/NAME.npy."),
-    click.option("--output", metavar="FILE", help="Write all outputs to a .npz or .safetensors."),
-    click.option("--extern-path", multiple=True, metavar="DIR", help="Where Python functions are."),
-)  # fmt: skip
 
 
 def options_from(
@@ -95,3 +102,11 @@ def options_from(
     return Options(
         level=int(level), passes=passes, defines=parse_defines(defines), verify_each=verify_each
     )
+
+
+def refuse_if_compiled(path: str) -> None:
+    """A compiled program keeps the options with which it was compiled."""
+    context = click.get_current_context()
+    for name, flag in (("defines", "-D"), ("level", "-O"), ("passes", "--passes")):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

@@ -3,64 +3,46 @@
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tempoc.cli.options import (
+    FileName,
     define_option,
     error_format_option,
     options_from,
-    refuse,
-    run_options,
+    refuse_if_compiled,
 )
+from tempoc.cli.run_options import run_options, run_options_from
 from tempoc.cli.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
-from tempoc.runtime.execute import RunOptions, execute, parse_bounds
+from tempoc.runtime.execute import RunOptions, execute
 
 
 @click.command("run")
-@click.argument("program")
+@click.argument("program", type=FileName())
 @run_options
 @define_option
 @click.option("--stats", is_flag=True, help="Say on standard error what the run took.")
-@click.option("--profile", metavar="FILE", help="Write a Chrome trace of all kernel calls.")
+@click.option(
+    "--profile", type=FileName(), metavar="FILE", help="Write a Chrome trace of all kernel calls."
+)
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
 @error_format_option
 def command(
-    program: str,
-    bounds: tuple[str, ...],
-    inputs: tuple[str, ...],
-    params: str | None,
-    cast_params: bool,
-    seed: int,
-    output_dir: str | None,
-    output: str | None,
-    extern_path: tuple[str, ...],
-    defines: tuple[str, ...],
-    stats: bool,
-    profile: str | None,
-    verify: bool,
-    error_format: str,
+    program: str, defines: tuple[str, ...], verify: bool, error_format: str, **given: Any
 ) -> int:
-    """Run PROGRAM, a directory made by `tempoc compile` (or a .rt file, compiled on the spot)."""
-    wanted = RunOptions(
-        directory=program,
-        bounds=parse_bounds(bounds, refuse),
-        input=inputs,
-        params=() if params is None else (params,),
-        cast_params=cast_params,
-        seed=seed,
-        output_dir=output_dir,
-        output=output,
-        stats=stats,
-        profile=profile,
-        extern_path=extern_path,
-    )
+    """Run PROGRAM: a directory made by `tempoc compile`, or a .rt file, compiled on the spot.
+
+    Bounds that can be read off the shapes of the data need not be given. Without --output and
+    --output-dir, a table of the outputs is printed.
+    """
+    wanted = run_options_from(program, given)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
-        if defines:
-            refuse("-D belongs to tempoc compile: this program is already compiled")
+        refuse_if_compiled(program)
         return _run(wanted, None, verify)
     compilation = Compilation.from_path(program, options_from(defines))
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
@@ -70,9 +52,9 @@ def command(
 
 
 def _run(wanted: RunOptions, compilation: Compilation | None, verify: bool) -> int:
-    given, result = execute(wanted)
-    if not verify:
-        return 0
-    if compilation is None:
+    if verify and compilation is None:
         compilation = Compilation.from_directory(wanted.directory)
+    given, result = execute(wanted)
+    if not verify or compilation is None:
+        return 0
     return compare_with_reference(compilation, given, result)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tempoc.cli.options import refuse
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.stages import STAGES, SUFFIX, stage_text
 from tempoc.pipeline.trace import show_remarks
@@ -15,7 +16,7 @@ def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path
         texts = compilation.texts_after(dump_after)
         if not texts:
             names = ", ".join(r.step for r in compilation.passes.records) or "none"
-            raise click.UsageError(f"no pass named {dump_after} ran; passes that ran: {names}")
+            refuse(f"no pass named '{dump_after}' ran; passes that ran: {names}")
         for text in texts:
             click.echo(text, nl=False)
     if dump_dir is not None:

@@ -2,7 +2,8 @@
 
 import click
 
-from tempoc.cli.report import CHECK_FAILED
+from tempoc.cli.errors import outputs_differ
+from tempoc.cli.report import CheckFailed
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given
 from tempoc.runtime.bindings import Given
@@ -11,11 +12,9 @@ from tempoc.runtime.run import RunResult
 
 
 def compare_with_reference(compilation: Compilation, given: Given, result: RunResult) -> int:
-    """Evaluate with NumPy and compare; says what differs and returns the exit status."""
+    """Evaluate with NumPy and compare. Raises `CheckFailed` where the outputs differ."""
     expected = evaluate_given(compilation.graph, given)
-    found = differences(result.outputs, expected)
-    for line in found:
-        click.echo(f"verify: {line}", err=True)
-    if not found:
-        click.echo("verify: all outputs agree with the reference evaluator", err=True)
-    return CHECK_FAILED if found else 0
+    if found := differences(result.outputs, expected):
+        raise CheckFailed(outputs_differ(found))
+    click.echo("verify: all outputs agree with the reference evaluator", err=True)
+    return 0

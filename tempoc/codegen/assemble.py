@@ -14,13 +14,13 @@ from typing import assert_never
 import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
-from tempoc.codegen.body import Cell, Stages
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
 from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.stages import Cell, Stages
 from tempoc.memory.storage import Plan
 from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType

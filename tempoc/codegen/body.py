@@ -8,7 +8,7 @@ the row just written does not go through the store at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tempoc.base.names import Names
@@ -17,7 +17,8 @@ from tempoc.codegen.access import Frame
 from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
-from tempoc.memory.storage import Plan, Store
+from tempoc.codegen.stages import Argument, Cell, Result, Stages
+from tempoc.memory.storage import Store
 from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
 from tempoc.ops.opdef import OperandError, Value
@@ -26,12 +27,10 @@ from tempoc.ops.picking import Pick
 from tempoc.ops.source import Literal
 from tempoc.ops.spell import cast
 from tempoc.ops.types import TensorType
-from tempoc.poly.space import Space
-from tempoc.schedule.tree import Tree
 from tempoc.sdg.branches import owners
-from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.graph import Node
 from tempoc.sdg.query import operand_type
-from tempoc.sdg.statements import Read, Statement, Statements, Write
+from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.expr import (
     TRUE,
@@ -43,44 +42,7 @@ from tempoc.symbolic.expr import (
     disjunction,
     negation,
 )  # fmt: skip
-from tempoc.symbolic.walk import is_affine, substitute
-
-Cell = tuple[str, tuple[Expr, ...]]
-"""A tensor and the key of one of its arrays, in statement coordinates."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stages:
-    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype."""
-
-    graph: Graph
-    statements: Statements
-    plan: Plan
-    space: Space
-    tree: Tree
-    x64: bool = False
-
-    def proves(self, statement: Statement, condition: Expr) -> bool:
-        """Whether the condition provably holds wherever the statement is executed."""
-        return is_affine(condition) and self.space.implies(statement.domain, condition)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
-    """A parameter of a kernel: the content of a cell, zeros where ``when`` does not hold."""
-
-    cell: Cell
-    name: str
-    when: Expr = TRUE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What a kernel returns at one position: the new content of a cell, where ``where`` holds."""
-
-    cell: Cell
-    text: str
-    where: Expr = TRUE
+from tempoc.symbolic.walk import substitute
 
 
 class Body:

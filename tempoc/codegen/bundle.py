@@ -38,7 +38,10 @@ package = ModuleType("tempoc")
 package.__path__ = [str(HERE)]
 sys.modules["tempoc"] = package
 
-from tempoc.runtime.main import main  # noqa: E402
+try:
+    from tempoc.runtime.main import main
+except ImportError as error:
+    sys.exit(f"error[RT505]: {HERE} cannot run: {error}\\nhelp: it needs Python with numpy and jax")
 
 if __name__ == "__main__":
     sys.exit(main([str(HERE), *sys.argv[1:]]))
@@ -74,8 +77,7 @@ def write_bundle(
             target.rename(old)
         fresh.rename(target)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise DiagnosticError(cannot_write(str(directory), reason)) from None
+        raise DiagnosticError(cannot_write(str(directory), _reason(error))) from None
     finally:
         # Also on an interrupt: either the new directory stands, or the old one again.
         if old.exists() and not target.exists():
@@ -93,10 +95,11 @@ def contents(
         base = PurePath(source.path).name
         name = f"imports/{base}" if number else "model.rt"
         names[key] = name if name not in names.values() else f"imports/{number}_{base}"
-    kept = tuple((f"source.{key}", name) for key, name in names.items())
+    kept = [(f"source.{key}", name) for key, name in names.items()]
+    kept += [(f"digest.{name}", _digest(sources[key].text)) for key, name in names.items()]
     program = replace(
         emitted.program,
-        files=(("kernels.py", sha256(emitted.kernels.encode()).hexdigest()),),
+        files=(("kernels.py", _digest(emitted.kernels)),),
         provenance=(*options.items(), *kept),
     )
     files = {
@@ -108,11 +111,21 @@ def contents(
     return files | dict(_shipped())
 
 
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
 def _shipped() -> Iterator[tuple[str, str]]:
     """The files of the packages that go along."""
     for package in SHIPPED:
         for path in sorted((_PACKAGE / package).rglob("*.py")):
             yield path.relative_to(_PACKAGE).as_posix(), path.read_text(encoding="utf-8")
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return "a part of its path is a file"
+    return error.strerror or str(error)
 
 
 def _refuse_foreign(target: Path, shown: str) -> None:
@@ -122,7 +135,7 @@ def _refuse_foreign(target: Path, shown: str) -> None:
             raise DiagnosticError(not_a_directory(shown))
         found = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
     except OSError as error:
-        raise DiagnosticError(cannot_write(shown, error.strerror or str(error))) from None
+        raise DiagnosticError(cannot_write(shown, _reason(error))) from None
     foreign = [name for name in found if name not in _OURS]
     if not foreign and found and "program.json" not in found:
         foreign = found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tempoc.codegen.arith import to_arith
-from tempoc.codegen.body import Stages
+from tempoc.codegen.stages import Stages
 from tempoc.memory.storage import Store
 from tempoc.ops.source import Input, Param
 from tempoc.program import nodes

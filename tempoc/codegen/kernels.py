@@ -12,8 +12,9 @@ from pathlib import PurePath
 
 from tempoc.base.names import Names
 from tempoc.base.source import Span
-from tempoc.codegen.body import Argument, Body, Result, Stages
+from tempoc.codegen.body import Body
 from tempoc.codegen.naming import RESERVED
+from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement
 

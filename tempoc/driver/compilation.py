@@ -22,7 +22,9 @@ from tempoc.pipeline.manager import Outcome, run_pipeline
 from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.space import Space
-from tempoc.runtime.load import load_program
+from tempoc.runtime.errors import damaged_program
+from tempoc.runtime.load import check_digest, load_program
+from tempoc.runtime.problems import RunError
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.tree import Tree
 from tempoc.schedule.verify import verify_schedule
@@ -57,22 +59,29 @@ class Compilation:
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
         """Read a program and what it imports; `-` is standard input, a directory a compiled one."""
-        if path != "-" and Path(path, "program.json").is_file():
-            return cls.from_directory(path)
+        if path != "-" and Path(path).is_dir():
+            return cls.from_directory(path, verify_each=options.verify_each)
         started = time.perf_counter()
-        compilation = cls(load_file(path), options)
+        compilation = cls(load_file(path, tolerant=True), options)
         compilation.timings.append(("parse", time.perf_counter() - started))
         return compilation
 
     @classmethod
-    def from_directory(cls, path: str) -> "Compilation":
-        """The compilation that made a directory, from the sources and options kept there."""
+    def from_directory(cls, path: str, *, verify_each: bool = False) -> "Compilation":
+        """The compilation that made a directory, from the sources and options kept there.
+
+        Raises `RunError` if they are not there any more, or changed.
+        """
         kept = dict(load_program(path).provenance)
         names = {k.removeprefix("source."): v for k, v in kept.items() if k.startswith("source.")}
+        if not names or any(f"digest.{name}" not in kept for name in names.values()):
+            raise RunError(damaged_program(path, "it does not say from which sources it was made"))
+        for name in names.values():
+            check_digest(Path(path), name, kept[f"digest.{name}"])
         texts = {key: read_source(str(Path(path, name))) for key, name in names.items()}
         main = next(iter(texts.values()))
         loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
-        return cls(loaded, Options.from_provenance(kept))
+        return cls(loaded, replace(Options.from_provenance(kept), verify_each=verify_each))
 
     @cached_property
     def graph(self) -> Graph:

@@ -8,4 +8,4 @@ from tempoc.sdg.graph import Graph
 
 def check_file(path: str, options: Options) -> Graph:
     """The graph of a program, every access proved; raises `DiagnosticError`."""
-    return elaborate(load_file(path), options.defines)
+    return elaborate(load_file(path, tolerant=True), options.defines)

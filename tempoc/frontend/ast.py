@@ -384,9 +384,29 @@ class Print(Node):
     guard: Expr | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost(Node):
+    """Names whose statements were refused already; no parser makes it."""
+
+    names: tuple[str, ...]
+
+
 Item = (
-    Dim | Const | Assume | Import | Input | Param | Extern | Output | Save | Print | Def | Equation
+    Dim
+    | Const
+    | Assume
+    | Import
+    | Input
+    | Param
+    | Extern
+    | Output
+    | Save
+    | Print
+    | Def
+    | Equation
+    | Lost
 )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module(Node):

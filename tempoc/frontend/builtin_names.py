@@ -13,14 +13,11 @@ UNARY = (
     "isinf",
 )  # fmt: skip
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all", "logsumexp", "var")
-LATER = ("grad",)
-"""Functions that are refused when they are called."""
 
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys(UNARY, "x"),
     **dict.fromkeys(REDUCTIONS, "x axis= keepdims="),
     **{name: "x" for name in ast.DTYPES if name != "key"},
-    **dict.fromkeys(LATER, "*"),
     "minimum": "a b",
     "maximum": "a b",
     "power": "a b",
@@ -62,6 +59,7 @@ SIGNATURES: dict[str, str] = {
     "ndim": "x",
     "len": "x",
     "range": "start stop= step=",
+    "grad": "loss x",
     "stop_gradient": "x",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tempoc.frontend import indices, type_errors
 from tempoc.frontend.arithmetic import as_expr
 from tempoc.frontend.bind import Bound
+from tempoc.frontend.gradient import stop_gradient
 from tempoc.frontend.operate import check_number, make, operator, spread, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
@@ -280,10 +281,6 @@ def _range(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return Listing(tuple(Number(k) for k in numbers))
 
 
-def _stop_gradient(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    return bound["x"]
-
-
 GROUP: dict[str, Group] = {
     "argmax": _argument, "argmin": _argument, "sort": _along, "argsort": _along, "top_k": _top_k,
     "cumsum": _scan, "cumprod": _scan, "cummax": _scan,
@@ -293,6 +290,6 @@ GROUP: dict[str, Group] = {
     "einsum": _einsum, "conv": _conv,
     "zeros": _filled, "ones": _filled, "full": _filled, "zeros_like": _like, "ones_like": _like,
     "eye": _eye, "arange": _arange, "size": _size, "len": _size, "ndim": _ndim, "range": _range,
-    "stop_gradient": _stop_gradient,
+    "stop_gradient": stop_gradient,
 }  # fmt: skip
 """The function that builds each builtin."""

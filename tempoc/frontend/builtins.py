@@ -9,6 +9,7 @@ from tempoc.base.source import Span
 from tempoc.frontend import builtin_names, builtin_tensors, choice, combine, type_errors
 from tempoc.frontend.arithmetic import as_expr, fold
 from tempoc.frontend.bind import Bound, bind
+from tempoc.frontend.gradient import gradient
 from tempoc.frontend.operate import elementwise, make, map_together, operator, tensor
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
@@ -59,6 +60,8 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     if name in ("where", "clip"):
         parts = tuple(bound.values[p] for p in signature)
         return elementwise(round, frame, operator(name), parts, span)
+    if name == "grad":
+        return gradient(round, frame, name, bound)
     unknown = unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tempoc.frontend.draft import Draft, Wire
+from tempoc.frontend.nothing import fill_in
 from tempoc.frontend.outputs import Result
 from tempoc.frontend.reach import components
 from tempoc.frontend.round import Round
@@ -29,6 +30,8 @@ def place(round: Round, results: list[Result]) -> list[Draft]:
     demand = _Demand(round)
     for root in roots:
         root.where = root.defined
+        if isinstance(root.op, Merge):
+            demand.drop_unused(root, root.op)
     for result in results:
         demand.add(Domain(()), result.entries, result.ref.draft)
     for root in roots:
@@ -37,6 +40,7 @@ def place(round: Round, results: list[Result]) -> list[Draft]:
         demand.settle(group)
     kept = dict.fromkeys(roots)
     kept.update(dict.fromkeys(d for d in demand.found if d.where != FALSE))
+    fill_in(round, kept)
     return [d for d in round.drafts if d in kept]
 
 
@@ -110,7 +114,7 @@ class _Demand:
     def _fix(self, draft: Draft) -> None:
         draft.where = self.found.get(draft, FALSE)
         if isinstance(draft.op, Merge):
-            self._drop_unused(draft, draft.op)
+            self.drop_unused(draft, draft.op)
 
     def _widen(self, group: list[Draft]) -> None:
         """Compute the tensors of a cycle at all points of the dimensions that they write."""
@@ -129,7 +133,7 @@ class _Demand:
             if not new:
                 return
 
-    def _drop_unused(self, draft: Draft, op: Merge) -> None:
+    def drop_unused(self, draft: Draft, op: Merge) -> None:
         """Leave out the branches that no point takes, because of what is around them."""
         if draft.where == draft.defined and draft.role == "local":
             return

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.frontend import (
     ast,
@@ -26,6 +27,7 @@ from tempoc.frontend.assemble import assemble
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
 from tempoc.frontend.demand import place
+from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.modules import Loaded
 from tempoc.frontend.problem import Problem
@@ -47,6 +49,12 @@ def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
     sys.setrecursionlimit(max(limit, STACK))
     try:
         return _elaborate(modules, defines)
+    except DiagnosticError:
+        raise
+    except Exception:
+        if modules.errors:  # what is left of such a program may be more than we can make sense of
+            raise DiagnosticError(*modules.errors) from None
+        raise
     finally:
         sys.setrecursionlimit(limit)
 
@@ -54,6 +62,7 @@ def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
 def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
     language = _Language()
     scopes = Scopes(modules, language, dict(defines))
+    scopes.errors.extend(modules.errors)
     check_defines(defines, modules.main.tree, scopes.errors)
     scope, tensors = scopes.main()
     universe = make_universe(scopes, scope, modules.main.tree)
@@ -77,7 +86,8 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
     causality.check(round, drafts, results, program.errors)
     program.errors.raise_errors()
     name = modules.main.source.path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".rt")
-    return assemble(name, modules.main.tree.doc or "", space, drafts, results)
+    graph = assemble(name, modules.main.tree.doc or "", space, drafts, results)
+    return differentiate(graph, space)
 
 
 def _touch(scope: Scope, name: str) -> None:

@@ -6,8 +6,6 @@ from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
 CODES = {
-    "grad": "RT250",
-    "stop_gradient": "RT251",
     "random": "RT252",
     "extern": "RT253",
     "until": "RT254",

@@ -13,11 +13,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
-from tempoc.base.diagnostics import Collector, DiagnosticError
+from tempoc.base.diagnostics import Collector, Diagnostic, DiagnosticError
 from tempoc.base.resources import stdlib_folder, stdlib_names
 from tempoc.base.source import Source, Span
 from tempoc.frontend import ast, syntax_errors
-from tempoc.frontend.parse import parse
+from tempoc.frontend.parse import parse_around
 
 STANDARD_INPUT = "-"
 PRELUDE = "prelude"
@@ -43,26 +43,32 @@ class Loaded:
     """A program: its main file and everything that it imports, imported files first.
 
     `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
-    no such file.
+    no such file. `errors` are mistakes that left a program whose other parts can be checked.
     """
 
     main: LoadedModule
     modules: Mapping[str, LoadedModule]
     prelude: str | None = None
+    errors: tuple[Diagnostic, ...] = ()
 
 
-def load_file(path: str) -> Loaded:
+def load_file(path: str, *, tolerant: bool = False) -> Loaded:
     """The program in a file, or on standard input if `path` is `-`.
 
     Raises `DiagnosticError` with the syntax errors of all files that could be read, and with
-    what is wrong with the imports.
+    what is wrong with the imports; a `tolerant` caller gets these in `Loaded.errors` if they can
+    be worked around, and has to raise them.
     """
     source, folder = read_program(path)
-    return load_source(source, folder)
+    return load_source(source, folder, tolerant=tolerant)
 
 
 def load_source(
-    source: Source, folder: Path | None = None, texts: Mapping[str, Source] = MappingProxyType({})
+    source: Source,
+    folder: Path | None = None,
+    texts: Mapping[str, Source] = MappingProxyType({}),
+    *,
+    tolerant: bool = False,
 ) -> Loaded:
     """The program of a text; files that it imports are looked for in `folder` (or not at all).
 
@@ -70,10 +76,12 @@ def load_source(
     """
     loader = _Loader(root=folder, texts=texts)
     prelude = loader.standard(PRELUDE) if PRELUDE in stdlib_names() else None
-    main = loader.load(Path(source.path).name, source, folder)
-    loader.errors.raise_errors()
+    main = loader.load(Path(source.path).name, source, folder, tolerant=tolerant)
+    if main is None or not tolerant:
+        loader.errors.raise_errors()
     assert main is not None
-    return Loaded(main=main, modules=MappingProxyType(loader.done), prelude=prelude)
+    errors = loader.errors.ordered()
+    return Loaded(main=main, modules=MappingProxyType(loader.done), prelude=prelude, errors=errors)
 
 
 def read_program(path: str) -> tuple[Source, Path]:
@@ -138,10 +146,15 @@ class _Loader:
     failed: dict[str, None] = field(default_factory=dict)
     errors: Collector = field(default_factory=Collector)
 
-    def load(self, key: str, source: Source, folder: Path | None) -> LoadedModule | None:
+    def load(
+        self, key: str, source: Source, folder: Path | None, *, tolerant: bool = False
+    ) -> LoadedModule | None:
         """Parse a text and load its imports; None (and errors) if that fails."""
         try:
-            tree = parse(source)
+            tree, errors = parse_around(source)
+            self.errors.extend(errors.found)
+            if not tolerant:
+                errors.raise_errors()
         except DiagnosticError as error:
             self.errors.extend(error.diagnostics)
             self.failed[key] = None

@@ -17,6 +17,7 @@ from tempoc.frontend import ast, syntax_errors
 from tempoc.frontend.explain import explain
 from tempoc.frontend.item_actions import ItemActions
 from tempoc.frontend.layout import arrange
+from tempoc.frontend.rescue import rescue
 
 MAX_DEPTH = 200
 """How deep a tree may be; later stages walk it recursively."""
@@ -35,18 +36,34 @@ def rt_grammar() -> Grammar:
 
 def parse(source: Source) -> ast.Module:
     """The syntax tree of a text; raises `DiagnosticError` with all syntax errors."""
+    module, errors = parse_around(source)
+    errors.raise_errors()
+    return module
+
+
+def parse_around(source: Source) -> tuple[ast.Module, Collector]:
+    """The syntax tree of a text, and mistakes that spoil single statements (see `rescue.py`).
+
+    Raises `DiagnosticError` if nothing can be made of the text.
+    """
     if "\0" in source.text:
         at = source.text.index("\0")
         raise DiagnosticError(syntax_errors.not_text(source.span(at, at + 1)))
     errors = Collector()
     tokens = arrange(source, rt_grammar().tokens(source.text), errors)
     module = _Reading(source, tokens, errors).module()
-    errors.raise_errors()
+    if module is None:
+        errors.raise_errors()
     assert module is not None
-    for item in module.items:
-        _check_depth(item, errors)
-    errors.raise_errors()
-    return module
+    rescued = module if not errors.has_errors else rescue(module, errors.found)
+    if rescued is None:
+        errors.raise_errors()
+    assert rescued is not None
+    deep = Collector()
+    for item in rescued.items:
+        _check_depth(item, deep)
+    deep.raise_errors()
+    return rescued, errors
 
 
 class _Reading:

@@ -96,6 +96,9 @@ class Scopes:
                     self._declare(scope, name, BAD)
                 case ast.Import(items=items):
                     self._imports(module, scope, items)
+                case ast.Lost(names=names):
+                    for lost in names:
+                        scope.bind(lost, BAD)
                 case ast.Equation(targets=targets):
                     for target in targets:
                         if target.name.name != DISCARD:
@@ -137,6 +140,8 @@ class Scopes:
             if key is not None and key in self.made:
                 package = Package(item.alias.name, self.made[key])
                 self._declare(scope, item.alias, package)
+            elif key is None:
+                self._declare(scope, item.alias, BAD)
 
     def _equations(
         self, scope: Scope, name: str, found: list[ast.Equation]

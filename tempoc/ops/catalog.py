@@ -9,8 +9,8 @@ family     classes and their fields
 source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
            Param(template, dtype, shape, has_default) Full(shape, value, dtype)
            Eye(n: E, m: E, dtype) Arange(stop: E, start: E, step: int, dtype)
-control    Merge(targets) Copy() Select() Ensure(shape)            Select(c, a, b) is ``where``
-           Cond() of p, a, b
+control    Merge(targets) Copy() StopGradient() Ensure(shape)
+           Select() of c, a, b is ``where``  Cond() of p, a, b
 effects    Print(names, places) and Save(names, path) of as many operands, no result
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
@@ -27,6 +27,7 @@ movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(sh
 joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that many results
 indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) of x, indices
            TakeAlong(axis) of x, indices OneHot(n: E, dtype)
+           ScatterAdd(axis, n: E) of x, indices
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
 =========  ========================================================================================
@@ -62,7 +63,7 @@ from tempoc.ops.arithmetic import (
 from tempoc.ops.branching import Cond
 from tempoc.ops.combining import AssociativeScan
 from tempoc.ops.contraction import Einsum, MatMul
-from tempoc.ops.control import Copy, Ensure, Merge, Select
+from tempoc.ops.control import Copy, Ensure, Merge, Select, StopGradient
 from tempoc.ops.convolution import Conv
 from tempoc.ops.effects import Print, Save
 from tempoc.ops.elementwise import (
@@ -108,6 +109,7 @@ from tempoc.ops.picking import Pick
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.scan import CumMax, CumProd, CumSum
+from tempoc.ops.scatter import ScatterAdd
 from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
 from tempoc.ops.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
 
@@ -117,6 +119,7 @@ OPS: dict[str, type[typing.Any]] = {
     "eye": Eye, "arange": Arange,
     # control
     "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
+    "stop_gradient": StopGradient,
     "cond": Cond,
     # effects
     "print": Print, "save": Save,
@@ -145,7 +148,7 @@ OPS: dict[str, type[typing.Any]] = {
     "split": Split, "reshape": Reshape,
     # indexing
     "getitem": SpatialIndex, "take": Take, "take_along": TakeAlong, "one_hot": OneHot,
-    "pick": Pick,
+    "scatter_add": ScatterAdd, "pick": Pick,
     # contraction, convolution
     "matmul": MatMul, "einsum": Einsum, "conv": Conv,
 }  # fmt: skip

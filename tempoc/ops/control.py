@@ -76,6 +76,13 @@ class Copy(Op):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopGradient(Copy):
+    """The operand, as a constant for `grad`; becomes a copy when all gradients are there."""
+
+    name = "stop_gradient"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Op):
     """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all broadcast."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from tempoc.poly import recover
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Entry, Expr
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,42 @@ def inverse(
     if len(pieces) == len(parts) and disjoint and all(p.exact for p in pieces):
         return tuple(pieces)
     return () if whole is None else (whole,)
+
+
+def readers(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> tuple[Inverse, ...] | None:
+    """All readers of each point of the source, each reader in one piece, all pieces exact.
+
+    Conditions of different pieces may overlap. `None` where no such pieces are found.
+    """
+    there = space.symbolic
+    back = there.access_map(sink, entries, source).reverse().coalesce()
+    if back.is_empty():
+        return ()
+    whole = _piece(there, back, source)
+    if whole is not None and whole.exact:
+        return (_everywhere(there, back, sink, whole, source),)
+    parts = [isl.Map.from_basic_map(b) for b in back.make_disjoint().get_basic_maps()]
+    pieces: list[Inverse] = []
+    for part in parts:
+        piece = _piece(there, part, source)
+        if piece is None or not piece.exact:
+            return None
+        pieces.append(_everywhere(there, part, sink, piece, source))
+    return tuple(pieces)
+
+
+def _everywhere(
+    space: Space, readers: isl.Map, sink: Domain, piece: Inverse, source: Domain
+) -> Inverse:
+    """The piece without its condition, where its slices are empty at all other points."""
+    if piece.where == TRUE or not any(isinstance(e, Slice) for e in piece.entries):
+        return piece
+    if space.outside(source, piece.entries, sink) is not None:
+        return piece
+    same = space.access_map(source, piece.entries, sink).is_equal(readers)
+    return replace(piece, where=TRUE) if same else piece
 
 
 def _piece(space: Space, readers: isl.Map, source: Domain) -> Inverse | None:

@@ -79,6 +79,7 @@ class _Binder:
         self.dims = dict(program.dims)
         self.settled = {b.name: b.value for b in program.bounds if b.value is not None}
         self.found = Bounds()
+        self.awaited: dict[str, None] = {}
 
     def bind(self) -> Bindings:
         claims = [claim for item in self.sized() for claim in self.claims(*item)]
@@ -89,8 +90,11 @@ class _Binder:
             if name not in known and name not in self.given.extra:
                 self.found.problems.append(errors.unknown_input(name, known))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
-        if self.found.problems:
-            raise RunError(*self.found.problems)
+        # A bound that follows from data which must be given (again) anyway is no second mistake.
+        hints = self.hints()
+        follow = [errors.missing_bound(b, hints[b]) for b in self.awaited]
+        if problems := [p for p in self.found.problems if p not in follow]:
+            raise RunError(*problems)
         return Bindings(bounds=self.found.values, inputs=inputs, params=params)
 
     # -------------------------------------------------------------- sizes
@@ -133,6 +137,10 @@ class _Binder:
 
     def input(self, i: Input) -> Source | None:
         source = self.given.inputs.get(i.name)
+        sizes = self.sizes(i.dims, i.shape)
+        if source is None or len(source.shape) != len(sizes):
+            lines = [straight(e, self.settled) for e in sizes]
+            self.awaited |= {line.name: None for line in lines if line is not None}
         if source is None:
             wanted = f"[{', '.join(i.dims)}]" if i.dims else ""
             shape = f"[{', '.join(map(text, i.shape))}]" if i.shape else ""
@@ -148,7 +156,7 @@ class _Binder:
                     f"the input {i.name}", described(source.dtype), wanted, source.origin, False
                 )
             )
-        self.shape(f"the input {i.name}", self.sizes(i.dims, i.shape), source)
+        self.shape(f"the input {i.name}", sizes, source)
         return source
 
     def param(self, p: Param) -> dict[Point, Source] | None:

@@ -10,7 +10,8 @@ from tempoc.runtime.problems import Problem
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """A help text naming the closest known name, if one is close."""
-    found = get_close_matches(name, list(known), n=1)
+    names = list(known)
+    found = [n for n in names if n.lower() == name.lower()] or get_close_matches(name, names, n=1)
     return f"did you mean {found[0]}?" if found else None
 
 
@@ -28,11 +29,12 @@ def axes(shape: Iterable[int]) -> str:
 # ------------------------------------------------------------------ the program
 
 
-def no_program(directory: str, missing: str) -> Problem:
+def no_program(directory: str, missing: str, exists: bool) -> Problem:
     """The directory is none that the compiler wrote."""
+    reason = f"there is no {missing} in it" if exists else "there is no such directory"
     return Problem(
         code="RT501",
-        message=f"{directory} is not a compiled program: there is no {missing}",
+        message=f"{directory} is not a compiled program: {reason}",
         help=f"compile one with tempoc compile model.rt -o {directory}",
     )
 
@@ -189,14 +191,14 @@ def missing_param(
     what = (
         f"the param {name}" if list(tensors) == [name] else f"{listed(tensors, 3)} (param {name})"
     )
-    if not offered:
+    if not offered and not origin:
         return Problem(
             code="RT530", message=f"{what} has no value", help="add --params FILE.safetensors"
         )
     return Problem(
         code="RT530",
         message=f"{what} is not in {origin or 'the params given'}",
-        notes=(f"given are also {listed(offered)}",),
+        notes=(f"given are {listed(offered)}",) if offered else (),
         help=did_you_mean(tensors[0], offered),
     )
 
@@ -214,9 +216,13 @@ def unreadable(path: str, reason: str) -> Problem:
     return Problem(code="RT541", message=f"{path} cannot be read: {reason}")
 
 
-def unknown_suffix(path: str, known: Sequence[str]) -> Problem:
-    """The suffix names no format."""
-    return Problem(code="RT542", message=f"{path} does not end in {' or '.join(known)}")
+def unknown_suffix(path: str, known: Sequence[str], single: bool = False) -> Problem:
+    """The suffix names no format; ``single``: one for a single tensor, where a name is needed."""
+    return Problem(
+        code="RT542",
+        message=f"{path} does not end in {' or '.join(known)}",
+        help=f"it holds one tensor without a name: --input NAME={path}" if single else None,
+    )
 
 
 def unwritable(path: str, reason: str) -> Problem:
@@ -237,6 +243,11 @@ def not_in_file(name: str, path: str, offered: Sequence[str]) -> Problem:
 def several_sources(name: str) -> Problem:
     """The same input in two files."""
     return Problem(code="RT545", message=f"the input {name} is given more than once")
+
+
+def several_files(name: str, first: str, second: str) -> Problem:
+    """The same weights in two files."""
+    return Problem(code="RT546", message=f"the tensor {name} is in {first} and in {second}")
 
 
 # ------------------------------------------------------------------ while running

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside
 from tempoc.runtime.files import (
     BUNDLES,
+    check_file,
     check_writable,
     open_bundle,
     open_tensor,
@@ -28,6 +30,9 @@ from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.runtime.source import Source
 from tempoc.runtime.table import bytes_text, outputs_table, table
 from tempoc.runtime.trace import Trace
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
+"""An input, or a leaf of one that is a record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,14 @@ def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dic
     return found
 
 
+def check_inputs(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> None:
+    """``NAME=FILE`` or ``FILE``; ``refuse`` is called with what is wrong with the command line."""
+    for item in items:
+        name, equals, path = item.partition("=")
+        if not name or (equals and not path):
+            refuse(f"--input wants NAME=FILE or FILE, not '{item}'")
+
+
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
     loaded = load(options.directory)
@@ -88,8 +101,8 @@ def gather(options: RunOptions) -> Given:
     extra: dict[str, None] = {}
     for item in options.input:
         name, equals, path = item.partition("=")
-        # A file name may hold `=` too; the name of an input may not hold a dot or a slash.
-        single = bool(equals) and name.isidentifier()
+        # A file name may hold `=` too.
+        single = bool(equals) and _NAME.fullmatch(name) is not None and not Path(item).exists()
         try:
             found = {name: open_tensor(name, path)} if single else open_bundle(item)
         except RunError as error:
@@ -101,9 +114,13 @@ def gather(options: RunOptions) -> Given:
     params: dict[str, Source] = {}
     for path in options.params:
         try:
-            params |= open_bundle(path)
+            tensors = open_bundle(path)
         except RunError as error:
             problems += error.problems
+            continue
+        twice = [n for n in tensors if n in params]
+        problems += [errors.several_files(n, params[n].origin, path) for n in twice[:1]]
+        params |= tensors
     if problems:
         raise RunError(*problems)
     return Given(
@@ -121,11 +138,11 @@ def check_targets(options: RunOptions) -> None:
     if options.output is not None:
         if Path(options.output).suffix not in BUNDLES:
             raise RunError(errors.unknown_suffix(options.output, BUNDLES))
-        check_writable(Path(options.output).parent, create=False)
+        check_file(options.output)
     if options.output_dir is not None:
         check_writable(options.output_dir, create=True)
     if options.profile is not None:
-        check_writable(Path(options.profile).parent, create=False)
+        check_file(options.profile)
 
 
 def deliver(options: RunOptions, outputs: Mapping[str, Array]) -> None:
@@ -137,6 +154,7 @@ def deliver(options: RunOptions, outputs: Mapping[str, Array]) -> None:
         write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:
         sys.stdout.write(outputs_table(outputs))
+        sys.stdout.flush()
 
 
 def _stats(result: RunResult, trace: Trace | None) -> str:

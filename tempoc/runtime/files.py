@@ -5,6 +5,7 @@ All failures become ``RunError`` with the path and the reason.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import zipfile
@@ -30,6 +31,7 @@ _DAMAGE = (
     ValueError,
     EOFError,
     KeyError,
+    OverflowError,
     zipfile.BadZipFile,
     zlib.error,
     NotImplementedError,
@@ -57,7 +59,7 @@ def _opened(
     path: Path, readers: Mapping[str, Callable[[Path], dict[str, Source]]]
 ) -> dict[str, Source]:
     if path.suffix not in readers:
-        raise RunError(errors.unknown_suffix(str(path), list(readers)))
+        raise RunError(errors.unknown_suffix(str(path), list(readers), path.suffix in SUFFIXES))
     if not path.exists():
         raise RunError(errors.no_file(str(path)))
     try:
@@ -67,6 +69,10 @@ def _opened(
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, FileExistsError):
+        return "it is a file"
+    if isinstance(error, NotADirectoryError):
+        return "a part of its path is a file"
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return (text or type(error).__name__).rstrip(".").split("\n")[0]
 
@@ -91,6 +97,9 @@ def _as_bfloat(array: Array) -> Array:
 def _open_npy(path: Path) -> dict[str, Source]:
     with path.open("rb") as file:
         shape, dtype = _npy_header(file)
+        needed = file.tell() + math.prod(shape) * dtype.itemsize
+    if path.stat().st_size < needed:
+        raise ValueError(f"it is truncated: {needed} bytes are announced")
     array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     read = _guarded(path, lambda: array)
     source = Source(name=path.stem, dtype=dtype, shape=shape, origin=str(path), read=read)
@@ -98,9 +107,17 @@ def _open_npy(path: Path) -> dict[str, Source]:
 
 
 def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = npy.read_magic(file)
+    try:
+        version = npy.read_magic(file)
+    except ValueError:
+        raise ValueError("it is not an .npy file") from None
     reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = reader(file)
+    try:
+        shape, _, dtype = reader(file)
+    except ValueError:
+        raise ValueError("its header is damaged") from None
+    if min(shape, default=0) < 0:
+        raise ValueError("its header is damaged")
     if dtype.hasobject:
         raise ValueError("it holds Python objects, not numbers")
     return shape, NUMPY["bf16"] if dtype == np.dtype("V2") else dtype
@@ -140,6 +157,13 @@ def check_writable(directory: str | Path, create: bool) -> None:
             pass
     except OSError as error:
         raise RunError(errors.unwritable(str(directory), _reason(error))) from None
+
+
+def check_file(path: str | Path) -> None:
+    """Fail now: the directory exists and the file can be made there."""
+    if Path(path).is_dir():
+        raise RunError(errors.unwritable(str(path), "it is a directory"))
+    check_writable(Path(path).parent, create=False)
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:

@@ -33,7 +33,7 @@ def load(directory: str | Path) -> Loaded:
     program = load_program(directory)
     source = Path(directory) / KERNELS
     if not source.is_file():
-        raise RunError(errors.no_program(str(directory), KERNELS))
+        raise RunError(errors.no_program(str(directory), KERNELS, True))
     return Loaded(program=program, functions=_functions(program, source))
 
 
@@ -42,21 +42,22 @@ def load_program(directory: str | Path) -> Program:
     directory = Path(directory)
     path = directory / PROGRAM
     if not path.is_file():
-        raise RunError(errors.no_program(str(directory), PROGRAM))
+        raise RunError(errors.no_program(str(directory), PROGRAM, directory.is_dir()))
     try:
         program = decode(path.read_text(encoding="utf-8"))
         verify(program)
     except (OSError, UnicodeDecodeError, ProgramError) as error:
         raise RunError(errors.damaged_program(str(path), str(error))) from None
     for name, digest in program.files:
-        _check_file(directory, name, digest)
+        check_digest(directory, name, digest)
     return program
 
 
-def _check_file(directory: Path, name: str, digest: str) -> None:
+def check_digest(directory: Path, name: str, digest: str) -> None:
+    """A file of a compiled program is there, unchanged. Raises ``RunError``."""
     path = directory / name
     if not path.is_file():
-        raise RunError(errors.no_program(str(directory), name))
+        raise RunError(errors.no_program(str(directory), name, True))
     if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
         raise RunError(errors.changed_file(str(path)))
 

@@ -10,8 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tempoc.runtime.execute import RunOptions, execute, parse_bounds
-from tempoc.runtime.problems import RunError, render_all
+from tempoc.runtime import errors
+from tempoc.runtime.execute import RunOptions, check_inputs, execute, parse_bounds
+from tempoc.runtime.problems import RunError, render, render_all
+from tempoc.runtime.streams import abandon_output, prepare_streams
 
 INTERRUPTED = 130
 
@@ -39,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit status."""
+    prepare_streams()
     p = parser()
     try:
         options = p.parse_args(argv)
@@ -52,12 +55,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         sys.stderr.write(render_all(error.problems, color=color))
         return 1
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nothing is wrong.
+        abandon_output()
+        return 0
+    except OSError as error:
+        abandon_output()
+        problem = errors.unwritable(error.filename or "the output", error.strerror or str(error))
+        sys.stderr.write(render(problem))
+        return 1
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
 
 
 def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptions:
+    check_inputs(options.input, p.error)
     return RunOptions(
         directory=options.directory,
         bounds=parse_bounds(options.bounds, p.error),

@@ -61,7 +61,9 @@ def _source(name: str, entry: Any, body: Array, path: Path) -> Source:
         raise ValueError(f"{name} has the impossible shape {shape}")
     dtype = SAFETENSORS[tag]
     needed = math.prod(shape) * dtype.itemsize
-    if start < 0 or end - start != needed:
+    if start < 0:
+        raise ValueError(f"{name} begins at the impossible offset {start}")
+    if end - start != needed:
         raise ValueError(f"{name} needs {needed} bytes, the header gives it {end - start}")
     if end > body.size:
         raise ValueError(f"it is truncated: {name} ends at byte {end} of {body.size}")

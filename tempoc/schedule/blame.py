@@ -34,7 +34,9 @@ def blame(
     for bounds in sorted(valuations(universe, sizes), key=lambda v: sum(v.values())):
         found = _shortest(World(suspects, universe, bounds))
         if found:
-            return errors.no_order(_steps(found, suspects, graph), _given(bounds))
+            gradient = any(".d." in f"{tensor}.{name}" for (tensor, _), (name, _) in found)
+            steps = _steps(found, suspects, graph)
+            return errors.no_order(steps, _given(bounds), gradient=gradient)
     spans = [span for s in part if (span := _span(s, graph)) is not None]
     return errors.no_order_found([_base(s.name) for s in part], spans)
 

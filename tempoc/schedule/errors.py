@@ -18,8 +18,18 @@ class Step:
     span: Span | None
 
 
-def no_order(steps: Sequence[Step], where: str) -> Diagnostic:
-    """RT400: values that need each other at the same time; `steps` is the cycle, in order."""
+_EARLIER = "let one of them read an earlier value, for example at t-1, to break the cycle"
+_THROUGH_GRADIENT = (
+    "every read of what is differentiated by counts, delayed ones too: put stop_gradient around "
+    "the reads that shall count as constant"
+)
+
+
+def no_order(steps: Sequence[Step], where: str, *, gradient: bool = False) -> Diagnostic:
+    """RT400: values that need each other at the same time; `steps` is the cycle, in order.
+
+    `gradient`: it passes a derivative.
+    """
     names = list(dict.fromkeys(s.tensor for s in steps))
     chain = ", which needs ".join(s.value for s in (*steps[1:], steps[0]))
     labels = dict.fromkeys(Label(s.span, "") for s in steps if s.span is not None)
@@ -36,7 +46,7 @@ def no_order(steps: Sequence[Step], where: str) -> Diagnostic:
         primary=primary,
         secondary=rest,
         notes=(f"cycle: {steps[0].value} needs {chain}{where}",),
-        help="let one of them read an earlier value, for example at t-1, to break the cycle",
+        help=_THROUGH_GRADIENT if gradient else _EARLIER,
     )
 
 

@@ -1,0 +1,161 @@
+"""Reverse mode: from the losses backwards, node by node, over all points at once.
+
+Each output on the way has a cotangent, a node of the same domain and type. A node is visited
+once: its derivative rule says what its operands get, at its own points; `transposed` says what
+that means at the points of what was read. A recurrence gives a recurrence the other way, as
+cotangents are known by name before they are put together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.source import Span
+from tempoc.frontend import gradient_errors
+from tempoc.frontend.gathering import gather
+from tempoc.frontend.point_build import Growing, PointBuild
+from tempoc.frontend.transposed import NoInverse, Reading
+from tempoc.ops.calculus import Term
+from tempoc.ops.control import Copy, Merge
+from tempoc.ops.gradients import FLAT, RULES
+from tempoc.ops.opdef import OperandError
+from tempoc.sdg.build import identity
+from tempoc.sdg.graph import Edge, Node
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, conjunction
+
+Output = tuple[str, int]
+
+
+@dataclass(slots=True, kw_only=True)
+class Sweep:
+    """One pass from the losses to what is differentiated by (the keys of `domains`)."""
+
+    growing: Growing
+    losses: tuple[Edge, ...]
+    active: frozenset[str]
+    domains: dict[str, Domain]
+    spans: tuple[Span, ...]
+    cotangents: dict[Output, str] = field(default_factory=dict)
+    readings: dict[Output, list[Reading]] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Make all cotangents."""
+        for edge in self.losses:
+            self.want((edge.source, edge.out))
+        for name in self.domains:
+            self.want((name, 0))
+        while self.waiting:
+            self.visit(self.growing.nodes[self.waiting.pop(0)])
+        for output in list(self.cotangents):
+            self.assemble(output)
+
+    def cotangent(self, edge: Edge) -> str:
+        """The node that holds the cotangent of an output."""
+        return self.cotangents[edge.source, edge.out]
+
+    def want(self, output: Output) -> None:
+        """Give an output a cotangent, and have its node visited."""
+        if output in self.cotangents:
+            return
+        name, out = output
+        loss = self.losses[0].source if self.losses else name
+        suffix = f".out{out}" if out else ""
+        self.cotangents[output] = self.growing.names.fresh(f"{loss}.d.{name}{suffix}")
+        node = self.growing.nodes[name]
+        held = self.cotangents[output]
+        type = replace(node.types[out], weak=False)
+        here = replace(node, name=held, op=Copy(), domain=self.domain(name), types=(type,))
+        self.growing.nodes[held] = here  # stands in until it is assembled
+        if name in self.active and name not in self.domains and name not in self.waiting:
+            self.waiting.append(name)
+            for other, t in enumerate(node.types):
+                if t.dtype.is_float:
+                    self.want((name, other))
+
+    def domain(self, name: str) -> Domain:
+        """The points at which cotangents of a node are computed."""
+        return self.domains.get(name) or self.growing.nodes[name].domain
+
+    def term(self, node: Node, out: int) -> Term:
+        """The cotangent of an output, as a term at the node's points."""
+        name = self.cotangents.get((node.name, out))
+        if name is None:
+            return Term(node.types[out], None, 0.0)
+        type = replace(node.types[out], weak=False)
+        if self.is_seed(node, out):
+            return Term(type, None, 1.0)
+        return Term(type, Edge(source=name, entries=identity(node.domain)))
+
+    def is_seed(self, node: Node, out: int) -> bool:
+        """Whether an output is a loss that nothing else on the way reads."""
+        count = sum((e.source, e.out) == (node.name, out) for e in self.losses)
+        read = any(e.source == node.name for n in self.active for e in self.growing.nodes[n].inputs)
+        return count == 1 and not read
+
+    def visit(self, node: Node) -> None:
+        """Pass on what a node's operands get."""
+        cots = tuple(self.term(node, k) for k in range(len(node.types)))
+        if isinstance(node.op, Merge):
+            for edge in node.inputs:
+                where = conjunction(node.domain.where, edge.guard)
+                simple = self.growing.space.symbolic.simplify(where, Domain(node.domain.dims))
+                self.pass_on(node, edge, cots[0], Domain(node.domain.dims, simple))
+            return
+        if node.op.name in FLAT:
+            return
+        rule = RULES.get(node.op.name)
+        if rule is None:
+            through = node.spans[0] if node.spans else None
+            raise DiagnosticError(gradient_errors.no_rule(self.spans[0], node.op.name, through))
+        build = PointBuild(
+            growing=self.growing,
+            domain=node.domain,
+            prefix=self.cotangents.get((node.name, 0), node.name),
+            spans=node.spans,
+        )
+        args = tuple(build.read(replace(e, guard=TRUE)) for e in node.inputs)
+        results = tuple(
+            Term(t, Edge(source=node.name, out=k, entries=identity(node.domain)))
+            for k, t in enumerate(node.types)
+        )
+        found = rule(node.op, build.calculus, args, results, cots)
+        for edge, part in zip(node.inputs, found, strict=True):
+            if part is not None:
+                self.pass_on(node, edge, part, node.domain)
+
+    def pass_on(self, node: Node, edge: Edge, part: Term, sink: Domain) -> None:
+        """Remember what an operand gets."""
+        source = self.growing.nodes[edge.source]
+        if edge.source not in self.active or not source.types[edge.out].dtype.is_float:
+            return
+        if part.number == 0:
+            return
+        output = (edge.source, edge.out)
+        self.want(output)
+        self.readings.setdefault(output, []).append(
+            Reading(
+                sink=sink,
+                entries=edge.entries,
+                dims=source.domain.dims,
+                term=part,
+                spans=node.spans,
+            )
+        )
+
+    def assemble(self, output: Output) -> None:
+        """Put together what the readers of an output send."""
+        name = output[0]
+        node = self.growing.nodes[name]
+        held = self.growing.nodes[self.cotangents[output]]
+        seeds = sum((e.source, e.out) == output for e in self.losses)
+        readings = self.readings.get(output, [])
+        try:
+            gather(self.growing, held, node.domain, readings, seeds, node.spans)
+        except (NoInverse, OperandError):
+            shown = node.name
+            through = node.spans[0] if node.spans else None
+            problem = gradient_errors.no_inverse(self.spans[0], shown, through)
+            raise DiagnosticError(problem) from None

@@ -1,0 +1,88 @@
+"""What can be wrong with `grad`."""
+
+from __future__ import annotations
+
+from tempoc.base.diagnostics import Diagnostic, Label
+from tempoc.base.source import Span
+from tempoc.ops.shapes import type_text
+from tempoc.ops.types import TensorType
+
+
+def not_scalar(span: Span, type: TensorType) -> Diagnostic:
+    """The loss has axes."""
+    return Diagnostic(
+        code="RT260",
+        message=f"grad needs a scalar loss, this one is {type_text(type)}",
+        primary=Label(span),
+        help="take its sum or mean",
+    )
+
+
+def not_float(span: Span, what: str, type: TensorType) -> Diagnostic:
+    """Integers have no derivative."""
+    subject = "differentiates by" if what == "x" else "needs a loss of"
+    return Diagnostic(
+        code="RT261",
+        message=f"grad {subject} floating point numbers, this is {type_text(type)}",
+        primary=Label(span),
+        help="convert with f32(...) before anything is computed from it",
+    )
+
+
+def not_a_name(span: Span) -> Diagnostic:
+    """The second argument is an expression."""
+    return Diagnostic(
+        code="RT262",
+        message="grad differentiates by a tensor that has a name, this is an expression",
+        primary=Label(span),
+        help="give it a name, compute the loss from that name, and differentiate by it; "
+        "read the gradient at other points as `grad(loss, x)[t = ...]`",
+    )
+
+
+def not_differentiable(span: Span, what: str) -> Diagnostic:
+    """The second argument is no tensor."""
+    return Diagnostic(
+        code="RT263",
+        message=f"grad differentiates by a tensor, not by {what}",
+        primary=Label(span),
+    )
+
+
+def no_rule(span: Span, op: str, through: Span | None) -> Diagnostic:
+    """An operator on the way has no derivative."""
+    places = () if through is None else (Label(through, "the loss depends on it here"),)
+    return Diagnostic(
+        code="RT264",
+        message=f"the loss depends on this tensor through `{op}`, which has no derivative",
+        primary=Label(span),
+        secondary=places,
+        help="put stop_gradient around what shall count as constant",
+    )
+
+
+def itself(span: Span) -> Diagnostic:
+    """The gradient is part of what it differentiates."""
+    return Diagnostic(
+        code="RT265",
+        message="this gradient is differentiated to compute itself",
+        primary=Label(span),
+        notes=(
+            "the loss depends on the gradient other than through the tensor that is "
+            "differentiated by, so that its derivative needs its own derivative",
+        ),
+        help="differentiate by everything that the gradient updates (the whole record), or put "
+        "stop_gradient around what shall count as constant",
+    )
+
+
+def no_inverse(span: Span, shown: str, through: Span | None) -> Diagnostic:
+    """A read cannot be turned around."""
+    places = () if through is None else (Label(through),)
+    return Diagnostic(
+        code="RT266",
+        message=f"grad cannot turn the read `{shown}` around: who reads a point is no slice",
+        primary=Label(span),
+        secondary=places,
+        help="read through a tensor in between whose index is a shift, a slice or a constant",
+    )

@@ -1,0 +1,147 @@
+"""Derivatives of reductions and of scans."""
+
+from __future__ import annotations
+
+from tempoc.ops.arithmetic import Equal, Greater, GreaterEqual, LessEqual
+from tempoc.ops.calculus import Calculus, Term
+from tempoc.ops.elementwise import Exp
+from tempoc.ops.grad_arithmetic import Found, Terms
+from tempoc.ops.indexing import SpatialIndex
+from tempoc.ops.movement import Flip, Pad, Transpose
+from tempoc.ops.opdef import Op
+from tempoc.ops.reduction import Mean, Prod, Reduction
+from tempoc.ops.scan import CumProd, CumSum, Scan
+from tempoc.ops.shapes import axes_of, axis_of
+from tempoc.ops.source import Arange
+from tempoc.symbolic.expr import ONE, ZERO, Expr, product
+
+
+def _axes(op: Op, x: Term) -> tuple[int, ...]:
+    assert isinstance(op, Reduction)
+    return axes_of(op.axes, x.type.ndim)
+
+
+def _back(op: Op, c: Calculus, x: Term, y: Term) -> Term:
+    """A result, or its cotangent, with the axes that the reduction took away (extent 1)."""
+    assert isinstance(op, Reduction)
+    return y if op.keepdims else c.expand(y, _axes(op, x))
+
+
+def total(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """`sum`: to every element."""
+    (x,) = args
+    return (c.fit(c.spread(_back(op, c, x, cots[0]), x.shape), x),)
+
+
+def mean(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To every element its share."""
+    (x,) = args
+    (g,) = cots
+    share = c.div(g, c.index(product(x.shape[a] for a in _axes(op, x)), g.type.dtype))
+    return (c.fit(c.spread(_back(op, c, x, share), x.shape), x),)
+
+
+def extremum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """`max`, `min`: evenly to all elements that are the result."""
+    (x,) = args
+    (g,) = cots
+    chosen = c.op(Equal(), x, _back(op, c, x, results[0]))
+    weight = c.cast(chosen, g.type.dtype)
+    count = c.sum(weight, _axes(op, x), keepdims=True)
+    return (c.fit(c.mul(c.div(_back(op, c, x, g), count), weight), x),)
+
+
+def logsumexp(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """By softmax."""
+    (x,) = args
+    weight = c.op(Exp(), c.sub(x, _back(op, c, x, results[0])))
+    return (c.fit(c.mul(_back(op, c, x, cots[0]), weight), x),)
+
+
+def variance(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Twice the distance from the mean, shared."""
+    (x,) = args
+    (g,) = cots
+    axes = _axes(op, x)
+    away = c.sub(x, c.op(Mean(axes=axes, keepdims=True), x))
+    share = c.div(c.scale(g, 2.0), c.index(product(x.shape[a] for a in axes), g.type.dtype))
+    return (c.fit(c.mul(_back(op, c, x, share), away), x),)
+
+
+def prod(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Axis by axis, each element by the product of the others: right also for zeros."""
+    (x,) = args
+    steps = [x]
+    for axis in _axes(op, x):
+        steps.append(c.op(Prod(axes=(axis,), keepdims=True), steps[-1]))
+    g = _back(op, c, x, cots[0])
+    for before, axis in zip(reversed(steps[:-1]), reversed(_axes(op, x)), strict=True):
+        g = c.mul(g, c.mul(others(c, before, axis), others(c, before, axis, reverse=True)))
+    return (c.fit(g, x),)
+
+
+def others(c: Calculus, x: Term, axis: int, *, reverse: bool = False) -> Term:
+    """The product of all elements before (or, with `reverse`, after) each one."""
+    scan = c.op(CumProd(axis=axis, reverse=reverse), x)
+    widths = [(ZERO, ZERO)] * x.type.ndim
+    widths[axis] = (ZERO, ONE) if reverse else (ONE, ZERO)
+    wide = c.op(Pad(widths=tuple(widths), value=1.0), scan)
+    start = ONE if reverse else ZERO
+    entries = [(ZERO, e, 1) for e in x.shape]
+    entries[axis] = (start, x.shape[axis], 1)
+    return c.op(SpatialIndex(entries=tuple(entries)), wide)
+
+
+# ---------------------------------------------------------------- scans
+
+
+def cumsum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """The sum from the other end."""
+    assert isinstance(op, Scan)
+    return (c.fit(c.op(CumSum(axis=op.axis, reverse=not op.reverse), cots[0]), args[0]),)
+
+
+def cumprod(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """For each pair of places the product in between: quadratic, right also for zeros."""
+    assert isinstance(op, Scan)
+    x, g = (_last(c, op, v) for v in (args[0], cots[0]))
+    n, axis = x.shape[-1], x.type.ndim - 1
+    row, column = _places(c, n)
+    one = c.number(1.0, x.type.dtype)
+    between = c.where(c.op(Greater(), column, row), c.expand(x, [axis]), one)
+    reach = c.op(CumProd(axis=axis + 1), between)
+    weight = c.masked(c.op(GreaterEqual(), column, row), c.mul(c.expand(g, [axis]), reach))
+    found = c.mul(others(c, x, axis), c.sum(weight, [axis + 1]))
+    return (c.fit(_last(c, op, found, back=True), args[0]),)
+
+
+def cummax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Evenly to all elements so far that are the greatest: quadratic."""
+    assert isinstance(op, Scan)
+    x, y, g = (_last(c, op, v) for v in (args[0], results[0], cots[0]))
+    axis = x.type.ndim - 1
+    row, column = _places(c, x.shape[-1])
+    equal = c.op(Equal(), c.expand(x, [axis + 1]), c.expand(y, [axis]))
+    early = c.cast(c.op(LessEqual(), row, column), g.type.dtype)
+    weight = c.mul(c.cast(equal, g.type.dtype), early)
+    share = c.div(c.expand(g, [axis]), c.sum(weight, [axis], keepdims=True))
+    found = c.sum(c.mul(share, weight), [axis + 1])
+    return (c.fit(_last(c, op, found, back=True), args[0]),)
+
+
+def _places(c: Calculus, n: Expr) -> tuple[Term, Term]:
+    """Row and column numbers of a square, ready to broadcast."""
+    places = c.op(Arange(stop=n))
+    return c.expand(places, [1]), c.expand(places, [0])
+
+
+def _last(c: Calculus, op: Scan, x: Term, *, back: bool = False) -> Term:
+    """The scanned axis moved to the end, from the front to the back; with `back` undone."""
+    ndim = x.type.ndim
+    axis = axis_of(op.axis, ndim)
+    order = [k for k in range(ndim) if k != axis] + [axis]
+    if back:
+        order = [order.index(k) for k in range(ndim)]
+    if op.reverse:
+        x = c.op(Flip(axes=(ndim - 1 if back else axis,)), x)
+    return x if order == list(range(ndim)) else c.op(Transpose(axes=tuple(order)), x)

@@ -1,0 +1,32 @@
+"""Standard streams that are closed, full, or cannot say what we want to say."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TextIO
+
+
+def prepare_streams() -> None:
+    """Give closed streams somewhere to go, and let all of them speak UTF-8, as programs do."""
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _nowhere() -> TextIO:
+    return io.TextIOWrapper(io.FileIO(os.devnull, "w"))
+
+
+def abandon_output() -> None:
+    """Nobody takes our output any more: drop what is still buffered instead of failing again."""
+    try:
+        target = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, target)
+    os.close(null)

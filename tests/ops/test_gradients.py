@@ -1,0 +1,123 @@
+"""Derivative rules against differences, one operator each, and the conventions of JAX at ties."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tempoc.ops.catalog import OPS
+from tempoc.ops.gradients import FLAT, RULES
+from tempoc.sdg.interpret import evaluate
+from tests.support.elaborated import graph_of
+from tests.support.gradients import check
+
+UNARY = (
+    "abs", "exp", "exp2", "expm1", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "gelu", "silu",
+    "softplus", "erf", "floor", "sign", "f64", "bf16",
+)  # fmt: skip
+POSITIVE = ("log", "log1p", "sqrt", "rsqrt")
+EXPRESSIONS = {
+    "add": "a + b[0]", "sub": "b - a", "mul": "a * b", "div": "a / b", "mod": "a % (b * b)",
+    "power": "abs(a) ** b", "square": "a ** 2", "cube": "a ** 3", "inverse": "a ** -1",
+    "constant_base": "2.0 ** a", "one": "a ** 1", "floordiv": "a // b + a",
+    "minimum": "minimum(a, b)", "maximum": "maximum(a, 0.5)", "clip": "clip(a, -0.5, b)",
+    "where": "where(a > b, a * a, b)",
+    "cond": "cond(a[0, 0] > b[0, 0], a * b[0], sin(b)) + cond(a[0, 0] < b[0, 0], a * a, b)",
+    "neg": "-a", "integers": "a * n[0] + n[1]",
+    "sum": "sum(a, axis = 0)", "sum_keep": "sum(a, axis = 1, keepdims = true) * b",
+    "mean": "mean(a, axis = [0, 1]) + 0. * a", "prod": "prod(a, axis = 1)", "prod_all": "prod(a)",
+    "max": "max(a, axis = 0)", "min": "min(a)", "logsumexp": "logsumexp(a, axis = 1)",
+    "var": "var(a, axis = 0)", "var_all": "var(a)",
+    "cumsum": "cumsum(a, axis = 1)", "cumsum_reverse": "cumsum(a, axis = 0, reverse = true)",
+    "cumprod": "cumprod(a, axis = 0)", "cumprod_reverse": "cumprod(a, axis = 1, reverse = true)",
+    "cummax": "cummax(a, axis = 1)", "cummax_reverse": "cummax(a, axis = 0, reverse = true)",
+    "transpose": "transpose(q, [2, 0, 1])", "T": "a.T", "expand": "expand_dims(a, 1) * b[:2]",
+    "squeeze": "squeeze(a[:, 0:1], 1)", "broadcast": "broadcast_to(a[0], [4, 3])",
+    "pad": "pad(a, [[1, 0], [0, 2]]) ** 2", "flip": "flip(a, 1)", "reshape": "reshape(a, [3, 2])",
+    "concat": "concat([a, b, a], 1)", "stack": "stack([a, b], 1)",
+    "split": "split(q, 2, 2)[1] * 2.", "splits": "split(q, 2, 2)[1] * split(q, 2, 2)[0]",
+    "getitem": "a[1]", "slice": "a[:, 1:]", "step": "q[:, 0, 0:4:2]", "back": "q[1, :, 3:0:-2]",
+    "gather": "a[:, n]", "gather_point": "q[1, :, n]", "gather_far": "q[1, :, :][n - 2]",
+    "take": "take(a, n, 1)", "take_matrix": "take(a, stack([n, n], 0), 1)",
+    "take_along": "take_along(a, stack([n, n], 0) - 1, 1)", "sort": "sort(a, axis = 1)",
+    "sort_first": "sort(q, axis = 1)", "top_k": "top_k(a, 2)[0]",
+    "matmul": "a @ b.T", "vector": "a @ b[0]", "vector2": "b[0] @ a.T", "dot": "a[0] @ b[1]",
+    "batch": "q @ q[0].T", "batch2": "q @ transpose(q, [0, 2, 1])",
+    "batch_vector": "q[:, 0] @ q[0].T", "einsum": 'einsum("ij,kj->ik", a, b)',
+    "trace": 'einsum("ii", a @ b.T)',
+    "diagonal": 'einsum("ii->i", a @ b.T)', "ellipsis": 'einsum("...ij->...", q)',
+    "row": 'einsum("ij->i", a)', "three": 'einsum("ij,kj,lk->il", a, b, a[:, :2])',
+    "conv": "conv(q, w)", "conv_same": 'conv(q, w, padding = "same")',
+    "conv_stride": 'conv(expand_dims(q, 2), w2, stride = 2, padding = "same")',
+    "conv_step": "conv(q, w, stride = 2)",
+}  # fmt: skip
+HEAD = """
+input a: f32[2, 3]
+input b: f32[2, 3]
+input q: f32[2, 2, 4]
+input w: f32[2, 4, 3]
+input w2: f32[2, 1, 4, 2]
+input n: i32[3]
+"""
+
+
+def program(expression: str) -> str:
+    """A loss in which every element of the result counts differently."""
+    lines = (f"y = {expression}", "flat = reshape(y, [-1])")
+    loss = "loss = sum(flat * sin(1.0 + arange(size(flat, 0))))"
+    return "\n".join((HEAD, *lines, loss))
+
+
+def names(expression: str) -> list[str]:
+    return [x for x in ("a", "b", "q", "w", "w2") if re.search(rf"\b{x}\b", expression)]
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_a_rule_agrees_with_differences(name: str) -> None:
+    expression = EXPRESSIONS[name]
+    check(program(expression), names(expression))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_a_function_of_one_number(name: str) -> None:
+    check(program(f"{name}(a)"), ["a"])
+
+
+@pytest.mark.parametrize("name", POSITIVE)
+def test_a_function_of_a_positive_number(name: str) -> None:
+    check(program(f"{name}(a * a)"), ["a"])
+
+
+def test_every_operator_has_a_rule_or_is_flat() -> None:
+    known = {*RULES, *FLAT, "merge", "associative_scan"}
+    assert sorted(OPS) == sorted(known)
+
+
+TIES = {
+    "maximum(x, 1.0)": lambda x: jnp.maximum(x, 1.0),
+    "minimum(x, 1.0)": lambda x: jnp.minimum(x, 1.0),
+    "clip(x, 0.0, 1.0)": lambda x: jnp.clip(x, 0.0, 1.0),
+    "relu(x)": jax.nn.relu,
+    "abs(x)": jnp.abs,
+    "max(x)": jnp.max,
+    "min(x)": jnp.min,
+    "prod(x)": jnp.prod,
+    "cumprod(x)": jnp.cumprod,
+    "x ** 2": lambda x: x**2,
+    "sort(x)": jnp.sort,
+    "logsumexp(x)": jax.nn.logsumexp,
+}
+
+
+@pytest.mark.parametrize("expression", TIES)
+def test_ties_and_kinks_are_as_in_jax(expression: str) -> None:
+    x = np.array([0.0, 1.0, 1.0, 0.5, 0.0], np.float32)
+    graph = graph_of(f"input x: f32[5]\nloss = sum({expression})\ng = grad(loss, x)\noutput g\n")
+    found = evaluate(graph, {}, {"x": x}, {})["g"]
+    function = TIES[expression]
+    expected = jax.grad(lambda v: jnp.sum(function(v)))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
