@@ -383,34 +383,14 @@ class Print(Node):
     value: Expr
     guard: Expr | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lost(Node):
-    """Names whose statements were refused already; no parser makes it."""
-
-    names: tuple[str, ...]
-
-
 Item = (
-    Dim
-    | Const
-    | Assume
-    | Import
-    | Input
-    | Param
-    | Extern
-    | Output
-    | Save
-    | Print
-    | Def
-    | Equation
-    | Lost
+    Dim | Const | Assume | Import | Input | Param | Extern | Output | Save | Print | Def | Equation
 )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module(Node):
-    """A whole file, items in source order."""
+    """A whole file, items in source order; `lost`: names whose statements were refused."""
 
     doc: str | None = None
     items: tuple[Item, ...]
+    lost: tuple[str, ...] = ()
