@@ -23,8 +23,10 @@ def command(
 ) -> None:
     """Evaluate FILE with NumPy, point by point, without any pass: slow, simple, the truth."""
     wanted = run_options_from(file, given)
-    graph = Compilation.from_path(file, options_from(defines)).graph
+    compilation = Compilation.from_path(file, options_from(defines))
+    graph = compilation.graph
     data = gather(wanted)
     check_targets(wanted)
     outside = Outside(wanted.output_dir or ".")
-    deliver(wanted, evaluate_given(graph, data, float64=float64, show=outside))
+    paths = (*wanted.extern_path, compilation.loaded.folder)
+    deliver(wanted, evaluate_given(graph, data, paths, float64=float64, show=outside))

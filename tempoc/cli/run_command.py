@@ -57,4 +57,4 @@ def _run(wanted: RunOptions, compilation: Compilation | None, verify: bool) -> i
     given, result = execute(wanted)
     if not verify or compilation is None:
         return 0
-    return compare_with_reference(compilation, given, result)
+    return compare_with_reference(compilation, given, result, wanted.extern_path)

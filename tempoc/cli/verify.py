@@ -1,5 +1,7 @@
 """`run --verify`: the compiled program against the reference evaluator."""
 
+from collections.abc import Sequence
+
 import click
 
 from tempoc.cli.errors import outputs_differ
@@ -11,9 +13,11 @@ from tempoc.runtime.compare import differences
 from tempoc.runtime.run import RunResult
 
 
-def compare_with_reference(compilation: Compilation, given: Given, result: RunResult) -> int:
+def compare_with_reference(
+    compilation: Compilation, given: Given, result: RunResult, paths: Sequence[str]
+) -> int:
     """Evaluate with NumPy and compare. Raises `CheckFailed` where the outputs differ."""
-    expected = evaluate_given(compilation.graph, given)
+    expected = evaluate_given(compilation.graph, given, (*paths, compilation.loaded.folder))
     if found := differences(result.outputs, expected):
         raise CheckFailed(outputs_differ(found))
     click.echo("verify: all outputs agree with the reference evaluator", err=True)

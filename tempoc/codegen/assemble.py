@@ -16,6 +16,7 @@ from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
+from tempoc.codegen.externs import externs, imports
 from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
@@ -49,8 +50,17 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
     """Emit all kernels and the program that calls them; the program is verified."""
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
-    stages = Stages(graph=graph, statements=statements, plan=plan, space=space, tree=tree, x64=x64)
-    names = Names(RESERVED)
+    functions_of = imports(graph)
+    stages = Stages(
+        graph=graph,
+        statements=statements,
+        plan=plan,
+        space=space,
+        tree=tree,
+        x64=x64,
+        imports=functions_of,
+    )
+    names = Names([*RESERVED, *functions_of.values()])
     functions = {
         s.name: function(s, stages, names.fresh(identifier(s.name))) for s in statements.statements
     }
@@ -65,12 +75,15 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         inputs=inputs(stages),
         params=params(stages),
         stores=stores(stages),
+        externs=externs(graph, functions_of),
         kernels=tuple(_kernel(s, functions[s.name], stages) for s in statements.statements),
         tree=_Tree(stages=stages, functions=functions).convert(tree),
         outputs=outputs(stages),
     )
     verify(program)
-    return Emitted(program=program, kernels=module(graph.name, tuple(functions.values())))
+    return Emitted(
+        program=program, kernels=module(graph.name, tuple(functions.values()), functions_of)
+    )
 
 
 def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:

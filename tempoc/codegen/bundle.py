@@ -53,11 +53,13 @@ def write_bundle(
     emitted: Emitted,
     sources: Mapping[str, Source] = MappingProxyType({}),
     options: Mapping[str, str] = MappingProxyType({}),
+    beside: str = "",
 ) -> None:
     """Write or replace the directory.
 
     ``sources`` are the main file, then what it imports, by key; ``options`` those of the
-    compilation. Both are kept, so that it can be repeated.
+    compilation. Both are kept, so that it can be repeated. ``beside`` is the folder of the main
+    file: kept if the program calls Python functions, which are looked for there.
 
     The directory appears complete or not at all; one that is not from an earlier compilation is
     never replaced. Raises ``DiagnosticError``.
@@ -69,7 +71,8 @@ def write_bundle(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(fresh, ignore_errors=True)
-        for name, text in contents(emitted, sources, options).items():
+        kept = {**options, "externs": beside} if emitted.program.externs else options
+        for name, text in contents(emitted, sources, kept).items():
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from tempoc.base.names import Names
-from tempoc.base.source import Span
 from tempoc.codegen.body import Body
+from tempoc.codegen.equations import shown
 from tempoc.codegen.naming import RESERVED
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.emission import KernelEmitter
@@ -44,11 +43,13 @@ def function(statement: Statement, stages: Stages, name: str) -> Function:
     """Emit the kernel of a statement under the given function name."""
     universe = stages.graph.universe
     dims, bounds = statement.domain.dims, tuple(b.name for b in universe.bounds)
-    names = Names([*RESERVED, *(d.name for d in universe.dims), *bounds])
+    taken = (*stages.imports.values(), *(d.name for d in universe.dims), *bounds)
+    names = Names([*RESERVED, *taken])
     out = KernelEmitter(
         dims=dims,
         bound=lambda e: stages.space.upper_bound(e, statement.domain),
         names=names,
+        imports=stages.imports,
     )
     body = Body(statement, stages, out, names)
     results = body.run()
@@ -59,7 +60,8 @@ def function(statement: Statement, stages: Stages, name: str) -> Function:
     used = _names("\n".join(lines))
     lines = [*_unpacked(dims, used), *lines]
     keywords = tuple(b for b in bounds if b in used)
-    equations = _equations(statement, stages)
+    spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
+    equations = shown(spans, stages.graph.name)
     text = [*_signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
     text += [INDENT + line if line else "" for line in [*_docstring(equations, name), *lines]]
     return Function(
@@ -112,34 +114,6 @@ def _filled(parts: list[str]) -> list[str]:
 
 
 # ---------------------------------------------------------------- the docstring
-
-
-def _equations(statement: Statement, stages: Stages) -> tuple[str, ...]:
-    """``file.rt:7: h[t] = tanh(a[t])`` for each equation of the members, in source order."""
-    # As keys, so that an equation of many members stands once.
-    spans = {s: None for m in statement.members for s in stages.graph.nodes[m].spans}
-    whole = [s for s in spans if not any(_is_part(s, other) for other in spans)]
-
-    # The program's own equations first, wherever the files lie.
-    def place(span: Span) -> tuple[bool, str, int]:
-        path = PurePath(span.source.path)
-        return path.stem != stages.graph.name, path.name, span.line
-
-    texts = {place(s)[1:]: _source_text(s) for s in sorted(whole, key=place)}
-    return tuple(f"{name}:{line}: {text}" for (name, line), text in texts.items())
-
-
-def _is_part(span: Span, other: Span) -> bool:
-    """Whether a span lies inside another one."""
-    inside = other.start <= span.start and span.end <= other.end
-    return inside and span != other and span.source.path == other.source.path
-
-
-def _source_text(span: Span) -> str:
-    """The lines of a span on one line, without comments."""
-    last = span.source.position(max(span.start, span.end - 1))[0]
-    lines = [span.source.line_text(n).split("#")[0] for n in range(span.line, last + 1)]
-    return " ".join(" ".join(lines).split())
 
 
 def _docstring(equations: tuple[str, ...], name: str) -> list[str]:

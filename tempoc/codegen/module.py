@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from tempoc.codegen.kernels import Function
+from tempoc.ops.emission import Import
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
 
@@ -18,8 +22,17 @@ _IMPORTS = (
 )
 
 
-def module(name: str, functions: tuple[Function, ...]) -> str:
-    """The whole file. Equal functions give equal bytes."""
+def module(
+    name: str, functions: tuple[Function, ...], own: Mapping[Import, str] = MappingProxyType({})
+) -> str:
+    """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes."""
     body = "\n\n".join(f.text for f in functions)
     imports = [line for used, line in _IMPORTS if used in body]
+    if own:
+        imports += ["", *(_import(place, alias) for place, alias in own.items())]
     return "\n".join([_HEADER.format(name=name), *imports, "", "", body])
+
+
+def _import(place: Import, alias: str) -> str:
+    found, function, _ = place
+    return f"from {found} import {function}" + ("" if alias == function else f" as {alias}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tempoc.memory.storage import Plan
+from tempoc.ops.emission import Import
 from tempoc.poly.space import Space
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
@@ -18,7 +20,10 @@ Cell = tuple[str, tuple[Expr, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype."""
+    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype.
+
+    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
+    """
 
     graph: Graph
     statements: Statements
@@ -26,6 +31,7 @@ class Stages:
     space: Space
     tree: Tree
     x64: bool = False
+    imports: Mapping[Import, str] = field(default_factory=dict)
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
         """Whether the condition provably holds wherever the statement is executed."""

@@ -81,6 +81,7 @@ class Compilation:
         texts = {key: read_source(str(Path(path, name))) for key, name in names.items()}
         main = next(iter(texts.values()))
         loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
+        loaded = replace(loaded, folder=kept.get("externs", ""))
         return cls(loaded, replace(Options.from_provenance(kept), verify_each=verify_each))
 
     @cached_property
@@ -194,7 +195,8 @@ class Compilation:
         main, others = self.loaded.main, self.loaded.modules.values()
         sources = {m.key: m.source for m in (main, *others)}
         options = self.options.to_provenance()
-        self._timed("write", lambda: write_bundle(directory, emitted, sources, options))
+        beside = self.loaded.folder
+        self._timed("write", lambda: write_bundle(directory, emitted, sources, options, beside))
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()

@@ -1,23 +1,33 @@
 """The reference evaluator on what a run was given, with the checks of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tempoc.codegen.effects import to_effect
+from tempoc.codegen.equations import shown
+from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
 from tempoc.ops.effects import Effect
+from tempoc.ops.externs import Extern, ExternVjp
+from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.effects import Show, described
 from tempoc.runtime.whole import whole_inputs, whole_params
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import Perform, evaluate, nothing
+from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.interpret import Externs, Perform, Point, evaluate, nothing
 from tempoc.sdg.query import operand_types
 
 
 def evaluate_given(
-    graph: Graph, given: Given, *, float64: bool = False, show: Show | None = None
+    graph: Graph,
+    given: Given,
+    paths: Sequence[str] = (),
+    *,
+    float64: bool = False,
+    show: Show | None = None,
 ) -> Mapping[str, Any]:
-    """The outputs by name; `show` gets what is printed and saved.
+    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` are the folders of
+    Python functions.
 
     Raises `RunError` for wrong data, `DiagnosticError` for a wrong read.
     """
@@ -29,6 +39,7 @@ def evaluate_given(
         whole_inputs(bindings),
         whole_params(program, bindings),
         float64=float64,
+        externs=caller(graph, bindings.bounds, paths),
         perform=nothing if show is None else _performer(graph, show),
     )
 
@@ -44,3 +55,22 @@ def _performer(graph: Graph, show: Show) -> Perform:
         show(described(forms[op], at), values)
 
     return perform
+
+
+def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -> Externs:
+    """Calls the Python functions of a graph, found in these folders. Raises `RunError`."""
+    nodes = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, Extern)}
+    known = {name: extern(op, "") for name, op in nodes.items()}
+    found = externs.find(tuple(dict.fromkeys(known.values())), [p for p in paths if p])
+
+    def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        function = externs.Traced(known[node.name], found[known[node.name]], bounds)
+        try:
+            if isinstance(node.op, ExternVjp):
+                return externs.evaluated_back(function, args)
+            return externs.evaluated(function, args)
+        except externs.Failed as error:
+            equations = shown(node.spans, graph.name)
+            raise externs.failure(error, node.domain.dims, point, equations) from error
+
+    return call

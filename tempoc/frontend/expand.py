@@ -7,7 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from tempoc.base.source import Span
-from tempoc.frontend import ast, builtins, domain_errors, equations, name_errors, type_errors
+from tempoc.frontend import (
+    ast,
+    builtins,
+    domain_errors,
+    equations,
+    externs,
+    name_errors,
+    type_errors,
+)
 from tempoc.frontend.bind import bind
 from tempoc.frontend.cell import Cell, Plan
 from tempoc.frontend.cells import finish
@@ -22,6 +30,7 @@ from tempoc.frontend.values import (
     Builtin,
     Closure,
     Index,
+    PythonFunction,
     Several,
     Unknown,
     Value,
@@ -36,6 +45,8 @@ def call(
     match function:
         case Builtin(name=name):
             return builtins.call(round, frame, name, arguments, span)
+        case PythonFunction():
+            return externs.call(round, frame, function, arguments, span)
         case Closure():
             return _closure(round, frame, function, arguments, span)
         case Unknown():

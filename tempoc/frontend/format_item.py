@@ -21,8 +21,6 @@ def item_doc(node: ast.Item | ast.Statement) -> Doc:
             return _data(node)
         case ast.Output() | ast.Save() | ast.Print():
             return _result(node)
-        case ast.Lost():
-            raise AssertionError("a file with mistakes has no layout")
     assert_never(node)
 
 

@@ -7,12 +7,12 @@ from tempoc.base.source import Span
 
 CODES = {
     "random": "RT252",
-    "extern": "RT253",
+    "host": "RT253",
     "until": "RT254",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",
-    "extern": "a Python function (`extern`)",
+    "host": "a Python function with effects (`extern host`)",
 }
 
 

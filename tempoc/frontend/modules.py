@@ -44,12 +44,14 @@ class Loaded:
 
     `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
     no such file. `errors` are mistakes that left a program whose other parts can be checked.
+    `folder` is where the main file lies, empty for a text.
     """
 
     main: LoadedModule
     modules: Mapping[str, LoadedModule]
     prelude: str | None = None
     errors: tuple[Diagnostic, ...] = ()
+    folder: str = ""
 
 
 def load_file(path: str, *, tolerant: bool = False) -> Loaded:
@@ -80,8 +82,13 @@ def load_source(
     if main is None or not tolerant:
         loader.errors.raise_errors()
     assert main is not None
-    errors = loader.errors.ordered()
-    return Loaded(main=main, modules=MappingProxyType(loader.done), prelude=prelude, errors=errors)
+    return Loaded(
+        main=main,
+        modules=MappingProxyType(loader.done),
+        prelude=prelude,
+        errors=loader.errors.ordered(),
+        folder="" if folder is None else str(folder),
+    )
 
 
 def read_program(path: str) -> tuple[Source, Path]:

@@ -51,11 +51,12 @@ def parse_around(source: Source) -> tuple[ast.Module, Collector]:
         raise DiagnosticError(syntax_errors.not_text(source.span(at, at + 1)))
     errors = Collector()
     tokens = arrange(source, rt_grammar().tokens(source.text), errors)
-    module = _Reading(source, tokens, errors).module()
+    reading = _Reading(source, tokens, errors)
+    module = reading.module()
     if module is None:
         errors.raise_errors()
     assert module is not None
-    rescued = module if not errors.has_errors else rescue(module, errors.found)
+    rescued = module if not errors.has_errors else rescue(module, errors.found, reading.broken)
     if rescued is None:
         errors.raise_errors()
     assert rescued is not None
@@ -76,6 +77,7 @@ class _Reading:
         self.machine: Machine = rt_grammar().machine("module", ItemActions(source, errors))
         self.mark: Mark = self.machine.mark()
         self.marked = 0
+        self.broken = [t.start_pos or 0 for t in tokens if t.type == "BROKEN"]
 
     def module(self) -> ast.Module | None:
         """The tree, or None if not even the frame of a file could be read."""
@@ -110,6 +112,7 @@ class _Reading:
         self.machine.back(self.mark)
         start = self.tokens[self.marked].start_pos
         self.machine.feed(Token("BROKEN", "", start, 0, 0, 0, 0, start))
+        self.broken.append(start or 0)
         return end
 
 

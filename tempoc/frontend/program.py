@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.base.diagnostics import Collector
-from tempoc.frontend import ast, domain_errors, later_errors, name_errors
+from tempoc.frontend import ast, domain_errors, externs, later_errors, name_errors
 from tempoc.frontend.builtin_names import SIGNATURES
 from tempoc.frontend.defines import parse_define
 from tempoc.frontend.draft import Origin
@@ -25,6 +25,7 @@ from tempoc.frontend.values import (
     Listing,
     Number,
     Package,
+    PythonFunction,
     Text,
     Unknown,
     Value,
@@ -77,6 +78,8 @@ class Scopes:
     def _bind_items(self, module: LoadedModule, scope: Scope) -> dict[str, TensorName]:
         tensors: dict[str, TensorName] = {}
         equations: dict[str, list[ast.Equation]] = {}
+        for lost in module.tree.lost:
+            scope.bind(lost, BAD)
         for item in module.tree.items:
             match item:
                 case ast.Const(name=name, value=value):
@@ -92,13 +95,9 @@ class Scopes:
                     tensors[name.name] = TensorName(name.name, "param", item)
                     self._declare(scope, name, tensors[name.name])
                 case ast.Extern(name=name):
-                    self.errors.add(later_errors.not_supported(item.span, "extern"))
-                    self._declare(scope, name, BAD)
+                    self._extern(scope, name, item)
                 case ast.Import(items=items):
                     self._imports(module, scope, items)
-                case ast.Lost(names=names):
-                    for lost in names:
-                        scope.bind(lost, BAD)
                 case ast.Equation(targets=targets):
                     for target in targets:
                         if target.name.name != DISCARD:
@@ -123,6 +122,12 @@ class Scopes:
             self.errors.add(name_errors.declared_twice(name.span, name.name, place))
             return
         scope.bind(name.name, value, name.span)
+
+    def _extern(self, scope: Scope, name: ast.Ident, item: ast.Extern) -> None:
+        problems = externs.problems(item)
+        for problem in problems:
+            self.errors.add(problem)
+        self._declare(scope, name, BAD if problems else PythonFunction(item, scope))
 
     def _dim(self, scope: Scope, item: ast.Dim) -> None:
         self._declare(scope, item.name, Index(Sym(item.name.name)))

@@ -6,6 +6,7 @@ that go missing with them are kept, so that nobody is told that they are unknown
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,18 +14,32 @@ from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend import ast
 
 SMALL = ("RT008", "RT010", "RT012")
-"""Codes of mistakes that the parser sees in statements whose extent and names are clear."""
+"""Codes of mistakes in statements that have been read nevertheless."""
+_WORDS = re.compile(r"\s*(dim|const|assume|import|extern|def|for|return|\}|\{)(?!\w)")
+_DATA = re.compile(r"\s*(?:input|param)\s+(\w+)")
+_RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def rescue(tree: ast.Module, errors: Sequence[Diagnostic]) -> ast.Module | None:
-    """The tree without what is at fault; None if more than single statements is."""
+def rescue(
+    tree: ast.Module, errors: Sequence[Diagnostic], broken: Sequence[int]
+) -> ast.Module | None:
+    """The tree without what is at fault; None if more than single statements is.
+
+    `broken` are the places where statements begin that could not be read.
+    """
     faulty: list[ast.Item] = []
     for error in errors:
-        found = _item(tree, error)
-        if error.code not in SMALL or found is None:
+        found = _at_fault(tree, error, broken)
+        if found is None:
             return None
-        faulty.append(found)
+        faulty += found
     lost: dict[str, None] = dict.fromkeys(n for item in faulty for n in _names(item))
+    for start in broken:
+        names = _missing(tree, start, broken)
+        if names is None:
+            return None
+        lost |= dict.fromkeys(names)
     kept = [item for item in tree.items if not any(item is f for f in faulty)]
     while True:
         spoiled = [item for item in kept if any(n in lost for n in _names(item))]
@@ -32,18 +47,55 @@ def rescue(tree: ast.Module, errors: Sequence[Diagnostic]) -> ast.Module | None:
             break
         lost |= dict.fromkeys(n for item in spoiled for n in _names(item))
         kept = [item for item in kept if not any(item is s for s in spoiled)]
-    return replace(tree, items=(*kept, ast.Lost(span=tree.span, names=tuple(lost))))
+    declared = [n for item in kept for n in _declared(item)]
+    return replace(tree, items=tuple(kept), lost=tuple(n for n in lost if n not in declared))
 
 
-def _item(tree: ast.Module, error: Diagnostic) -> ast.Item | None:
+def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> list[ast.Item] | None:
+    """The statement that holds a mistake, unless it is broken; None if that is not so clear."""
     if error.primary is None:
         return None
     place = error.primary.span.start
+    before = [b for b in broken if b <= place]
     for item in tree.items:
         if item.span.start <= place < item.span.end:
             whole = isinstance(item, ast.Equation | ast.Input | ast.Param | ast.Output)
-            return item if whole else None
-    return None
+            return [item] if whole and error.code in SMALL else None
+    starts = [item.span.start for item in tree.items if item.span.start <= place]
+    return [] if before and max(before) > max(starts, default=-1) else None
+
+
+def _missing(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
+    """The names that a broken statement, and what it swallowed, would define; None if unclear."""
+    if any(item.span.start < start < item.span.end for item in tree.items):
+        return None
+    text = tree.span.source.text
+    following = [item.span.start for item in tree.items if item.span.start > start]
+    following += [b for b in broken if b > start]
+    names: list[str] = []
+    for k, line in enumerate(text[start : min(following, default=len(text))].split("\n")):
+        if _WORDS.match(line):
+            return None
+        data = _DATA.match(line)
+        if data is not None:
+            names.append(data[1])
+        elif (k == 0 or "=" in line) and not _RESULT.match(line):
+            target = re.sub(r"\[[^\]]*\]?", " ", line.split("#")[0].split("=")[0])
+            names += _NAME.findall(target)
+    return names
+
+
+def _declared(item: ast.Item) -> tuple[str, ...]:
+    """Names that a statement gives for good, whatever the text of a broken one looks like."""
+    match item:
+        case ast.Dim(name=name, bound=bound):
+            return (name.name, bound.name)
+        case ast.Const(name=name) | ast.Def(name=name) | ast.Extern(name=name):
+            return (name.name,)
+        case ast.Import(items=items):
+            return tuple(part.alias.name for part in items)
+        case _:
+            return ()
 
 
 def _names(item: ast.Item) -> tuple[str, ...]:

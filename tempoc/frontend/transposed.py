@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tempoc.base.source import Span
+from tempoc.frontend.contracted import contracted
 from tempoc.frontend.point_build import Growing, PointBuild, edge_of
 from tempoc.ops.calculus import Term
 from tempoc.ops.indexing import Part, SpatialIndex, TakeAlong
@@ -125,15 +126,27 @@ class _Sending:
     def run(self) -> Term:
         """Read, index, sum."""
         c = self.build.calculus
-        term, times = self.read(self.even())
+        even = self.even()
+        by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
+        whole = None if self.slices() else contracted(self.build, even, by)
+        if whole is not None:
+            return self.counted(whole, edge_of(even))
+        term = self.read(even)
         lead = sum(isinstance(e, Slice) for e in edge_of(term).entries)
         if self.slices():
             term = self.picked(term, lead)
         if lead:
             term = c.sum(term, range(lead))
-        if times != ONE:
-            term = c.mul(c.index(times, term.type.dtype), term)
-        return term
+        return self.counted(term, edge_of(even))
+
+    def counted(self, term: Term, of: Edge) -> Term:
+        """The term as often as there are readers for which it is the same."""
+        dims = self.build.growing.nodes[of.source].domain.dims
+        times = product(extent(e) for d, e in self.sliced.items() if d not in dims)
+        if times == ONE:
+            return term
+        c = self.build.calculus
+        return c.mul(c.index(times, term.type.dtype), term)
 
     def slices(self) -> list[tuple[Slice, str]]:
         """The slices of the read, with the dimensions that they cut."""
@@ -175,15 +188,13 @@ class _Sending:
         here = tuple(Sym(d) for d in node.domain.dims)
         return term if edge.entries == here else build.whole(term)
 
-    def read(self, term: Term) -> tuple[Term, Expr]:
-        """The readers' cotangents, and how often what does not vary with a reader counts."""
+    def read(self, term: Term) -> Term:
+        """The readers' cotangents."""
         edge = edge_of(term)
         node = self.build.growing.nodes[edge.source]
         by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
         entries = tuple(by[d] for d in node.domain.dims)
-        missing = [e for d, e in self.sliced.items() if d not in node.domain.dims]
-        times = product(extent(e) for e in missing)
-        return self.build.read(Edge(source=edge.source, out=edge.out, entries=entries)), times
+        return self.build.read(Edge(source=edge.source, out=edge.out, entries=entries))
 
     def shift(self, entry: Slice) -> tuple[str, int, Expr] | None:
         """`(dim, a, rest)` if the slice starts at `a * dim + rest` with one ranging dimension."""

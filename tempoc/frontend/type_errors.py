@@ -13,6 +13,7 @@ from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 
 OPERANDS = "RT060"
+ANNOTATION = "RT079"
 SPATIAL = (
     "only the first bracket right after a tensor's name is temporal; after a parameter, a call, a "
     "parenthesis or a field temporal entries are named: `x[t = ...]`"
@@ -186,7 +187,7 @@ def several_results(span: Span, value: Value) -> Diagnostic:
 def annotation(span: Span, found: TensorType, declared: TensorType, where: str = "") -> Diagnostic:
     """A type annotation that cannot be right."""
     return _error(
-        "RT079",
+        ANNOTATION,
         f"this is {type_text(found)}, the annotation says {type_text(declared)}{where}",
         span,
     )

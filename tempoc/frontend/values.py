@@ -1,7 +1,7 @@
 """What an expression means while the program is elaborated: compile-time values.
 
     value  = Number | Text | Index | Ref | Listing | Record | Several
-           | Closure | Builtin | Package | Unknown
+           | Closure | Builtin | PythonFunction | Package | Unknown
     tree   = leaf | Listing(tree...) | Record(name: tree...)      leaf: Number, Index, Ref, Typed
 
 A `Ref` is a read that has not happened yet: a node's output with one entry for each dimension of
@@ -116,6 +116,14 @@ class Builtin:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PythonFunction:
+    """An `extern`: a Python function, with the scope that it was declared in."""
+
+    definition: ast.Extern
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Package:
     """An imported file."""
 
@@ -141,6 +149,7 @@ Value = (
     | Several
     | Closure
     | Builtin
+    | PythonFunction
     | Package
     | Unknown
 )
@@ -237,6 +246,8 @@ def describe(value: Value) -> str:
             return f"the function `{d.name.name}`"
         case Builtin(name=name):
             return f"the function `{name}`"
+        case PythonFunction(definition=e):
+            return f"the function `{e.name.name}`"
         case Package(name=name):
             return f"the module `{name}`"
         case _:

@@ -30,6 +30,7 @@ indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) o
            ScatterAdd(axis, n: E) of x, indices
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w
+extern     ExternJax(extern, module, function, arguments, results, free), ExternVjp its derivative
 =========  ========================================================================================
 
 Types come from ``infer``, values from ``evaluate`` (the caller converts them to the types), kernels
@@ -95,6 +96,7 @@ from tempoc.ops.elementwise import (
     Tan,
     Tanh,
 )  # fmt: skip
+from tempoc.ops.externs import ExternJax, ExternVjp
 from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import (
@@ -151,5 +153,7 @@ OPS: dict[str, type[typing.Any]] = {
     "scatter_add": ScatterAdd, "pick": Pick,
     # contraction, convolution
     "matmul": MatMul, "einsum": Einsum, "conv": Conv,
+    # Python functions
+    "extern_jax": ExternJax, "extern_vjp": ExternVjp,
 }  # fmt: skip
 """The class of each operator by its ``name``; typed loosely, since each has fields of its own."""

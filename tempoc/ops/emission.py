@@ -6,8 +6,9 @@ are Python integers. A mask is written once and found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tempoc.base.names import Names
 from tempoc.ops.opdef import Value
@@ -33,6 +34,9 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
 
+Import = tuple[str, str, str]
+"""A function of the user's: its module, its name there, and what the program calls it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -49,19 +53,28 @@ class KernelEmitter:
 
     ``dims`` are the kernel's dimensions; ``bound`` gives the least known upper bound, over bounds
     only, of an extent that names some of them; ``names`` must not hand out the names of dimensions
-    and bounds, nor ``jnp``, ``lax`` and ``jax``. ``lines`` is the code so far, without indentation.
+    and bounds, nor ``jnp``, ``lax``, ``jax`` and what is in ``imports``, names of the
+    user's functions. ``lines`` is the code so far, without indentation.
 
     Kernels cannot raise. A ``check`` becomes a boolean in the kernel, ``checks`` collects the
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
     else the number, counted from 1, of the first that did not. The runner tests it.
     """
 
-    def __init__(self, *, dims: Iterable[str], bound: Callable[[Expr], Expr], names: Names) -> None:
+    def __init__(
+        self,
+        *,
+        dims: Iterable[str],
+        bound: Callable[[Expr], Expr],
+        names: Names,
+        imports: Mapping[Import, str] = MappingProxyType({}),
+    ) -> None:
         self.dims = tuple(dims)
         self.lines: list[str] = []
         self.checks: list[str] = []
         self.names = names
         self._bound = bound
+        self._imports = imports
         self._conditions: list[str] = []
         self._known: dict[tuple[object, ...], str] = {}
 
@@ -75,6 +88,10 @@ class KernelEmitter:
         """Write ``name = text`` again; what was known about ``name`` is forgotten."""
         self.lines.append(f"{name} = {text}")
         self._known = {key: known for key, known in self._known.items() if name not in key}
+
+    def imported(self, module: str, function: str, extern: str) -> str:
+        """The name under which the kernels import a function of the user's."""
+        return self._imports[module, function, extern]
 
     # ------------------------------------------------------------ functions within
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from tempoc.ops import grad_arithmetic as arithmetic
 from tempoc.ops import grad_contraction as contraction
+from tempoc.ops import grad_externs as externs
 from tempoc.ops import grad_indexing as indexing
 from tempoc.ops import grad_movement as movement
 from tempoc.ops import grad_reduction as reduction
@@ -41,6 +42,7 @@ RULES: dict[str, Rule] = {
     "scatter_add": indexing.scatter_add, "sort": indexing.sort, "top_k": indexing.top_k,
     "pick": indexing.pick,
     "matmul": contraction.matmul, "einsum": contraction.einsum, "conv": contraction.conv,
+    "extern_jax": externs.extern_jax,
 }  # fmt: skip
 FLAT = (
     "stop_gradient", "sign", "floor", "ceil", "round", "floordiv", "argmax", "argmin", "argsort",

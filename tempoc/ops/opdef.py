@@ -96,6 +96,9 @@ class Emitter(Protocol):
         the result. Nothing in it may be checked.
         """
 
+    def imported(self, module: str, function: str, extern: str) -> str:
+        """The name of a function of the user's that the kernels import."""
+
     def check(self, condition: str, message: str) -> None:
         """Make the run fail with ``message`` if the boolean scalar is false (``emission.py``)."""
 

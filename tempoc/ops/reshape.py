@@ -24,7 +24,7 @@ from tempoc.ops.padding import (
 )
 from tempoc.ops.shapes import Shape, require, same, shape_text
 from tempoc.ops.types import TensorType
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Prod, Sum, add, mul, product, sub
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Prod, Sum, add, mul, product
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
@@ -99,17 +99,37 @@ def resolved(have: Shape, want: Shape) -> Shape:
 
 def quotient(total: Expr, part: Expr) -> Expr | None:
     """``total / part`` as polynomials; ``None`` where a rest is left."""
-    result: Expr = ZERO
     divisor = _monomials(part)
     if not divisor:
         return None
-    while rest := _monomials(total):
+    found: list[Monomial] = []
+    rest = _monomials(total)
+    while rest:
         lead = _divide(rest[0], divisor[0])
         if lead is None:
             return None
-        factor = mul(Const(lead[0]), product(lead[1]))
-        result, total = add(result, factor), sub(total, mul(factor, part))
-    return result
+        found.append(lead)
+        # Not by subtracting expressions: those move terms into `min` and `max`.
+        taken = [(-lead[0] * c, (*lead[1], *factors)) for c, factors in divisor]
+        fewer = _collected([*rest, *taken])
+        if fewer and _place(fewer[0]) <= _place(rest[0]):
+            return None
+        rest = fewer
+    return add(ZERO, *(mul(Const(c), product(factors)) for c, factors in found))
+
+
+def _collected(terms: list[Monomial]) -> list[Monomial]:
+    """Equal terms added up, the leading one first."""
+    sums: dict[tuple[Expr, ...], int] = {}
+    for c, factors in terms:
+        ordered = tuple(sorted(factors, key=repr))
+        sums[ordered] = sums.get(ordered, 0) + c
+    return sorted(((c, factors) for factors, c in sums.items() if c), key=_place)
+
+
+def _place(m: Monomial) -> tuple[int, str]:
+    """The place of a term: degree, then text."""
+    return -len(m[1]), repr(m[1])
 
 
 def _monomials(e: Expr) -> list[Monomial]:
@@ -120,7 +140,7 @@ def _monomials(e: Expr) -> list[Monomial]:
     found: list[Monomial] = [(c, x.factors if isinstance(x, Prod) else (x,)) for c, x in terms if c]
     if const:
         found.append((const, ()))
-    return sorted(found, key=lambda m: (-len(m[1]), repr(m[1])))
+    return _collected(found)
 
 
 def _divide(a: Monomial, b: Monomial) -> Monomial | None:

@@ -54,7 +54,7 @@ def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]
     taken = {n for n in graph.nodes if n in homes}
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
-        if name not in homes and is_computed(node):
+        if name not in groups and is_computed(node):
             continue  # a cheap node: only its copies stay
         inputs = []
         for edge in node.inputs:

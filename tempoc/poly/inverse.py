@@ -61,22 +61,32 @@ def readers(
         return ()
     whole = _piece(there, back, source)
     if whole is not None and whole.exact:
-        return (_everywhere(there, back, sink, whole, source),)
+        return (_everywhere(there, back, sink, entries, whole, source),)
     parts = [isl.Map.from_basic_map(b) for b in back.make_disjoint().get_basic_maps()]
     pieces: list[Inverse] = []
     for part in parts:
         piece = _piece(there, part, source)
         if piece is None or not piece.exact:
             return None
-        pieces.append(_everywhere(there, part, sink, piece, source))
+        pieces.append(_everywhere(there, part, sink, entries, piece, source))
     return tuple(pieces)
 
 
 def _everywhere(
-    space: Space, readers: isl.Map, sink: Domain, piece: Inverse, source: Domain
+    space: Space,
+    readers: isl.Map,
+    sink: Domain,
+    entries: tuple[Entry, ...],
+    piece: Inverse,
+    source: Domain,
 ) -> Inverse:
-    """The piece without its condition, where its slices are empty at all other points."""
+    """The piece without its condition, where its slices are empty at all other points.
+
+    Not where the source was read in slices: there is no place of a point in a slice without it.
+    """
     if piece.where == TRUE or not any(isinstance(e, Slice) for e in piece.entries):
+        return piece
+    if any(isinstance(e, Slice) for e in entries):
         return piece
     if space.outside(source, piece.entries, sink) is not None:
         return piece

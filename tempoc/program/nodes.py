@@ -2,8 +2,8 @@
 
 Grammar::
 
-    Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, kernels,
-                tree, outputs, provenance
+    Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, externs,
+                kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Free(cells) | Effect(call, ...)
 
@@ -120,6 +120,31 @@ class Kernel:
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayType:
+    """A dtype and extents."""
+
+    dtype: str
+    shape: tuple[Arith, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extern:
+    """A Python function ``module.function`` that the program calls ``name``.
+
+    ``kernels.py`` imports it as ``alias``. Its types are over bounds and the ``free`` names, which
+    stand for any extent: that of the argument in whose type they stand alone.
+    """
+
+    name: str
+    alias: str
+    module: str
+    function: str
+    arguments: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+    free: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +278,7 @@ class Program:
     inputs: tuple[Input, ...] = ()
     params: tuple[Param, ...] = ()
     stores: tuple[Store, ...] = ()
+    externs: tuple[Extern, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     tree: Statement = Sequence(items=())
     outputs: tuple[Output, ...] = ()

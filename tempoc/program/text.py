@@ -13,6 +13,7 @@ from tempoc.program.nodes import (
     Call,
     Cell,
     Effect,
+    Extern,
     Free,
     Guard,
     Input,
@@ -46,6 +47,8 @@ def _lines(program: Program) -> Iterator[str]:
         yield "  " + _given(item)
     for store in program.stores:
         yield "  " + _store(store)
+    for extern in program.externs:
+        yield "  " + _extern(extern)
     for kernel in program.kernels:
         yield "  " + _kernel(kernel)
     yield from _statement(program.tree, "  ")
@@ -71,6 +74,12 @@ def _store(store: Store) -> str:
     by = f" by {', '.join(keys)}" if keys else ""
     along = f" axes {', '.join(axes)}" if axes else ""
     return f"store {store.name}: {_type(store.dtype, store.shape)}{by}{along}"
+
+
+def _extern(extern: Extern) -> str:
+    given = ", ".join(_type(t.dtype, t.shape) for t in extern.arguments)
+    found = ", ".join(_type(t.dtype, t.shape) for t in extern.results)
+    return f"extern {extern.name}({given}) -> ({found}) from {extern.module}:{extern.function}"
 
 
 def _kernel(kernel: Kernel) -> str:

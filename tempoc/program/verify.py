@@ -102,6 +102,12 @@ class _Checker:
         outside = (*program.inputs, *program.params, *program.outputs)
         for item in outside:
             self.outside(item)
+        for extern in self.program.externs:
+            where = f"extern {extern.name}"
+            for type_ in (*extern.arguments, *extern.results):
+                self.require(type_.dtype in DTYPES, where, f"{type_.dtype} is no dtype")
+                for e in type_.shape:
+                    self.expression(where, e, extern.free)
         for kernel in self.program.kernels:
             for name in kernel.bounds:
                 self.require(name in self.bounds, f"kernel {kernel.name}", f"no bound {name}")

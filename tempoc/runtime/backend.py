@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,27 @@ def put(array: Array, dtype: str) -> DeviceArray:
     copy = room[start : start + nbytes].view(wanted).reshape(array.shape)
     copy[...] = array
     return jax.device_put(copy)
+
+
+def as_array(value: object) -> DeviceArray:
+    """A number or array (also while JAX traces) as an array of JAX."""
+    return jnp.asarray(value)
+
+
+def pulled_back(
+    function: Callable[..., Any], args: Sequence[DeviceArray], given: Sequence[DeviceArray]
+) -> tuple[DeviceArray, ...]:
+    """The cotangents of float arguments for those of the float results."""
+    floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
+
+    def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
+        chosen = dict(zip(floats, some, strict=True))
+        found = function(*(chosen.get(k, a) for k, a in enumerate(args)))
+        several = found if isinstance(found, tuple) else (found,)
+        return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
+
+    back = jax.vjp(kept, *(args[k] for k in floats))[1]
+    return tuple(back(tuple(given)))
 
 
 def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:

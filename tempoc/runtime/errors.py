@@ -221,7 +221,9 @@ def unknown_suffix(path: str, known: Sequence[str], single: bool = False) -> Pro
     return Problem(
         code="RT542",
         message=f"{path} does not end in {' or '.join(known)}",
-        help=f"it holds one tensor without a name: --input NAME={path}" if single else None,
+        help=f"it holds one tensor without a name; an input takes it as --input NAME={path}"
+        if single
+        else None,
     )
 
 
@@ -287,6 +289,51 @@ def never_written(store: str, key: str) -> Problem:
         message=f"the program reads {store}{key} before it is computed",
         help="this is a bug in the compiler, please report it with the program",
     )
+
+
+# ------------------------------------------------------------------ Python functions
+
+
+def no_module(extern: str, module: str, folders: Sequence[str]) -> Problem:
+    """The module of an extern is nowhere."""
+    looked = f"looked in {listed(folders)}, then where Python looks" if folders else ""
+    return Problem(
+        code="RT570",
+        message=f"there is no Python module {module}, which {extern} is from",
+        notes=(looked,) if looked else (),
+        help="name the folder that it is in with --extern-path",
+    )
+
+
+def broken_module(extern: str, module: str, reason: str, trace: str) -> Problem:
+    """The module of an extern raises when it is imported."""
+    message = f"the Python module {module}, which {extern} is from, fails: {reason}"
+    return Problem(code="RT571", message=message, notes=(trace,))
+
+
+def no_function(extern: str, module: str, function: str, known: Sequence[str]) -> Problem:
+    """The module of an extern lacks the function."""
+    return Problem(
+        code="RT572",
+        message=f"the Python module {module} has no function {function} for the extern {extern}",
+        help=did_you_mean(function, known),
+    )
+
+
+def extern_raised(
+    extern: str, reason: str, trace: str, point: str, equations: Sequence[str]
+) -> Problem:
+    """An exception in an extern."""
+    where = f" at {point}" if point else ""
+    notes = tuple(f"in {e}" for e in equations)
+    return Problem(code="RT573", message=f"{extern} raised {reason}{where}", notes=(*notes, trace))
+
+
+def extern_broke(reason: str, point: str, equations: Sequence[str]) -> Problem:
+    """An extern gives back something else than it promised."""
+    where = f" at {point}" if point else ""
+    notes = tuple(f"in {e}" for e in equations)
+    return Problem(code="RT574", message=reason + where, notes=notes)
 
 
 def unsupported(what: str) -> Problem:

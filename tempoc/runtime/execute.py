@@ -75,7 +75,7 @@ def check_inputs(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> Non
 
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
-    loaded = load(options.directory)
+    loaded = load(options.directory, options.extern_path)
     given = gather(options)
     check_targets(options)
     trace = Trace() if options.profile else None

@@ -73,6 +73,8 @@ def _reason(error: Exception) -> str:
         return "it is a file"
     if isinstance(error, NotADirectoryError):
         return "a part of its path is a file"
+    if isinstance(error, zipfile.BadZipFile | zlib.error):
+        return "it is damaged, or no .npz file"
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return (text or type(error).__name__).rstrip(".").split("\n")[0]
 

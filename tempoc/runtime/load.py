@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,27 +14,43 @@ from tempoc.program.errors import ProgramError
 from tempoc.program.nodes import Program
 from tempoc.program.verify import verify
 from tempoc.runtime import errors
+from tempoc.runtime.externs import Traced, find
 from tempoc.runtime.problems import RunError
 
 PROGRAM = "program.json"
 KERNELS = "kernels.py"
+BESIDE = "externs"
+"""The entry of the provenance that tells the folder of the program's source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``."""
+    """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
+
+    ``traced`` are the user's functions that they call.
+    """
 
     program: Program
     functions: tuple[Callable[..., Any], ...]
+    traced: tuple[Traced, ...] = ()
 
 
-def load(directory: str | Path) -> Loaded:
-    """Read, check and import a compiled program. Raises ``RunError``."""
+def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loaded:
+    """Read, check and import a compiled program and the Python functions that it calls.
+
+    These are looked for in ``extern_path``, then beside the program's source. Raises ``RunError``.
+    """
     program = load_program(directory)
     source = Path(directory) / KERNELS
     if not source.is_file():
         raise RunError(errors.no_program(str(directory), KERNELS, True))
-    return Loaded(program=program, functions=_functions(program, source))
+    kept = dict(program.provenance).get(BESIDE)
+    own = find(program.externs, (*extern_path, *([] if kept is None else [kept])))
+    scope = _scope(program, source)
+    traced = tuple(Traced(e, own[e]) for e in program.externs if e.alias)
+    scope |= {t.extern.alias: t for t in traced}
+    functions = tuple(scope[k.name] for k in program.kernels)
+    return Loaded(program=program, functions=functions, traced=traced)
 
 
 def load_program(directory: str | Path) -> Program:
@@ -62,15 +78,15 @@ def check_digest(directory: Path, name: str, digest: str) -> None:
         raise RunError(errors.changed_file(str(path)))
 
 
-def _functions(program: Program, path: Path) -> tuple[Callable[..., Any], ...]:
-    """The kernels, found by name in the file's names."""
+def _scope(program: Program, path: Path) -> dict[str, Any]:
+    """The names of the kernels' file, all kernels among them."""
     text = path.read_text(encoding="utf-8")
     scope = namespace(text, str(path))
     missing = [k.name for k in program.kernels if not callable(scope.get(k.name))]
     if missing:
         reason = f"it does not define {errors.listed(missing)}"
         raise RunError(errors.bad_kernels(str(path), reason))
-    return tuple(scope[k.name] for k in program.kernels)
+    return scope
 
 
 def namespace(text: str, path: str) -> dict[str, Any]:

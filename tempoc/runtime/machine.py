@@ -18,6 +18,7 @@ from tempoc.program.nodes import Call, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, described
+from tempoc.runtime.externs import Failed, failure, place
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
@@ -25,13 +26,6 @@ from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
 Fault = tuple[int, Any, DeviceArray]
 _FILE = "<walk>"
 _I32 = np.dtype(np.int32)
-
-
-def _place(dims: tuple[str, ...], point: list[int]) -> str:
-    """``b = 0, t = 3``, or bare numbers where the dimensions have no names."""
-    if len(dims) != len(point):
-        return ", ".join(map(str, point))
-    return ", ".join(f"{d} = {i}" for d, i in zip(dims, point, strict=True))
 
 
 class Machine:
@@ -51,7 +45,7 @@ class Machine:
         show: Show,
     ) -> None:
         self.program = program
-        self.bounds = bounds
+        self.bounds = dict(bounds)
         self.show = show
         self.done = [0]
         self.ledger = Ledger(tuple(layouts[s.name] for s in program.stores))
@@ -92,6 +86,8 @@ class Machine:
             backend.wait(list(local.values()))
         except UnboundLocalError as error:
             raise self._unwritten(error) from error
+        except Failed as error:
+            raise self._extern_failed(error) from error
         except backend.DeviceError as error:
             raise self._failed(error) from error
         finally:
@@ -108,8 +104,8 @@ class Machine:
         dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
         at = dict(self.bounds) | dict(zip(dims, np.asarray(point).tolist(), strict=True))
         arrays = []
-        for value, place in zip(values, effect.places, strict=True):
-            true = tuple(slice(evaluate(e, at)) for e in place.shape)
+        for value, shown in zip(values, effect.places, strict=True):
+            true = tuple(slice(evaluate(e, at)) for e in shown.shape)
             arrays.append(backend.host(value)[true])
         self.show(described(effect, at), arrays)
 
@@ -118,7 +114,7 @@ class Machine:
         for number, point, fault in self.faults:
             if failed := int(backend.host(fault)):
                 kernel = self.program.kernels[number]
-                at = _place(kernel.dims, np.asarray(point).tolist())
+                at = place(kernel.dims, np.asarray(point).tolist())
                 problem = errors.check_failed(kernel.checks[failed - 1], at, kernel.equations)
                 raise RunError(problem)
         self.faults.clear()
@@ -140,9 +136,24 @@ class Machine:
         equations = next(k.equations for k in self.program.kernels if k.name == call.kernel)
         return RunError(errors.kernel_failed(call.kernel, reason, equations))
 
+    def _extern_failed(self, error: Failed) -> RunError:
+        """The user's function failed: with the point and the equation."""
+        frame = self._frame(error.__traceback__)
+        call = None if frame is None else self.walk.calls.get(frame.tb_lineno)
+        if frame is None or call is None:
+            return failure(error, (), (), ())
+        values = frame.tb_frame.f_locals
+        known = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.bounds
+        kernel = next(k for k in self.program.kernels if k.name == call.kernel)
+        point = [evaluate(e, known) for e in call.point]
+        return failure(error, kernel.dims, point, kernel.equations)
+
     def _call_at(self, trace: TracebackType | None) -> Call | None:
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == _FILE:
-                return self.walk.calls.get(trace.tb_lineno)
+        frame = self._frame(trace)
+        return None if frame is None else self.walk.calls.get(frame.tb_lineno)
+
+    def _frame(self, trace: TracebackType | None) -> TracebackType | None:
+        """Where the walk was."""
+        while trace is not None and trace.tb_frame.f_code.co_filename != _FILE:
             trace = trace.tb_next
-        return None
+        return trace

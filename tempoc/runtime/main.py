@@ -19,10 +19,10 @@ INTERRUPTED = 130
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of a run. ``tempoc run`` passes its own command line through."""
-    p = argparse.ArgumentParser(prog="tempoc run", description="Run a compiled program.")
+    """The options of a run; the directory comes from the program itself."""
+    p = argparse.ArgumentParser(prog="python DIR", description="Run the compiled program in DIR.")
     add = p.add_argument
-    add("directory", help="what tempoc compile wrote")
+    add("directory", help=argparse.SUPPRESS)
     add("--bounds", action="append", default=[], metavar="T=64,B=2", help="values of bounds")
     add(
         "--input", action="append", default=[], metavar="x=FILE",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +61,7 @@ def run(
     params: Mapping[str, object] | None = None,
     *,
     cast_params: bool = False,
+    extern_path: Sequence[str | Path] = (),
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong."""
     given = Given(
@@ -69,7 +70,7 @@ def run(
         params=as_sources(params or {}),
         cast_params=cast_params,
     )
-    return run_given(load(directory), given, Settings())
+    return run_given(load(directory, extern_path), given, Settings())
 
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
@@ -86,6 +87,8 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
 def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts = {store.name: layout(store, bounds) for store in program.stores}
+    for traced in loaded.traced:
+        traced.bounds = bounds
     kernels: list[Callable[..., Any]] = [
         backend.compile_kernel(f, {b: bounds[b] for b in k.bounds}, k.donated)
         for f, k in zip(loaded.functions, program.kernels, strict=True)

@@ -19,6 +19,7 @@ from tempoc.base.source import Span
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
+from tempoc.ops.externs import Extern
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
@@ -32,6 +33,13 @@ from tempoc.symbolic.walk import evaluate as value_of
 Array = np.ndarray[Any, np.dtype[Any]]
 Point = tuple[int, ...]
 Question = tuple[str, Point]
+Externs = Callable[[Node, Point, tuple[Array, ...]], tuple[Array, ...]]
+"""Calls the Python function of a node at a point with these operands."""
+
+
+def unknown_externs(node: Node, point: Point, args: tuple[Array, ...]) -> tuple[Array, ...]:
+    """For graphs that call no functions of the user's."""
+    raise OperandError("its Python function is not known here")
 
 
 Perform = Callable[[Effect, Mapping[str, int], tuple[Array, ...]], None]
@@ -50,6 +58,7 @@ def evaluate(
     *,
     float64: bool = False,
     perform: Perform = nothing,
+    externs: Externs = unknown_externs,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with an axis for every slice of its access.
 
@@ -58,11 +67,12 @@ def evaluate(
     their own need not be given. ``float64`` computes as if every float of the program were f64.
     ``perform`` is called with each effect's operator, point and operands, in the order of plain
     loops.
+    ``externs`` calls the user's functions, which take and give what their signatures say.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be had.
     """
     if float64:
         graph = widen(graph)
-    machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds))
+    machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds), externs=externs)
     machine.give("input", inputs)
     machine.give("param", params)
     with np.errstate(all="ignore"):
@@ -101,6 +111,7 @@ class _Machine:
 
     graph: Graph
     bounds: dict[str, int]
+    externs: Externs = unknown_externs
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
 
@@ -227,6 +238,8 @@ class _Machine:
         """The operator's meaning."""
         node = self.graph.nodes[question[0]]
         try:
+            if isinstance(node.op, Extern):
+                return self.externs(node, question[1], args)
             return node.op.evaluate(args, at)
         except OperandError as error:
             why = error.message

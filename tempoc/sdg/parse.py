@@ -34,8 +34,15 @@ def parse_graph(text: str, path: str) -> Graph:
         tree = _grammar().tree(text, "graph")
     except Mismatch as error:
         span = source.span(error.offset, error.offset + len(error.found))
-        raise errors.unreadable(span, error.found, error.expected) from None
+        wanted = tuple(_spelled(kind) for kind in error.expected)
+        raise errors.unreadable(span, error.found, wanted) from None
     return _Reader(source).graph(tree)
+
+
+def _spelled(kind: str) -> str:
+    """A token type as a reader of graphs knows it."""
+    text = _grammar().spelling(kind)
+    return f"`{text}`" if text is not None else kind.replace("NEWLINE", "line break").lower()
 
 
 @cache

@@ -1,0 +1,68 @@
+"""Sums of products over time as one contraction.
+
+The derivative by weights that all steps share is a sum over the steps of outer products. Summed as
+they stand they would all be stored; as one product with the steps for an axis none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import ascii_letters
+
+from tempoc.frontend.point_build import PointBuild, edge_of
+from tempoc.ops.calculus import Term
+from tempoc.ops.contraction import Einsum
+from tempoc.sdg.graph import Edge, Node
+from tempoc.sdg.rewrite import compose
+from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic.walk import symbols
+
+
+def contracted(build: PointBuild, term: Term, by: Mapping[str, Entry]) -> Term | None:
+    """The sum of a product over the slices among `by`, which says where it is read.
+
+    `None` if the term is no product, or its operands cannot be read at the slices.
+    """
+    nodes = build.growing.nodes
+    node = nodes[edge_of(term).source]
+    ranging = [d for d in node.domain.dims if isinstance(by[d], Slice)]
+    if not isinstance(node.op, Einsum) or not ranging:
+        return None
+    terms, result = node.op.letters(tuple(len(_shape(nodes, e)) for e in node.inputs))
+    spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
+    letters = {d: next(spare) for d in ranging}
+    operands: list[Term] = []
+    specs: list[str] = []
+    for own, edge in zip(terms, node.inputs, strict=True):
+        found = _read(nodes, node, edge, by)
+        if found is None:
+            return None
+        operands.append(build.read(found))
+        met = [d for e in edge.entries for d in symbols(e) if d in letters]
+        specs.append("".join(letters[d] for d in met) + own)
+    if any(letter not in "".join(specs) for letter in letters.values()):
+        return None
+    return build.calculus.op(Einsum(spec=f"{','.join(specs)}->{result}"), *operands)
+
+
+def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
+    """As many things as the operand has axes."""
+    slices = [e for e in edge.entries if isinstance(e, Slice)]
+    return (*slices, *nodes[edge.source].types[edge.out].shape)
+
+
+def _read(
+    nodes: Mapping[str, Node], node: Node, edge: Edge, by: Mapping[str, Entry]
+) -> Edge | None:
+    """An operand's read with the slices in place of the node's dimensions."""
+    named = [n for e in edge.entries for n in symbols(e)]
+    dims = tuple(d for d in node.domain.dims if d in named or not isinstance(by[d], Slice))
+    entries = compose(tuple(by[d] for d in dims), dims, edge.entries)
+    if entries is None:
+        return None
+    source = nodes[edge.source]
+    extents = [n for e in source.types[edge.out].shape for n in symbols(e)]
+    for dim, entry in zip(source.domain.dims, entries, strict=True):
+        if isinstance(entry, Slice) and dim in extents:
+            return None
+    return Edge(source=edge.source, out=edge.out, entries=entries)

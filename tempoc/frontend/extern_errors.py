@@ -1,0 +1,64 @@
+"""What is wrong with declarations and calls of Python functions, RT150 to RT169."""
+
+from __future__ import annotations
+
+from tempoc.base.diagnostics import Diagnostic, Label
+from tempoc.base.source import Span
+from tempoc.frontend.values import Value, describe
+from tempoc.ops.shapes import type_text
+from tempoc.ops.types import TensorType
+
+
+def _error(code: str, message: str, span: Span, help: str | None = None) -> Diagnostic:
+    return Diagnostic(code=code, message=message, primary=Label(span), help=help)
+
+
+def bad_place(span: Span, text: str) -> Diagnostic:
+    """RT150: where the function is cannot be read."""
+    help = 'write the module and the function, as in "envs.cartpole:step"'
+    return _error("RT150", f'"{text}" names no Python function', span, help)
+
+
+def record(span: Span, name: str) -> Diagnostic:
+    """RT151: a record in a signature."""
+    help = "give the tensors of the record one by one"
+    return _error("RT151", f"`{name}` takes and gives tensors, not records", span, help)
+
+
+def over_jax(span: Span) -> Diagnostic:
+    """RT152: `over` is for host functions."""
+    help = "leave it out: the compiler vectorizes functions of JAX arrays by itself"
+    return _error("RT152", "`over` belongs to `extern host`", span, help)
+
+
+def no_results(span: Span, name: str) -> Diagnostic:
+    """RT153: nothing comes back."""
+    return _error("RT153", f"`{name}` has no results", span, "declare at least one result")
+
+
+def ragged(span: Span, name: str, type: TensorType, dim: str) -> Diagnostic:
+    """RT154: an operand whose shape varies with the point."""
+    return _error(
+        "RT154",
+        f"`{name}` is given {type_text(type)}, whose shape varies with `{dim}`",
+        span,
+        "a Python function takes arrays of one shape: give it a fixed window, or pad",
+    )
+
+
+def not_a_tensor(span: Span, value: Value) -> Diagnostic:
+    """RT155: something else is passed."""
+    return _error("RT155", f"a Python function takes tensors, not {describe(value)}", span)
+
+
+def operand(span: Span, found: TensorType, wanted: TensorType) -> Diagnostic:
+    """RT156: an operand of another type."""
+    return _error("RT156", f"expected {type_text(wanted)}, found {type_text(found)}", span)
+
+
+def dim_extent(span: Span, dim: str) -> Diagnostic:
+    """RT157: a dimension in a signature."""
+    help = "extents name bounds, constants, or names of their own"
+    return _error(
+        "RT157", f"`{dim}` is a dimension, which no extent of a signature can be", span, help
+    )

@@ -1,0 +1,141 @@
+"""Python functions of the user: their signatures, what they give for which operands.
+
+The function itself is not known here. Whoever evaluates a graph imports and calls it; a kernel
+calls it by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.padding import natural
+from tempoc.ops.shapes import require, same_shape, type_text
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic.text import parse_expr, show
+from tempoc.symbolic.walk import substitute
+
+
+def signature_text(type_: TensorType) -> str:
+    """A type as it stands in a signature, ``f32[n, 2]``; ``signature_type`` reads it."""
+    extents = ", ".join(show(e) for e in type_.shape)
+    return f"{type_.dtype.value}[{extents}]" if extents else type_.dtype.value
+
+
+def signature_type(text: str) -> TensorType:
+    """The type that a text stands for. ``ValueError`` if it is none."""
+    name, bracket, rest = text.partition("[")
+    shape = tuple(parse_expr(e) for e in _split(rest.removesuffix("]"))) if bracket else ()
+    return TensorType(DType(name), shape)
+
+
+def _split(text: str) -> list[str]:
+    """At the commas outside of parentheses."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extern(Op):
+    """A call of ``module.function``, which the program calls ``extern``.
+
+    ``arguments`` and ``results`` are types as texts (``signature_text``); ``free`` are the names in
+    them that stand for any extent: an operand gives them their value, where they stand alone.
+    """
+
+    extern: str
+    module: str
+    function: str
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    free: tuple[str, ...] = ()
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The results of the signature, with the extents that the operands give."""
+        require(args, len(self.arguments), self.extern)
+        known: dict[str, Expr] = {}
+        for text, have in zip(self.arguments, args, strict=True):
+            wanted = signature_type(text)
+            for name, extent in zip(wanted.shape, have.shape, strict=False):
+                if isinstance(name, Sym) and name.name in self.free:
+                    known.setdefault(name.name, extent)
+            wanted = at_extents(wanted, known)
+            fits = have.dtype is wanted.dtype and same_shape(have.shape, wanted.shape, facts)
+            if not fits:
+                raise OperandError(f"{self.extern} takes {text}, not {type_text(have)}")
+        return tuple(at_extents(signature_type(text), known) for text in self.results)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Never called: whoever evaluates a graph calls the function."""
+        raise TypeError(f"{self.extern} is not known to the compiler")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternJax(Extern):
+    """A pure function of JAX arrays; kernels call it."""
+
+    name = "extern_jax"
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A call; several results come as a tuple."""
+        name = out.imported(self.module, self.function, self.extern)
+        call = f"{name}({', '.join(natural(a, out).text for a in args)})"
+        if len(results) == 1:
+            return (call,)
+        found = out.bind(f"{self.extern}_results", call)
+        return tuple(f"{found}[{k}]" for k in range(len(results)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternVjp(ExternJax):
+    """The cotangents of float operands, from all operands and the cotangents of float results."""
+
+    name = "extern_vjp"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The types of the float operands."""
+        count = len(self.arguments)
+        results = Extern.infer(self, args[:count], facts)
+        wanted = [t for t in results if t.dtype.is_float]
+        given = args[count:]
+        require(given, len(wanted), self.extern)
+        for have, want in zip(given, wanted, strict=True):
+            if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
+                raise OperandError(f"the cotangent {type_text(have)} is not {type_text(want)}")
+        found = (a for a in args[:count] if a.dtype.is_float)
+        return tuple(TensorType(a.dtype, a.shape) for a in found)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """``jax.vjp`` of the call as a function of its float operands."""
+        count = len(self.arguments)
+        texts = [natural(a, out).text for a in args]
+        floats = [k for k in range(count) if args[k].type.dtype.is_float]
+        inner = [f"_{k}" if k in floats else texts[k] for k in range(count)]
+        call = f"{out.imported(self.module, self.function, self.extern)}({', '.join(inner)})"
+        kept = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
+        if len(kept) < len(self.results):
+            call = f"[r for k, r in enumerate({call}) if k in {tuple(kept)}]"
+        cotangents = ", ".join(texts[count:])
+        if len(self.results) > 1:
+            cotangents = f"[{cotangents}]" if len(kept) < len(self.results) else f"({cotangents})"
+        function = f"lambda {', '.join(f'_{k}' for k in floats)}: {call}"
+        back = f"jax.vjp({function}, {', '.join(texts[k] for k in floats)})[1]"
+        found = out.bind(f"{self.extern}_back", f"{back}({cotangents})")
+        return tuple(f"{found}[{k}]" for k in range(len(results)))
+
+
+def at_extents(type_: TensorType, known: Mapping[str, Expr]) -> TensorType:
+    """A type of a signature with the values of its free names."""
+    return TensorType(type_.dtype, tuple(substitute(e, known) for e in type_.shape))

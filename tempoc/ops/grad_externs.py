@@ -1,0 +1,23 @@
+"""Derivatives of the user's functions: JAX has them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from tempoc.ops.calculus import Calculus, Term
+from tempoc.ops.externs import ExternJax, ExternVjp
+from tempoc.ops.grad_arithmetic import Found, Terms
+from tempoc.ops.opdef import Op
+
+
+def extern_jax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """All at once, by ``jax.vjp``."""
+    assert isinstance(op, ExternJax)
+    floats = [a.type.dtype.is_float for a in args]
+    given = [g for g, r in zip(cots, results, strict=True) if r.type.dtype.is_float]
+    if not any(floats) or not given:
+        return tuple(None for _ in args)
+    back = ExternVjp(**{f.name: getattr(op, f.name) for f in fields(op)})
+    found = iter(c.several(back, *args, *given))
+    parts: list[Term | None] = [next(found) if is_float else None for is_float in floats]
+    return tuple(parts)

@@ -1,0 +1,39 @@
+"""What the README says happens when one does what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from tests.cli.session import Session
+from tests.support.golden import ROOT
+
+README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The code blocks of a language."""
+    found = re.findall(r"^```(.*?)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    return [text for kind, text in found if kind == language]
+
+
+def test_first_program(tempoc: Session) -> None:
+    (program,) = blocks("rt")
+    Path("smooth.rt").write_text(program, encoding="utf-8")
+    np.save("x.npy", np.ones((5, 8), np.float32))
+    np.savez("weights.npz", U=np.eye(8, dtype=np.float32), W=np.eye(8, dtype=np.float32))
+    (commands,) = (block for block in blocks("") if block.startswith("tempoc compile"))
+    for line in commands.splitlines():
+        # numpy writes no safetensors.
+        assert tempoc(line.removeprefix("tempoc ").replace(".safetensors", ".npz")) == 0
+    assert "f32[5, 8]" in tempoc.out
+    assert tempoc("explain smooth.rt") == 0
+    assert tempoc.out in blocks("")
+
+
+def test_first_mistake(tempoc: Session) -> None:
+    (shown,) = (block for block in blocks("") if block.startswith("$ tempoc check"))
+    assert tempoc("check broken.rt") == 1
+    assert tempoc.err == shown.partition("\n")[2]

@@ -1,0 +1,17 @@
+"""Equations, functions and builtins against NumPy: evaluated, compiled plainly, and optimized."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.whole.equations import builtin_cases, function_cases, recurrence_cases
+from tests.whole.language.harness import Case, check
+
+ALL = [*recurrence_cases.CASES, *function_cases.CASES, *builtin_cases.CASES]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_program(case: Case, tmp_path: Path) -> None:
+    check(case, tmp_path)

@@ -1,0 +1,125 @@
+"""`extern jax`: called by kernels and by the evaluator; what goes wrong is told with the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.driver.reference import caller
+from tempoc.runtime.problems import RunError, render_all
+from tempoc.runtime.run import run
+from tempoc.sdg.interpret import evaluate
+
+LEVELS = (0, 2)
+
+SWING = """
+dim b < B
+dim t < T
+extern jax swing(s: f32[n], u: f32) -> (s2: f32[n], cost: f32) from "MODULE:swing"
+extern jax double(x: f32[n]) -> (y: f32[2*n]) from "MODULE:twice"
+input u[b, t]: f32
+s2, cost = swing(s, u)
+s[b, 0] = [0.1, 0.2, 0.3]
+s[b, t+1] = s2[b, t]
+d = double(s)
+loss = mean(cost[b = 0:B, t = 0:T])
+slope = grad(loss, u)
+output s, cost, loss, d, slope
+"""
+
+PYTHON = """
+import jax.numpy as jnp
+
+
+def swing(s, u):
+    return jnp.sin(s) + u, s @ s
+
+
+def twice(x):
+    return jnp.concatenate([x, 2 * x])
+"""
+
+
+def written(folder: Path, text: str, module: str, python: str) -> Path:
+    """A program and its Python module in a folder; the name of the module is its own."""
+    path = folder / "model.rt"
+    path.write_text(text.replace("MODULE", module).replace("[0.1, 0.2, 0.3]", "0.1 * ones([3])"))
+    (folder / f"{module}.py").write_text(python)
+    return path
+
+
+def test_kernels_call_functions(tmp_path: Path) -> None:
+    path = written(tmp_path, SWING, "ext_swing", PYTHON)
+    random = np.random.default_rng(1)
+    inputs = {"u": random.normal(size=(2, 5)).astype(np.float32)}
+    bounds = {"B": 2, "T": 5}
+    graph = Compilation.from_path(str(path), Options()).graph
+    externs = caller(graph, bounds, [str(tmp_path)])
+    wanted = evaluate(graph, bounds, inputs, {}, externs=externs)
+    s = np.full((2, 3), 0.1)
+    for t in range(5):
+        np.testing.assert_allclose(wanted["s"][:, t], s, rtol=1e-4)
+        np.testing.assert_allclose(wanted["d"][:, t], np.concatenate([s, 2 * s], 1), rtol=1e-4)
+        s = np.sin(s) + inputs["u"][:, t, None]
+    for level in LEVELS:
+        compilation = Compilation.from_path(str(path), Options(level=level, verify_each=True))
+        out = tmp_path / f"out{level}"
+        compilation.write(str(out))
+        assert (
+            "\nfrom ext_swing import swing\nfrom ext_swing import twice\n"
+            in (out / "kernels.py").read_text()
+        )
+        for name, value in run(out, bounds, inputs).outputs.items():
+            np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-6)
+
+
+ONE = """
+dim t < T
+extern jax f(x: f32[2]) -> (y: f32, z: i32) from "MODULE:f"
+input x[t]: f32[2]
+y, z = f(x)
+output y, z
+"""
+
+BROKEN = {
+    "shape": "return x, 1",
+    "dtype": "return x[0], x[1]",
+    "count": "return x[0]",
+    "kind": "return 'x', 1",
+    "raises": "raise ValueError('boom')",
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_broken_promises_are_told(what: str, tmp_path: Path, golden) -> None:
+    python = f"def f(x):\n    {BROKEN[what]}\n"
+    path = written(tmp_path, ONE, f"ext_broken_{what}", python)
+    Compilation.from_path(str(path), Options()).write(str(tmp_path / "out"))
+    with pytest.raises(RunError) as error:
+        run(tmp_path / "out", {"T": 2}, {"x": np.zeros((2, 2), np.float32)})
+    text = render_all(error.value.problems).replace(str(tmp_path), "DIR")
+    golden(f"externs/{what}.txt", text)
+
+
+def test_what_is_missing_is_told(tmp_path: Path, golden) -> None:
+    path = written(tmp_path, ONE, "ext_missing", "def g(x):\n    pass\n")
+    other = path.read_text().replace("output y, z", "a = h(y)\noutput y, a, z")
+    path.write_text(other + 'extern jax h(x: f32) -> (y: f32) from "ext_nowhere:h"\n')
+    Compilation.from_path(str(path), Options()).write(str(tmp_path / "out"))
+    with pytest.raises(RunError) as error:
+        run(tmp_path / "out", {"T": 2}, {"x": np.zeros((2, 2), np.float32)})
+    golden("externs/missing.txt", render_all(error.value.problems).replace(str(tmp_path), "DIR"))
+
+
+def test_named_folders_come_first(tmp_path: Path) -> None:
+    path = written(tmp_path, ONE, "ext_first", "def f(x):\n    return x[0], 1\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "ext_first.py").write_text("def f(x):\n    return x[1], 2\n")
+    Compilation.from_path(str(path), Options()).write(str(tmp_path / "out"))
+    inputs = {"x": np.array([[3, 4]], np.float32)}
+    found = run(tmp_path / "out", {"T": 1}, inputs, extern_path=[tmp_path / "other"]).outputs
+    assert (found["y"].tolist(), found["z"].tolist()) == ([4.0], [2])
