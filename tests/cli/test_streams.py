@@ -83,6 +83,14 @@ def test_terminals_without_unicode_and_users_without_a_home(tempoc: Session) -> 
     assert "Schrödinger → ψ" in done.stdout.decode()
 
 
+def test_caches_that_cannot_be_written_are_no_trouble(tempoc: Session) -> None:
+    Path("cache/tempoc").mkdir(parents=True)
+    for name in ("jax", "grammar"):
+        Path("cache/tempoc", name).symlink_to("/proc")
+    done = run("run", "fib.rt", "--bounds", "N=3", XDG_CACHE_HOME=os.path.abspath("cache"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 def test_colours_only_on_terminals_that_want_them(tempoc: Session) -> None:
     for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
