@@ -12,13 +12,11 @@ from tempoc.frontend import (
     choice,
     domain_errors,
     indices,
-    later_errors,
     name_errors,
     type_errors,
 )
 from tempoc.frontend.access import pick, temporal
 from tempoc.frontend.arithmetic import binary, unary
-from tempoc.frontend.builtin_names import LATER
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
 from tempoc.frontend.operate import elementwise
@@ -29,7 +27,6 @@ from tempoc.frontend.spatial import Position, Range, select
 from tempoc.frontend.unroll import turns
 from tempoc.frontend.values import (
     BAD,
-    Builtin,
     Listing,
     Number,
     Package,
@@ -264,8 +261,6 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
 
 def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
     function = _function(round, frame, e.function)
-    if isinstance(function, Builtin) and function.name in LATER:
-        raise Problem(later_errors.not_supported(e.span, function.name))
     args = tuple(single(round, frame, a) for a in e.args)
     keyword = tuple((a.name.name, single(round, frame, a.value)) for a in e.kwargs)
     if isinstance(function, Unknown):

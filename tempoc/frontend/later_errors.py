@@ -8,10 +8,6 @@ from tempoc.base.source import Span
 CODES = {
     "host": "RT253",
     "until": "RT254",
-    "cond": "RT255",
-    "save": "RT257",
-    "print": "RT258",
-    "associative_scan": "RT259",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",

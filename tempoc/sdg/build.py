@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
+from tempoc.ops.effects import Effect
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
@@ -229,6 +230,7 @@ def _statement(
         members=members,
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
+        effect=any(isinstance(graph.nodes[m].op, Effect) for m in members),
     )
 
 
