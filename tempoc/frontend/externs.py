@@ -30,6 +30,7 @@ from tempoc.frontend.values import (
     unknown_in,
 )
 from tempoc.ops.externs import Extern, ExternJax, at_extents, signature_text
+from tempoc.ops.random import KEY
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.walk import symbols
@@ -45,8 +46,6 @@ def problems(item: ast.Extern) -> list[Diagnostic]:
     for part in (*item.args, *item.results):
         if isinstance(part.type, ast.RecordType):
             found.append(extern_errors.record(part.type.span, item.name.name))
-        elif part.type.dtype == "key":
-            found.append(later_errors.not_supported(part.type.span, "random", "key"))
     if item.kind == "host":
         found.append(later_errors.not_supported(item.span, "host"))
     elif item.over is not None:
@@ -160,4 +159,4 @@ def _type(round: Round, frame: Frame, e: ast.TypeExpr) -> TensorType:
         for n in symbols(extent):
             if round.universe.is_dim(n):
                 raise Problem(extern_errors.dim_extent(x.span, n))
-    return TensorType(DType(e.dtype), shape)
+    return TensorType(DType(e.dtype), (*shape, *KEY.shape) if e.dtype == "key" else shape)

@@ -196,3 +196,18 @@ def test_a_seed_that_is_none(tmp_path: Path) -> None:
     for wrong in (-1, 2**63):
         with pytest.raises(RunError, match="RT525"):
             run(tmp_path / "out", seed=wrong)
+
+
+def test_a_key_for_a_python_function(tmp_path: Path) -> None:
+    source, out = tmp_path / "model.rt", tmp_path / "out"
+    (tmp_path / "draws.py").write_text(
+        "import jax\n\n\ndef draw(key):\n    return jax.random.uniform(key, (2,))\n"
+    )
+    source.write_text(
+        "dim t < T\nextern jax draw(key: key) -> (x: f32[2]) from \"draws:draw\"\n"
+        "k[t] = random.key()\nx[t] = draw(k)\noutput k, x\n"
+    )
+    assert status(["compile", str(source), "-o", str(out)]) == 0
+    found = run(out, {"T": 3}, extern_path=[tmp_path]).outputs
+    for key, x in zip(found["k"], found["x"], strict=True):
+        np.testing.assert_array_equal(x, threefry.uniform(key, (2,), np.dtype(np.float32)))
