@@ -14,14 +14,16 @@ from typing import assert_never
 import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
-from tempoc.codegen.body import Cell, Stages
 from tempoc.codegen.donation import donated
+from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, imports
-from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
+from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, seed, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.stages import Cell, Stages
 from tempoc.memory.storage import Plan
+from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType
 from tempoc.poly.space import Space
 from tempoc.program import nodes
@@ -30,6 +32,7 @@ from tempoc.program.arith import Arith
 from tempoc.program.verify import verify
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
+from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.walk import substitute
@@ -71,6 +74,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         assumptions=assumptions(graph.universe),
         inputs=inputs(stages),
         params=params(stages),
+        seed=seed(stages),
         stores=stores(stages),
         externs=externs(graph, functions_of),
         kernels=tuple(_kernel(s, functions[s.name], stages) for s in statements.statements),
@@ -130,7 +134,14 @@ class _Tree:
             args=tuple(_cell(a.cell, env, a.when) for a in f.arguments),
             results=tuple(_cell(r.cell, env, r.where) for r in f.results),
         )
-        return _sequence([call, *self._frees(statement, env)])
+        done = self._effect(statement, call) if statement.effect else call
+        return _sequence([done, *self._frees(statement, env)])
+
+    def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
+        graph = self.stages.graph  # the other members are constants, made on the spot
+        node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, Effect))
+        assert isinstance(node.op, Effect)
+        return to_effect(node.op, operand_types(graph, node), call)
 
     def _statement(self, name: str) -> Statement:
         return next(s for s in self.stages.statements.statements if s.name == name)

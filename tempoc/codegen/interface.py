@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tempoc.codegen.arith import to_arith
-from tempoc.codegen.body import Stages
+from tempoc.codegen.stages import Stages
 from tempoc.memory.storage import Store
+from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
@@ -84,6 +85,13 @@ def params(stages: Stages) -> tuple[nodes.Param, ...]:
     return tuple(found)
 
 
+def seed(stages: Stages) -> str:
+    """The store of the seed's key; empty if nothing is drawn."""
+    tensors = stages.statements.tensors.values()
+    found = (t.name for t in tensors if isinstance(stages.graph.nodes[t.node].op, Seed))
+    return next(found, "")
+
+
 def outputs(stages: Stages) -> tuple[nodes.Output, ...]:
     """The results, in source order."""
     return tuple(_output(o, stages) for o in stages.graph.outputs)
@@ -98,13 +106,14 @@ def _output(output: Output, stages: Stages) -> nodes.Output:
         name=output.name,
         store=tensor.name,
         dims=tensor.domain.dims,
-        entries=tuple(_entry(e) for _, e in pairs),
+        entries=tuple(to_entry(e) for _, e in pairs),
         dtype=tensor.type.dtype.value,
         shape=tuple(to_arith(substitute(e, points)) for e in tensor.type.shape),
     )
 
 
-def _entry(entry: Entry) -> Arith | nodes.Span:
+def to_entry(entry: Entry) -> Arith | nodes.Span:
+    """A point or slice for the runner."""
     if isinstance(entry, Slice):
         return nodes.Span(lower=to_arith(entry.lo), upper=to_arith(entry.hi), step=entry.step)
     return to_arith(entry)

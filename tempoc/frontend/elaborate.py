@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tempoc.base.diagnostics import Collector, DiagnosticError
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.frontend import (
     ast,
@@ -21,7 +21,6 @@ from tempoc.frontend import (
     domain_errors,
     equations,
     expand,
-    later_errors,
     name_errors,
 )
 from tempoc.frontend.assemble import assemble
@@ -31,6 +30,7 @@ from tempoc.frontend.demand import place
 from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.modules import Loaded
+from tempoc.frontend.places import Places, places
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.program import Program, Scopes, check_defines
 from tempoc.frontend.round import Arguments, Frame, Round
@@ -61,7 +61,7 @@ def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
 
 
 def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
-    language = _Language()
+    language = _Language(places(modules))
     scopes = Scopes(modules, language, dict(defines))
     scopes.errors.extend(modules.errors)
     check_defines(defines, modules.main.tree, scopes.errors)
@@ -81,7 +81,6 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
         tensors=tensors,
     )
     round, results = run_rounds(program)
-    _check_later(modules.main.tree, program.errors)
     program.errors.extend(round.errors.found)
     space = round.space
     drafts = place(round, results)
@@ -100,17 +99,11 @@ def _touch(scope: Scope, name: str) -> None:
             found.resume()
 
 
-def _check_later(main: ast.Module, errors: Collector) -> None:
-    for item in main.items:
-        if isinstance(item, ast.Save):
-            errors.add(later_errors.not_supported(item.span, "save"))
-        elif isinstance(item, ast.Print):
-            errors.add(later_errors.not_supported(item.span, "print"))
-
-
 @dataclass(frozen=True, slots=True)
 class _Language:
     """Ties the parts of the elaborator together."""
+
+    places: Places
 
     def evaluate(self, round: Round, frame: Frame, e: ast.Expr) -> Value:
         """See `evaluate.py`."""
@@ -121,6 +114,10 @@ class _Language:
     ) -> Value:
         """See `expand.py`."""
         return expand.call(round, frame, function, arguments, span)
+
+    def place(self, span: Span) -> str:
+        """See `places.py`."""
+        return self.places.name(span)
 
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
         """The value of a tensor of the program; evaluated when it is first wanted."""

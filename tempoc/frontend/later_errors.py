@@ -6,13 +6,8 @@ from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
 CODES = {
-    "random": "RT252",
     "host": "RT253",
     "until": "RT254",
-    "cond": "RT255",
-    "save": "RT257",
-    "print": "RT258",
-    "associative_scan": "RT259",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",

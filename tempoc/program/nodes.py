@@ -5,7 +5,7 @@ Grammar::
     Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, externs,
                 kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
-              | Call(kernel, point, args, results) | Free(cells)
+              | Call(kernel, point, args, results) | Free(cells) | Effect(call, ...)
 
 A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
 and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
@@ -174,6 +174,41 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """``lower:upper:step`` of an output entry."""
+
+    lower: Arith
+    upper: Arith
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One tensor of an effect: its name, at which entries it was read, its true extents.
+
+    ``entries`` (for messages) and ``shape`` are over the coordinates of the kernel's point.
+    """
+
+    name: str
+    entries: tuple[tuple[str, Arith | Span], ...]
+    shape: tuple[Arith, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """Call a kernel without results and give what it returns to the outside.
+
+    ``kind`` is ``print`` (a line for each tensor on standard error) or ``save`` (a file with all of
+    them; ``{i}`` in ``path`` stands for an index of the point).
+    """
+
+    kind: str
+    call: Call
+    places: tuple[Place, ...]
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Free:
     """Give cells back."""
 
@@ -206,16 +241,7 @@ class Sequence:
     items: tuple[Statement, ...]
 
 
-Statement = Sequence | Loop | Guard | Call | Free
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """``lower:upper:step`` of an output entry."""
-
-    lower: Arith
-    upper: Arith
-    step: int = 1
+Statement = Sequence | Loop | Guard | Call | Free | Effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +263,7 @@ class Output:
 class Program:
     """A compiled program.
 
+    ``seed`` names the store of the random seed, as a key (two u32 words); empty: nothing is drawn.
     ``dims`` pairs each temporal dimension with its bound. ``files`` pairs file names beside
     ``program.json`` with the SHA-256 of their bytes: the runner refuses files that changed.
     """
@@ -251,6 +278,7 @@ class Program:
     assumptions: tuple[Assumption, ...] = ()
     inputs: tuple[Input, ...] = ()
     params: tuple[Param, ...] = ()
+    seed: str = ""
     stores: tuple[Store, ...] = ()
     externs: tuple[Extern, ...] = ()
     kernels: tuple[Kernel, ...] = ()

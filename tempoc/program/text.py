@@ -12,6 +12,7 @@ from tempoc.program.arith import Arith, text
 from tempoc.program.nodes import (
     Call,
     Cell,
+    Effect,
     Extern,
     Free,
     Guard,
@@ -44,6 +45,8 @@ def _lines(program: Program) -> Iterator[str]:
     given: tuple[Input | Param, ...] = (*program.inputs, *program.params)
     for item in given:
         yield "  " + _given(item)
+    if program.seed:
+        yield f"  seed in {program.seed}"
     for store in program.stores:
         yield "  " + _store(store)
     for extern in program.externs:
@@ -124,6 +127,11 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             left = f"{_cells(results)} = " if results else ""
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{left}{kernel}{at}({_cells(args)})"
+        case Effect(kind=kind, call=call, places=places, path=path):
+            at = f"@({', '.join(map(text, call.point))})" if call.point else ""
+            shown = ", ".join(p.name for p in places)
+            to = f' to "{path}"' if path else ""
+            yield f"{indent}{kind} {shown}{to} = {call.kernel}{at}({_cells(call.args)})"
         case Free(cells=cells):
             yield f"{indent}free {_cells(cells)}"
         case _:

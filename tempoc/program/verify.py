@@ -15,6 +15,7 @@ from tempoc.program.errors import inconsistent
 from tempoc.program.nodes import (
     Call,
     Cell,
+    Effect,
     Free,
     Guard,
     Input,
@@ -29,6 +30,7 @@ from tempoc.program.nodes import (
     Store,
 )  # fmt: skip
 
+EFFECTS = ("print", "save")
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 
@@ -40,7 +42,9 @@ def verify(program: Program) -> None:
         dims=dict(program.dims),
         stores=_named("store", program.stores),
         kernels=_named("kernel", program.kernels),
-        given={i.store for i in program.inputs} | {p.store for p in program.params},
+        given={i.store for i in program.inputs}
+        | {p.store for p in program.params}
+        | {program.seed},
         inputs={item.store for item in program.inputs},
     ).run()
 
@@ -165,6 +169,8 @@ class _Checker:
                 self.statement(body, scope)
             case Call():
                 self.call(s, scope)
+            case Effect():
+                self.effect(s, scope)
             case Free(cells=cells):
                 for cell in cells:
                     self.cell("free", cell, scope)
@@ -189,6 +195,18 @@ class _Checker:
             self.require(0 <= position < len(call.args), where, f"has no argument {position}")
             store = call.args[position].store
             self.require(store not in self.given, where, f"gives {store} away, which was given")
+
+    def effect(self, effect: Effect, scope: tuple[str, ...]) -> None:
+        self.call(effect.call, scope)
+        where = f"{effect.kind} of {', '.join(p.name for p in effect.places)}"
+        self.require(effect.kind in EFFECTS, where, "is no effect")
+        self.require(not effect.call.results, where, "has results")
+        dims = self.kernels[effect.call.kernel].dims
+        for place in effect.places:
+            ends = [e for _, e in place.entries if not isinstance(e, Span)]
+            ends += [e for _, s in place.entries if isinstance(s, Span) for e in (s.lower, s.upper)]
+            for e in (*ends, *place.shape):
+                self.expression(where, e, dims)
 
     def cell(self, where: str, cell: Cell, scope: tuple[str, ...]) -> None:
         store = self.stores.get(cell.store)

@@ -1,9 +1,14 @@
-"""What must come before what: every read of a tensor after the writes of what it reads."""
+"""What must come before what: reads after the writes of what they read, effects in order."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tempoc.poly.scheduling import Flow
-from tempoc.sdg.statements import Statements
+from tempoc.sdg.build import identity
+from tempoc.sdg.statements import Statement, Statements
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
 
 
 def flows(statements: Statements) -> tuple[Flow, ...]:
@@ -23,4 +28,32 @@ def flows(statements: Statements) -> tuple[Flow, ...]:
                     forwarded=read.forwarded,
                 )
                 found[flow] = None
+    found |= dict.fromkeys(orders(statements))
     return tuple(found)
+
+
+def orders(statements: Statements) -> Iterator[Flow]:
+    """The order in which effects are seen: each after those at earlier points, as if it read them.
+
+    Of two statements over the same dimensions the later one waits at each point for the other.
+    """
+    effects = [s for s in statements.statements if s.effect]
+    for k, s in enumerate(effects):
+        here = identity(s.domain)
+        for n, dim in enumerate(here):
+            yield _order(s, s, (*here[:n], Slice(ZERO, dim)))
+        for other in effects[:k]:
+            if other.domain.dims == s.domain.dims:
+                yield _order(s, other, here)
+
+
+def _order(later: Statement, earlier: Statement, entries: tuple[Entry, ...]) -> Flow:
+    """As if the earlier one wrote its point, or the first indices of it, for the later one."""
+    dims = earlier.domain.dims[: len(entries)]
+    return Flow(
+        reader=later.name,
+        writer=earlier.name,
+        tensor=Domain(dims),
+        read=entries,
+        written=tuple(Sym(d) for d in dims),
+    )

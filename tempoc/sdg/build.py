@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
+from tempoc.ops.effects import Effect
+from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -53,7 +55,7 @@ def statements(graph: Graph, space: Space) -> Statements:
 
 def is_computed(node: Node) -> bool:
     """Whether the node is executed: not given from outside, and not a merge."""
-    return not isinstance(node.op, Input | Param | Merge)
+    return not isinstance(node.op, Input | Param | Seed | Merge)
 
 
 def is_identity(edge: Edge, graph: Graph) -> bool:
@@ -147,7 +149,7 @@ def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Te
 
 def _origin(node: Node) -> Origin:
     match node.op:
-        case Input():
+        case Input() | Seed():
             return "input"
         case Param():
             return "param"
@@ -228,6 +230,7 @@ def _statement(
         members=members,
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
+        effect=any(isinstance(graph.nodes[m].op, Effect) for m in members),
     )
 
 

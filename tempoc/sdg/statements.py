@@ -63,13 +63,18 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Nodes executed together at each point of ``domain``; members in topological order."""
+    """Nodes executed together at each point of ``domain``; members in topological order.
+
+    A statement with an ``effect`` is seen outside, so the order of its points counts: that of
+    plain loops, and of two such statements at one point that of this program.
+    """
 
     name: str
     domain: Domain
     members: tuple[str, ...]
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
+    effect: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
