@@ -17,6 +17,7 @@ from tempoc.codegen.arith import to_arith
 from tempoc.codegen.body import Cell, Stages
 from tempoc.codegen.donation import donated
 from tempoc.codegen.externs import externs, imports
+from tempoc.codegen.host import Calling, host
 from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
@@ -59,8 +60,16 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
     )
     names = Names([*RESERVED, *functions_of.values()])
     functions = {
-        s.name: function(s, stages, names.fresh(identifier(s.name))) for s in statements.statements
+        s.name: function(s, stages, names.fresh(identifier(s.name)))
+        for s in statements.statements
+        if s.turn is None
     }
+    hosts = {s.name: host(s, stages, names) for s in statements.statements if s.turn is not None}
+    kernels = [_kernel(s, functions[s.name], stages) for s in statements.statements if not s.turn]
+    for s in statements.statements:
+        if s.turn is not None:
+            kernels += [_kernel(s, f, stages) for f in hosts[s.name].kernels]
+    emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = nodes.Program(
         name=graph.name,
         doc=graph.doc,
@@ -71,16 +80,14 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         assumptions=assumptions(graph.universe),
         inputs=inputs(stages),
         params=params(stages),
-        stores=stores(stages),
+        stores=(*stores(stages), *(t for h in hosts.values() for t in h.stores)),
         externs=externs(graph, functions_of),
-        kernels=tuple(_kernel(s, functions[s.name], stages) for s in statements.statements),
-        tree=_Tree(stages=stages, functions=functions).convert(tree),
+        kernels=tuple(kernels),
+        tree=_Tree(stages=stages, functions=functions, hosts=hosts).convert(tree),
         outputs=outputs(stages),
     )
     verify(program)
-    return Emitted(
-        program=program, kernels=module(graph.name, tuple(functions.values()), functions_of)
-    )
+    return Emitted(program=program, kernels=module(graph.name, emitted, functions_of))
 
 
 def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
@@ -100,6 +107,7 @@ class _Tree:
 
     stages: Stages
     functions: Mapping[str, Function]
+    hosts: Mapping[str, Calling]
 
     def convert(self, tree: Tree) -> nodes.Statement:
         match tree:
@@ -122,15 +130,16 @@ class _Tree:
 
     def _execute(self, tree: Execute) -> nodes.Statement:
         statement = self._statement(tree.statement)
-        f = self.functions[tree.statement]
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
-        call = nodes.Call(
-            kernel=f.name,
-            point=tuple(to_arith(e) for e in tree.point),
-            args=tuple(_cell(a.cell, env, a.when) for a in f.arguments),
-            results=tuple(_cell(r.cell, env, r.where) for r in f.results),
-        )
-        return _sequence([call, *self._frees(statement, env)])
+        point = tuple(to_arith(e) for e in tree.point)
+        if statement.turn is None:
+            calls: list[nodes.Statement] = [_call(self.functions[tree.statement], point, env)]
+        else:
+            h = self.hosts[tree.statement]
+            calls = [_call(h.before, point, env), h.call(statement.domain.dims, point)]
+            calls += [_call(f, point, env) for f in h.kernels[1:]]
+            calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
+        return _sequence([*calls, *self._frees(statement, env)])
 
     def _statement(self, name: str) -> Statement:
         return next(s for s in self.stages.statements.statements if s.name == name)
@@ -147,6 +156,15 @@ class _Tree:
             for condition, cells in groups.items()
             for free in [nodes.Free(cells=tuple(cells))]
         ]
+
+
+def _call(f: Function, point: tuple[Arith, ...], env: Mapping[str, Expr]) -> nodes.Call:
+    return nodes.Call(
+        kernel=f.name,
+        point=point,
+        args=tuple(_cell(a.cell, env, a.when) for a in f.arguments),
+        results=tuple(_cell(r.cell, env, r.where) for r in f.results),
+    )
 
 
 def _cell(cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:

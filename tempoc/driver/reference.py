@@ -6,7 +6,7 @@ from typing import Any
 from tempoc.codegen.equations import shown
 from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
-from tempoc.ops.externs import Extern, ExternVjp
+from tempoc.ops.externs import Extern, ExternHost, ExternVjp
 from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.whole import whole_inputs, whole_params
@@ -42,6 +42,8 @@ def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -
     def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
         function = externs.Traced(known[node.name], found[known[node.name]], bounds)
         try:
+            if isinstance(node.op, ExternHost):
+                return externs.Hosted(function.extern, function.function, bounds).given(args)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_back(function, args)
             return externs.evaluated(function, args)

@@ -48,6 +48,8 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     values: list[Value] = []
     for k, e in enumerate(eq.values):
         here = _inside(round, frame, eq, eq.targets[k], where)
+        written = eq.targets if one else (eq.targets[k],)
+        here = replace(here, dims=_written(round, frame, eq, written))
         values.append(round.evaluate(here, e))
     for k, target in enumerate(eq.targets):
         here = _inside(round, frame, eq, target, where)
@@ -78,6 +80,15 @@ def _where(frame: Frame, eq: ast.Equation) -> Expr:
             return frame.where
         parts.append(found[1].needed)
     return disjunction(*parts)
+
+
+def _written(
+    round: Round, frame: Frame, eq: ast.Equation, targets: tuple[ast.Target, ...]
+) -> tuple[str, ...]:
+    """The dimensions of an equation, and those of the calls around it."""
+    found = [placement(frame, eq, t) for t in targets]
+    names = [d for place in found if place is not None for d in place[1].dims]
+    return round.universe.ordered((*frame.dims, *names))
 
 
 def placement(

@@ -73,6 +73,7 @@ def _closure(
         prefix=round.prefixes.fresh(f"{frame.prefix}.{name}" if frame.prefix else name),
         origin=replace(frame.origin, calls=(*frame.origin.calls, site)),
         where=frame.where,
+        dims=frame.dims,
     )
     _parameters(round, inner, definition, arguments, span)
     result = run_block(round, inner, definition.body)

@@ -7,7 +7,7 @@ from tempoc.base.source import Span
 
 CODES = {
     "random": "RT252",
-    "host": "RT253",
+    "over": "RT253",
     "until": "RT254",
     "cond": "RT255",
     "save": "RT257",
@@ -16,7 +16,7 @@ CODES = {
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",
-    "host": "a Python function with effects (`extern host`)",
+    "over": "one call for a whole dimension (`over`)",
 }
 
 

@@ -47,6 +47,7 @@ class Frame:
 
     `path` identifies the expansion (calls and loop turns) in all rounds, `prefix` begins the
     names of nodes, `where` holds at every point at which the value is needed.
+    `dims` are the dimensions that the targets of the equation write.
     """
 
     scope: Scope
@@ -54,6 +55,7 @@ class Frame:
     prefix: str
     origin: Origin
     where: Expr = TRUE
+    dims: tuple[str, ...] = ()
 
     def within(self, condition: Expr) -> Frame:
         """The same place, where only points with this condition matter."""

@@ -47,6 +47,6 @@ RULES: dict[str, Rule] = {
 FLAT = (
     "stop_gradient", "sign", "floor", "ceil", "round", "floordiv", "argmax", "argmin", "argsort",
     "one_hot", "isnan", "isinf", "not", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "any",
-    "all", "literal", "index", "input", "param", "full", "eye", "arange",
+    "all", "extern_host", "literal", "index", "input", "param", "full", "eye", "arange",
 )  # fmt: skip
 """Operators through which nothing flows back."""

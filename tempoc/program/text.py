@@ -15,6 +15,7 @@ from tempoc.program.nodes import (
     Extern,
     Free,
     Guard,
+    Host,
     Input,
     Kernel,
     Loop,
@@ -124,6 +125,9 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             left = f"{_cells(results)} = " if results else ""
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{left}{kernel}{at}({_cells(args)})"
+        case Host(extern=extern, point=point, args=args, results=results):
+            at = f"@({', '.join(map(text, point))})" if point else ""
+            yield f"{indent}{_cells(results)} = host {extern}{at}({_cells(args)})"
         case Free(cells=cells):
             yield f"{indent}free {_cells(cells)}"
         case _:

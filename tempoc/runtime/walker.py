@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.program.arith import Arith, evaluate, names, text
-from tempoc.program.nodes import Call, Cell, Free, Guard, Loop, Program, Sequence, Statement
+from tempoc.program.nodes import Call, Cell, Free, Guard, Host, Loop, Program, Sequence, Statement
 from tempoc.runtime.stores import Layout
 
 
@@ -21,13 +21,14 @@ class Walk:
     """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
 
     By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
-    a cell of zeros is passed.
+    a cell of zeros is passed; ``hosts`` are called by their numbers.
     """
 
     text: str
     calls: Mapping[int, Call]
     constants: Mapping[str, tuple[int, ...]]
     zeros: Mapping[str, str]
+    hosts: tuple[Host, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,7 @@ class _Writer:
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
+    hosts: list[Host] = field(default_factory=list)
 
     def write(self) -> Walk:
         self.line(0, "def walk():")
@@ -111,6 +113,7 @@ class _Writer:
             calls=self.calls,
             constants=self.constants,
             zeros=self.zeros,
+            hosts=tuple(self.hosts),
         )
 
     def line(self, depth: int, content: str) -> None:
@@ -153,6 +156,8 @@ class _Writer:
                 self.statement(body, depth + 1)
             case Call():
                 self.call(s, depth)
+            case Host():
+                self.host(s, depth)
             case Free(cells=freed):
                 for cell in freed:
                     self.free(cell, depth)
@@ -187,6 +192,16 @@ class _Writer:
             self.line(depth, "if len(faults) > 500: check()")
         if self.wishes.count:
             self.line(depth, "done[0] += 1")
+
+    def host(self, host: Host, depth: int) -> None:
+        """A call of the user's; operands and results are stores of one value."""
+        targets = [self.cell(cell) for cell in host.results]
+        point = "".join(f"{self.expression(e)}, " for e in host.point)
+        passed = ", ".join([f"({point.rstrip()})", *map(self.cell, host.args)])
+        self.line(depth, f"{', '.join(targets)}, = host{len(self.hosts)}({passed})")
+        self.hosts.append(host)
+        for i, cell in enumerate(host.results):
+            self.wrote(i, cell, depth)
 
     def argument(self, cell: Cell, donated: bool, written: list[str]) -> str:
         """The cell, or zeros where it may not exist; those may be shared unless given away.
@@ -273,7 +288,7 @@ def calls(s: Statement) -> Iterator[Call]:
             yield from calls(body)
         case Call():
             yield s
-        case Free():
+        case Free() | Host():
             pass
         case _:
             assert_never(s)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tempoc.base.source import Span
 from tempoc.ops.control import Merge
-from tempoc.ops.externs import Extern
+from tempoc.ops.externs import Extern, ExternHost
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
@@ -62,7 +62,10 @@ def evaluate(
     machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds), externs=externs)
     machine.give("input", inputs)
     machine.give("param", params)
+    machine.line_up()
     with np.errstate(all="ignore"):
+        for last in machine.before:
+            machine.answer(last)
         return {output.name: machine.output(output) for output in graph.outputs}
 
 
@@ -100,6 +103,7 @@ class _Machine:
     externs: Externs = unknown_externs
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
+    before: dict[Question, Question | None] = field(default_factory=dict)
 
     def give(self, kind: str, arrays: Mapping[str, Array]) -> None:
         """Take over inputs or params, checking leading axes and rank."""
@@ -116,6 +120,25 @@ class _Machine:
                 inner = ["..."] * node.types[0].ndim
                 raise errors.wrong_array(kind, name, str([*lead, *inner]), str(list(array.shape)))
             self.given[name] = array.astype(numpy_dtype(node.types[0].dtype), copy=False)
+
+    def line_up(self) -> None:
+        """Find out which call of a Python function comes right before each other one."""
+        dims = self.graph.universe.dims
+        found: dict[str, list[tuple[tuple[int, ...], int, Question]]] = {}
+        for node in self.graph.nodes.values():
+            if isinstance(node.op, ExternHost):
+                ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
+                for point in product(*ranges):
+                    at = self.at((node.name, point))
+                    if value_of(node.domain.where, at):
+                        place = tuple(at.get(d.name, -1) for d in dims)
+                        calls = found.setdefault(node.op.module, [])
+                        calls.append((place, node.op.turn, (node.name, point)))
+        for calls in found.values():
+            last: Question | None = None
+            for _, _, question in sorted(calls):
+                self.before[question] = last
+                last = question
 
     def output(self, output: Output) -> Array:
         """An output, assembled from the points that it reads."""
@@ -140,6 +163,10 @@ class _Machine:
                 stack.pop()
             else:
                 opened[question] = accesses = self.needs(question)
+                if (call := self.before.get(question)) is not None and call not in self.known:
+                    if call in opened:
+                        raise self.cycle(list(opened), call)
+                    stack.append(call)
                 for access in reversed(accesses):
                     for point in reversed(access.points):
                         needed = (access.edge.source, point)

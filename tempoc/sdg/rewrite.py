@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Input, Param
 from tempoc.sdg.graph import Edge, Graph, Group, Node
 from tempoc.sdg.query import reachable
@@ -86,7 +87,7 @@ def drop_dead(graph: Graph) -> Graph:
     given = [
         n.name
         for n in graph.nodes.values()
-        if isinstance(n.op, Input) or (isinstance(n.op, Param) and not n.inputs)
+        if isinstance(n.op, Input | ExternHost) or (isinstance(n.op, Param) and not n.inputs)
     ]
     kept = reachable(graph, [*given, *(o.source for o in graph.outputs)])
     if len(kept) == len(graph.nodes):

@@ -62,14 +62,26 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Statements of one ``queue`` run in the order of plain loops; ``number`` decides ties."""
+
+    queue: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Nodes executed together at each point of ``domain``; members in topological order."""
+    """Nodes executed together at each point of ``domain``; members in topological order.
+
+    ``turn`` is there where the order of execution can be seen from outside.
+    """
 
     name: str
     domain: Domain
     members: tuple[str, ...]
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
+    turn: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
