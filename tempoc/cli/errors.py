@@ -16,6 +16,15 @@ def system_refuses(what: str, reason: str) -> Diagnostic:
     return Diagnostic(code="RT901", message=f"{what} cannot be used: {reason}")
 
 
+def out_of_memory() -> Diagnostic:
+    """RT902: the data of a program does not fit on this machine."""
+    return Diagnostic(
+        code="RT902",
+        message="there is not enough memory on this machine",
+        help="smaller bounds need less; tempoc explain --dump-memory shows how much",
+    )
+
+
 def outputs_differ(lines: Sequence[str]) -> Diagnostic:
     """RT910: a run disagrees with the reference evaluator."""
     return Diagnostic(

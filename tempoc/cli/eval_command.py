@@ -8,6 +8,7 @@ from tempoc.cli.options import FileName, define_option, error_format_option, opt
 from tempoc.cli.run_options import run_options, run_options_from
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.reference import evaluate_given
+from tempoc.runtime.effects import Outside
 from tempoc.runtime.execute import check_targets, deliver, gather
 
 
@@ -26,5 +27,6 @@ def command(
     graph = compilation.graph
     data = gather(wanted)
     check_targets(wanted)
+    outside = Outside(wanted.output_dir or ".")
     paths = (*wanted.extern_path, compilation.loaded.folder)
-    deliver(wanted, evaluate_given(graph, data, paths, float64=float64))
+    deliver(wanted, evaluate_given(graph, data, paths, float64=float64, show=outside))

@@ -15,6 +15,7 @@ import click
 
 from tempoc import __version__
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.cli.errors import out_of_memory
 from tempoc.cli.report import (
     CHECK_FAILED,
     INTERRUPTED,
@@ -109,6 +110,8 @@ def status(argv: Sequence[str]) -> int:
         # click's own answer to that, and to a shell that asks for completions.
         abandon_output()
         return int(stop.code or 0) if "_TEMPOC_COMPLETE" in os.environ else 0
+    except MemoryError:
+        return report_diagnostics([out_of_memory()], argv)
     except OSError as error:
         abandon_output()
         return report_system(error, argv)

@@ -14,15 +14,17 @@ from typing import assert_never
 import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
-from tempoc.codegen.body import Cell, Stages
 from tempoc.codegen.donation import donated
+from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, imports
 from tempoc.codegen.host import Calling, host
 from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.stages import Cell, Stages
 from tempoc.memory.storage import Plan
+from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType
 from tempoc.poly.space import Space
 from tempoc.program import nodes
@@ -31,6 +33,7 @@ from tempoc.program.arith import Arith
 from tempoc.program.verify import verify
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
+from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.walk import substitute
@@ -133,13 +136,21 @@ class _Tree:
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
         point = tuple(to_arith(e) for e in tree.point)
         if statement.turn is None:
-            calls: list[nodes.Statement] = [_call(self.functions[tree.statement], point, env)]
+            call = _call(self.functions[tree.statement], point, env)
+            calls: list[nodes.Statement]
+            calls = [self._effect(statement, call) if statement.effect else call]
         else:
             h = self.hosts[tree.statement]
             calls = [_call(h.before, point, env), h.call(statement.domain.dims, point)]
             calls += [_call(f, point, env) for f in h.kernels[1:]]
             calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
         return _sequence([*calls, *self._frees(statement, env)])
+
+    def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
+        graph = self.stages.graph  # the other members are constants, made on the spot
+        node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, Effect))
+        assert isinstance(node.op, Effect)
+        return to_effect(node.op, operand_types(graph, node), call)
 
     def _statement(self, name: str) -> Statement:
         return next(s for s in self.stages.statements.statements if s.name == name)

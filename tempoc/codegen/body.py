@@ -8,8 +8,8 @@ the row just written does not go through the store at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 
 from tempoc.base.names import Names
 from tempoc.codegen import access
@@ -17,19 +17,20 @@ from tempoc.codegen.access import Frame
 from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
-from tempoc.memory.storage import Plan, Store
-from tempoc.ops.emission import Import, KernelEmitter
+from tempoc.codegen.stages import Argument, Cell, Result, Stages
+from tempoc.memory.storage import Store
+from tempoc.ops.effects import Effect
+from tempoc.ops.emission import KernelEmitter
 from tempoc.ops.opdef import OperandError, Value
 from tempoc.ops.padding import static_shape
 from tempoc.ops.picking import Pick
 from tempoc.ops.source import Literal
 from tempoc.ops.spell import cast
 from tempoc.ops.types import TensorType
-from tempoc.poly.space import Space
-from tempoc.schedule.tree import Tree
-from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.branches import owners
+from tempoc.sdg.graph import Node
 from tempoc.sdg.query import operand_type
-from tempoc.sdg.statements import Read, Statement, Statements, Write
+from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.expr import (
     TRUE,
@@ -41,48 +42,7 @@ from tempoc.symbolic.expr import (
     disjunction,
     negation,
 )  # fmt: skip
-from tempoc.symbolic.walk import is_affine, substitute
-
-Cell = tuple[str, tuple[Expr, ...]]
-"""A tensor and the key of one of its arrays, in statement coordinates."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stages:
-    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype.
-
-    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
-    """
-
-    graph: Graph
-    statements: Statements
-    plan: Plan
-    space: Space
-    tree: Tree
-    x64: bool = False
-    imports: Mapping[Import, str] = field(default_factory=dict)
-
-    def proves(self, statement: Statement, condition: Expr) -> bool:
-        """Whether the condition provably holds wherever the statement is executed."""
-        return is_affine(condition) and self.space.implies(statement.domain, condition)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
-    """A parameter of a kernel: the content of a cell, zeros where ``when`` does not hold."""
-
-    cell: Cell
-    name: str
-    when: Expr = TRUE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What a kernel returns at one position: the new content of a cell, where ``where`` holds."""
-
-    cell: Cell
-    text: str
-    where: Expr = TRUE
+from tempoc.symbolic.walk import substitute
 
 
 class Body:
@@ -98,6 +58,8 @@ class Body:
         self._values: dict[tuple[str, int], Value] = {}
         self._fetched: dict[tuple[str, str, tuple[object, ...]], Value] = {}
         self._pending: list[Write] = []
+        self.shown: tuple[str, ...] = ()
+        self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
@@ -114,7 +76,8 @@ class Body:
             if self._store(write).axes:
                 self._argument(self._cell(write))
         for member in self.statement.members:
-            self._member(member)
+            if member not in self._owners:
+                self._member(member)
         self._update([w.tensor for w in self._pending])
         return self._results()
 
@@ -122,8 +85,13 @@ class Body:
 
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
-        if isinstance(node.op, Pick) and not self._is_local(name, 0):
+        if isinstance(node.op, Effect):
+            args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
+            self.shown = node.op.emit(args, (), self.out)
+        elif isinstance(node.op, Pick) and not self._is_local(name, 0):
             self._values[name, 0] = self._row_of(name, node.op)
+        elif any(owner[0] == name for owner in self._owners.values()):
+            self._values[name, 0] = self._choice(name, node)
         else:
             self._emit(name, node)
         self._pending += [
@@ -161,6 +129,48 @@ class Body:
 
     def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
         return tuple(self.out.pad(e) for e in type_.shape)
+
+    def _choice(self, name: str, node: Node) -> Value:
+        """A ``cond`` with nodes of which each serves one branch alone: functions within."""
+        condition = self._operand(name, 0).text
+        for member in [m for m in self.statement.members if self._serves(m, name)]:
+            self._fetch_points(member)
+        then, orelse = (
+            self.out.apart(partial(self._branch, name, node, slot)) for slot in (1, 2)
+        )
+        text = self.out.choose(self._hint(name), condition, then, orelse)
+        type_ = node.types[0]
+        return Value(text, type_, tuple(self.out.pad(e) for e in type_.shape))
+
+    def _serves(self, member: str, cond: str) -> bool:
+        """Whether a member is computed only where a branch of ``cond`` is taken."""
+        owner = self._owners.get(member)
+        return owner is not None and (owner[0] == cond or self._serves(owner[0], cond))
+
+    def _fetch_points(self, member: str) -> None:
+        """Fetch what a member of a branch reads at points: stores are not to go into branches.
+
+        What it reads of this instance's own writes must be there before the branch is.
+        """
+        for read in [r for r in self.statement.reads if r.member == member]:
+            if self._is_local(member, read.slot):
+                continue
+            if read.forwarded:
+                self._bring_up(read.tensor)
+            if not any(isinstance(e, Slice) for e in read.entries):
+                self._operand(member, read.slot)
+
+    def _branch(self, name: str, node: Node, slot: int) -> str:
+        """Write the members that serve one branch; the text of its value."""
+        values, fetched = dict(self._values), dict(self._fetched)
+        for member in self.statement.members:
+            if self._owners.get(member) == (name, slot):
+                self._member(member)
+        value = self._operand(name, slot)
+        padded = tuple(self.out.pad(e) for e in node.types[0].shape)
+        text = self.out.align(value, padded).text
+        self._values, self._fetched = values, fetched
+        return text
 
     def _row_of(self, name: str, op: Pick) -> Value:
         """The one row that an index chooses of a slice; the slice itself is not read."""

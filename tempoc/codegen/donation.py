@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tempoc.codegen.body import Cell, Stages
 from tempoc.codegen.kernels import Function
 from tempoc.codegen.slots import apart
+from tempoc.codegen.stages import Cell, Stages
 from tempoc.sdg.statements import Statement
 from tempoc.symbolic.expr import TRUE
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
-from tempoc.codegen.body import Argument, Body, Result, Stages
+from tempoc.codegen.body import Body
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.naming import identifier
+from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.externs import Extern
 from tempoc.ops.opdef import Value
 from tempoc.ops.padding import natural

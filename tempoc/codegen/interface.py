@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tempoc.codegen.arith import to_arith
-from tempoc.codegen.body import Stages
+from tempoc.codegen.stages import Stages
 from tempoc.memory.storage import Store
 from tempoc.ops.source import Input, Param
 from tempoc.program import nodes
@@ -98,13 +98,14 @@ def _output(output: Output, stages: Stages) -> nodes.Output:
         name=output.name,
         store=tensor.name,
         dims=tensor.domain.dims,
-        entries=tuple(_entry(e) for _, e in pairs),
+        entries=tuple(to_entry(e) for _, e in pairs),
         dtype=tensor.type.dtype.value,
         shape=tuple(to_arith(substitute(e, points)) for e in tensor.type.shape),
     )
 
 
-def _entry(entry: Entry) -> Arith | nodes.Span:
+def to_entry(entry: Entry) -> Arith | nodes.Span:
+    """A point or slice for the runner."""
     if isinstance(entry, Slice):
         return nodes.Span(lower=to_arith(entry.lo), upper=to_arith(entry.hi), step=entry.step)
     return to_arith(entry)

@@ -10,9 +10,10 @@ import ast
 from dataclasses import dataclass
 
 from tempoc.base.names import Names
-from tempoc.codegen.body import Argument, Body, Result, Stages
+from tempoc.codegen.body import Body
 from tempoc.codegen.equations import shown
 from tempoc.codegen.naming import RESERVED
+from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement
 
@@ -55,7 +56,7 @@ def function(statement: Statement, stages: Stages, name: str, writer: Writer = B
     )
     body = writer(statement, stages, out, names)
     results = body.run()
-    returned = [r.text for r in results]
+    returned = [*(r.text for r in results), *body.shown]
     if out.checks:
         returned.append(out.failure())
     lines = [*out.lines, _return(returned)]

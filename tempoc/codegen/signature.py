@@ -13,6 +13,8 @@ def signature(graph: Graph) -> nodes.Program:
     """The program without stores, kernels and tree: bounds, assumptions, inputs, params."""
     inputs, params = [], []
     for name, node in graph.nodes.items():
+        if not isinstance(node.op, Input | Param):
+            continue
         shape = tuple(to_arith(e) for e in node.types[0].shape)
         dtype, dims = node.types[0].dtype.value, node.domain.dims
         if isinstance(node.op, Input):

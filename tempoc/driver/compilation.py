@@ -28,6 +28,7 @@ from tempoc.runtime.problems import RunError
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.tree import Tree
 from tempoc.schedule.verify import verify_schedule
+from tempoc.sdg.branches import grouped
 from tempoc.sdg.build import statements
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
@@ -136,6 +137,7 @@ class Compilation:
         return found
 
     def _order(self, graph: Graph) -> Ordered:
+        graph = graph if graph.groups else grouped(graph)
         parts = self._timed("statements", lambda: statements(graph, self.space))
         scheduled = self._timed("schedule", lambda: compute(parts, self.space, graph))
         if self.options.verify_each:

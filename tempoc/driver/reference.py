@@ -3,21 +3,31 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tempoc.codegen.effects import to_effect
 from tempoc.codegen.equations import shown
 from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
+from tempoc.ops.effects import Effect
 from tempoc.ops.externs import Extern, ExternHost, ExternVjp
 from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
+from tempoc.runtime.effects import Show, described
 from tempoc.runtime.whole import whole_inputs, whole_params
 from tempoc.sdg.graph import Graph, Node
-from tempoc.sdg.interpret import Externs, Point, evaluate
+from tempoc.sdg.interpret import Externs, Perform, Point, evaluate, nothing
+from tempoc.sdg.query import operand_types
 
 
 def evaluate_given(
-    graph: Graph, given: Given, paths: Sequence[str] = (), *, float64: bool = False
+    graph: Graph,
+    given: Given,
+    paths: Sequence[str] = (),
+    *,
+    float64: bool = False,
+    show: Show | None = None,
 ) -> Mapping[str, Any]:
-    """The outputs by name; ``paths`` are the folders of Python functions.
+    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` are the folders of
+    Python functions.
 
     Raises `RunError` for wrong data, `DiagnosticError` for a wrong read.
     """
@@ -30,7 +40,21 @@ def evaluate_given(
         whole_params(program, bindings),
         float64=float64,
         externs=caller(graph, bindings.bounds, paths),
+        perform=nothing if show is None else _performer(graph, show),
     )
+
+
+def _performer(graph: Graph, show: Show) -> Perform:
+    forms = {
+        node.op: to_effect(node.op, operand_types(graph, node))
+        for node in graph.nodes.values()
+        if isinstance(node.op, Effect)
+    }
+
+    def perform(op: Effect, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
+        show(described(forms[op], at), values)
+
+    return perform
 
 
 def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -> Externs:

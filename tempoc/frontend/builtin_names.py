@@ -13,24 +13,23 @@ UNARY = (
     "isinf",
 )  # fmt: skip
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all", "logsumexp", "var")
-LATER = ("cond", "associative_scan")
-"""Functions that are refused when they are called."""
 
 SIGNATURES: dict[str, str] = {
     **dict.fromkeys(UNARY, "x"),
     **dict.fromkeys(REDUCTIONS, "x axis= keepdims="),
     **{name: "x" for name in ast.DTYPES if name != "key"},
-    **dict.fromkeys(LATER, "*"),
     "minimum": "a b",
     "maximum": "a b",
     "power": "a b",
     "where": "c a b",
+    "cond": "p a b",
     "clip": "x low high",
     "argmax": "x axis= keepdims=",
     "argmin": "x axis= keepdims=",
     "cumsum": "x axis= reverse=",
     "cumprod": "x axis= reverse=",
     "cummax": "x axis= reverse=",
+    "associative_scan": "f x axis=",
     "reshape": "x shape",
     "transpose": "x axes=",
     "expand_dims": "x axis",

@@ -17,6 +17,7 @@ from tempoc.frontend.operate import (
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
 from tempoc.frontend.values import Number, Ref, Value, dims_of
+from tempoc.ops.branching import Cond
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.movement import BroadcastTo
@@ -82,8 +83,30 @@ def choose(
     return map_together(leaf, (then, orelse), span)
 
 
+def conditional(
+    round: Round, frame: Frame, p: Value, then: Value, orelse: Value, span: Span
+) -> Value:
+    """`cond(p, then, orelse)`, leaf by leaf. Raises `Problem`."""
+    if isinstance(p, Number) and isinstance(p.value, bool):
+        return then if p.value else orelse
+    condition = tensor(round, frame, p, span)
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        types = [type_of(v, span) for v in parts]
+        type = common_type(round, frame, parts, types, span, "cond")
+        a, b = (fitted(round, frame, v, type, span) for v in parts)
+        return make(round, frame, Cond(), (condition, a, b), span)[0]
+
+    return map_together(leaf, (then, orelse), span)
+
+
 def common_type(
-    round: Round, frame: Frame, values: tuple[Value, ...], types: list[TensorType], span: Span
+    round: Round,
+    frame: Frame,
+    values: tuple[Value, ...],
+    types: list[TensorType],
+    span: Span,
+    word: str = "if",
 ) -> TensorType:
     """The promoted dtype and the shape that all share; numbers fit every shape."""
     try:
@@ -94,14 +117,14 @@ def common_type(
     first = shaped[0] if shaped else types[0]
     for other in shaped[1:]:
         if not same_shape(first.shape, other.shape, Facts(round, frame.where)):
-            raise Problem(type_errors.branch_types(span, "if", first, other, span))
+            raise Problem(type_errors.choice_types(span, word, first, other))
     return TensorType(dtype, first.shape, weak)
 
 
 def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:
     """Make `draft`, whose type and dimensions are set, the computation of a leaf."""
     type = draft.types[0]
-    ref = _fitted(round, frame, value, type, span)
+    ref = fitted(round, frame, value, type, span)
     source = ref.draft
     if may_become(ref, draft):
         draft.copy_from(source)
@@ -125,7 +148,7 @@ def may_become(ref: Ref, draft: Draft) -> bool:
     )
 
 
-def _fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
+def fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
     """A leaf with this dtype and shape."""
     if isinstance(value, Number):
         number = value.value

@@ -6,34 +6,57 @@ they stand they would all be stored; as one product with the steps for an axis n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from string import ascii_letters
 
 from tempoc.frontend.point_build import PointBuild, edge_of
 from tempoc.ops.calculus import Term
 from tempoc.ops.contraction import Einsum
+from tempoc.ops.movement import Transpose
 from tempoc.sdg.graph import Edge, Node
 from tempoc.sdg.rewrite import compose
-from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic.expr import Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
+Taken = Callable[[Term], tuple[Term, tuple[str, ...]]]
 
-def contracted(build: PointBuild, term: Term, by: Mapping[str, Entry]) -> Term | None:
+
+def contracted(
+    build: PointBuild,
+    sink: PointBuild,
+    term: Term,
+    by: Mapping[str, Entry],
+    slices: int,
+    taken: Taken,
+) -> Term | None:
     """The sum of a product over the slices among `by`, which says where it is read.
 
-    `None` if the term is no product, or its operands cannot be read at the slices.
+    The first `slices` axes of the term are positions, of which one is wanted; `taken` finds it in
+    an operand, made by `sink`, that has these axes first. `None` if the term is no product, or its
+    operands cannot be read at the slices.
     """
     nodes = build.growing.nodes
     node = nodes[edge_of(term).source]
+    here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
     ranging = [d for d in node.domain.dims if isinstance(by[d], Slice)]
-    if not isinstance(node.op, Einsum) or not ranging:
+    if not isinstance(node.op, Einsum) or not ranging or not here:
         return None
     terms, result = node.op.letters(tuple(len(_shape(nodes, e)) for e in node.inputs))
     spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
     letters = {d: next(spare) for d in ranging}
+    holder = _holder(terms, result[:slices])
+    if slices and holder is None:
+        return None
     operands: list[Term] = []
     specs: list[str] = []
-    for own, edge in zip(terms, node.inputs, strict=True):
+    for k, (own, edge) in enumerate(zip(terms, node.inputs, strict=True)):
+        if k == holder:
+            first = "".join(sorted(own, key=lambda x: (result[:slices] + own).index(x)))
+            moved = _moved(sink, sink.read(edge), own, first)
+            picked, dims = taken(moved)
+            operands.append(picked)
+            specs.append("".join(letters[d] for d in dims) + first[slices:])
+            continue
         found = _read(nodes, node, edge, by)
         if found is None:
             return None
@@ -42,7 +65,21 @@ def contracted(build: PointBuild, term: Term, by: Mapping[str, Entry]) -> Term |
         specs.append("".join(letters[d] for d in met) + own)
     if any(letter not in "".join(specs) for letter in letters.values()):
         return None
-    return build.calculus.op(Einsum(spec=f"{','.join(specs)}->{result}"), *operands)
+    return build.calculus.op(Einsum(spec=f"{','.join(specs)}->{result[slices:]}"), *operands)
+
+
+def _holder(terms: list[str], positions: str) -> int | None:
+    """The one operand that has all these axes, each once."""
+    found = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
+    good = len(found) == 1 and all(terms[found[0]].count(x) == 1 for x in positions)
+    return found[0] if good else None
+
+
+def _moved(sink: PointBuild, x: Term, own: str, first: str) -> Term:
+    """The operand with its axes in another order."""
+    if own == first:
+        return x
+    return sink.calculus.op(Transpose(axes=tuple(own.index(c) for c in first)), x)
 
 
 def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:

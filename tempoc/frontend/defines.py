@@ -38,7 +38,11 @@ def _parsed(text: str) -> Value:
     try:
         return Number(float(text))
     except ValueError:
-        return Text(text)
+        pass
+    inner = text[1:-1]
+    if text == f"[{inner}]" and not set(inner) & set("[]"):
+        return Listing(tuple(_parsed(part.strip()) for part in inner.split(",")))
+    return Text(text)
 
 
 def _value(found: object) -> Value:

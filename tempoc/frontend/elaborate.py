@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tempoc.base.diagnostics import Collector, DiagnosticError
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.frontend import (
     ast,
@@ -21,7 +21,6 @@ from tempoc.frontend import (
     domain_errors,
     equations,
     expand,
-    later_errors,
     name_errors,
 )
 from tempoc.frontend.assemble import assemble
@@ -82,7 +81,6 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
         tensors=tensors,
     )
     round, results = run_rounds(program)
-    _check_later(modules.main.tree, program.errors)
     program.errors.extend(round.errors.found)
     space = round.space
     drafts = place(round, results)
@@ -100,14 +98,6 @@ def _touch(scope: Scope, name: str) -> None:
     if hasattr(found, "resume"):
         with suppress(Problem):
             found.resume()
-
-
-def _check_later(main: ast.Module, errors: Collector) -> None:
-    for item in main.items:
-        if isinstance(item, ast.Save):
-            errors.add(later_errors.not_supported(item.span, "save"))
-        elif isinstance(item, ast.Print):
-            errors.add(later_errors.not_supported(item.span, "print"))
 
 
 @dataclass(frozen=True, slots=True)

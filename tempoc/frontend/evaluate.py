@@ -18,7 +18,6 @@ from tempoc.frontend import (
 )
 from tempoc.frontend.access import pick, temporal
 from tempoc.frontend.arithmetic import binary, unary
-from tempoc.frontend.builtin_names import LATER
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
 from tempoc.frontend.operate import elementwise
@@ -29,7 +28,6 @@ from tempoc.frontend.spatial import Position, Range, select
 from tempoc.frontend.unroll import turns
 from tempoc.frontend.values import (
     BAD,
-    Builtin,
     Listing,
     Number,
     Package,
@@ -271,8 +269,6 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
 
 def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
     function = _function(round, frame, e.function)
-    if isinstance(function, Builtin) and function.name in LATER:
-        raise Problem(later_errors.not_supported(e.span, function.name))
     args = tuple(single(round, frame, a) for a in e.args)
     keyword = tuple((a.name.name, single(round, frame, a.value)) for a in e.kwargs)
     if isinstance(function, Unknown):

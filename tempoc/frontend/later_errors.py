@@ -9,10 +9,6 @@ CODES = {
     "random": "RT252",
     "over": "RT253",
     "until": "RT254",
-    "cond": "RT255",
-    "save": "RT257",
-    "print": "RT258",
-    "associative_scan": "RT259",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",

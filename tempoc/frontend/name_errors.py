@@ -268,3 +268,33 @@ def not_compile_time(span: Span, name: str) -> Diagnostic:
         f"`{name}` is a tensor; only constants, bounds and numbers are known at compile time",
         span,
     )
+
+
+def effect_key(span: Span, word: str) -> Diagnostic:
+    """Random keys are no data."""
+    return _error("RT100", f"a random key cannot be given to `{word}`", span)
+
+
+def save_outside(span: Span) -> Diagnostic:
+    """A path that is not below the output directory."""
+    help = "write a path below the output directory, as in \"runs/net-{i}.safetensors\""
+    return _error("RT101", "the path of `save` leaves the output directory", span, help)
+
+
+def save_suffix(span: Span) -> Diagnostic:
+    """A file of another kind."""
+    help = 'end the path in ".safetensors"'
+    return _error("RT102", "`save` writes .safetensors files", span, help)
+
+
+def save_dim(span: Span, name: str, dims: tuple[str, ...]) -> Diagnostic:
+    """A place in the path that no index fills."""
+    known = ", ".join(f"`{d}`" for d in dims) or "none"
+    message = f"`{{{name}}}` is no dimension of what is saved, which varies with: {known}"
+    return _error("RT103", message, span)
+
+
+def save_repeats(span: Span, dim: str) -> Diagnostic:
+    """Points that differ in a dimension would write one file."""
+    help = f"name the index in the path, as in \"net-{{{dim}}}.safetensors\", or save one point"
+    return _error("RT104", f"several points of `{dim}` are saved to one file", span, help)

@@ -218,6 +218,8 @@ def _found(value: object) -> Iterator[Entry]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _found(item)
+    elif isinstance(value, Op):
+        yield from attributes(value)
 
 
 def map_together(

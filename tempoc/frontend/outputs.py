@@ -47,7 +47,7 @@ def outputs(round: Round, top: Frame, main: ast.Module) -> list[Result]:
 
 
 def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Result]) -> None:
-    base = _base(item.value)
+    base = base_name(item.value)
     frame = Frame(
         scope=Scope("loop", parent=top.scope),
         path=("output", item.span.start),
@@ -72,15 +72,15 @@ def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Result
         results.append(Result(full, ref, entries, item.value.span))
 
 
-def _base(e: ast.Expr) -> str:
+def base_name(e: ast.Expr) -> str:
     """The name of a result that is not renamed: the tensor's, with fields."""
     match e:
         case ast.Name(name=name):
             return name
         case ast.Field(base=base, name=name):
-            return f"{_base(base)}.{name}"
+            return f"{base_name(base)}.{name}"
         case ast.Access(base=base):
-            return _base(base)
+            return base_name(base)
         case _:
             return "value"
 

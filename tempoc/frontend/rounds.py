@@ -15,6 +15,7 @@ from tempoc.frontend import ast, equations, type_errors
 from tempoc.frontend.cell import Cell, Key, Plan
 from tempoc.frontend.cells import cause, finish
 from tempoc.frontend.draft import Origin
+from tempoc.frontend.effects import effects
 from tempoc.frontend.outputs import Result, outputs
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import StillUnknown
@@ -91,7 +92,9 @@ def _round(program: Program, round: Round) -> list[Result]:
     for cell in list(round.cells.values()):
         if not cell.finished:
             finish(round, cell)
-    return outputs(round, top, program.loaded.main.tree)
+    results = outputs(round, top, program.loaded.main.tree)
+    effects(round, top, program.loaded.main.tree)
+    return results
 
 
 def _equation(round: Round, top: Frame, item: ast.Equation) -> None:

@@ -125,23 +125,34 @@ class _Sending:
 
     def run(self) -> Term:
         """Read, index, sum."""
-        c = self.build.calculus
-        even = self.even()
+        sink = self.sink_build()
+        held = sink.calculus.held(self.reading.term)
         by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
-        whole = None if self.slices() else contracted(self.build, even, by)
+        whole = contracted(self.build, sink, held, by, len(self.slices()), self.taken)
         if whole is not None:
-            return self.counted(whole, edge_of(even))
-        term = self.read(even)
-        lead = sum(isinstance(e, Slice) for e in edge_of(term).entries)
-        if self.slices():
-            term = self.picked(term, lead)
-        if lead:
-            term = c.sum(term, range(lead))
-        return self.counted(term, edge_of(even))
+            node = sink.growing.nodes[edge_of(held).source]
+            return self.counted(whole, node.domain.dims)
+        term, ranging = self.taken(held)
+        if ranging:
+            term = self.build.calculus.sum(term, range(len(ranging)))
+        return self.counted(term, ranging)
 
-    def counted(self, term: Term, of: Edge) -> Term:
-        """The term as often as there are readers for which it is the same."""
-        dims = self.build.growing.nodes[of.source].domain.dims
+    def taken(self, term: Term) -> tuple[Term, tuple[str, ...]]:
+        """What each reader has for the point at hand, and the dimensions that are its first axes.
+
+        The first axes of `term` are those of the slices of the read.
+        """
+        term = self.read(self.even(term))
+        edge = edge_of(term)
+        dims = self.build.growing.nodes[edge.source].domain.dims
+        pairs = zip(dims, edge.entries, strict=True)
+        ranging = tuple(d for d, e in pairs if isinstance(e, Slice))
+        if self.slices():
+            term = self.picked(term, len(ranging))
+        return term, ranging
+
+    def counted(self, term: Term, dims: tuple[str, ...]) -> Term:
+        """The term as often as there are readers that differ in none of these dimensions."""
         times = product(extent(e) for d, e in self.sliced.items() if d not in dims)
         if times == ONE:
             return term
@@ -157,10 +168,9 @@ class _Sending:
         """Makes nodes where the operand is read."""
         return replace(self.build, domain=self.reading.sink)
 
-    def even(self) -> Term:
-        """The operand's cotangent, a node at the reader's points, of one shape for all readers."""
+    def even(self, term: Term) -> Term:
+        """The term as a node at the readers' points, of one shape for all of them."""
         build = self.sink_build()
-        term = build.calculus.held(self.reading.term)
         slices = self.slices()
         widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * term.type.ndim
         shape = list(term.shape)
@@ -186,7 +196,9 @@ class _Sending:
         edge = edge_of(term)
         node = build.growing.nodes[edge.source]
         here = tuple(Sym(d) for d in node.domain.dims)
-        return term if edge.entries == here else build.whole(term)
+        shifts = [found for e, _ in slices if (found := self.shift(e)) is not None]
+        varies = all(found[0] in node.domain.dims for found in shifts)
+        return term if edge.entries == here and varies else build.whole(term)
 
     def read(self, term: Term) -> Term:
         """The readers' cotangents."""

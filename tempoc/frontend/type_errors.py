@@ -37,6 +37,12 @@ def not_a_tensor(span: Span, value: Value) -> Diagnostic:
     return _error("RT061", f"expected a tensor, found {describe(value)}", span, help)
 
 
+def scan_body(span: Span, what: str) -> Diagnostic:
+    """A function that cannot be a step of an associative scan."""
+    help = "write it with operators of its two arguments alone"
+    return _error("RT099", f"the function of `associative_scan` uses {what}", span, help)
+
+
 def structure(span: Span, a: Value, b: Value) -> Diagnostic:
     """Two trees do not correspond."""
     message = f"{_structure(a)} does not match {_structure(b)}"
@@ -198,6 +204,16 @@ def branch_types(
         secondary=(Label(place, f"this is {type_text(first)}"),),
         help="all equations of a tensor give one shape; only a number fits every shape "
         "(a shape that varies with time is written down, as in `x[t]: f32[t+1] = ...`)",
+    )
+
+
+def choice_types(span: Span, word: str, first: TensorType, other: TensorType) -> Diagnostic:
+    """The two sides of an `if` or a `cond` differ in shape."""
+    return Diagnostic(
+        code="RT080",
+        message=f"the branches of `{word}` are {type_text(first)} and {type_text(other)}",
+        primary=Label(span),
+        help="both branches have one shape; only a number fits every shape",
     )
 
 

@@ -10,7 +10,8 @@ source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
            Param(template, dtype, shape, has_default) Full(shape, value, dtype)
            Eye(n: E, m: E, dtype) Arange(stop: E, start: E, step: int, dtype)
 control    Merge(targets) Copy() StopGradient() Ensure(shape)
-           Select() of c, a, b is ``where``
+           Select() of c, a, b is ``where``  Cond() of p, a, b
+effects    Print(names, places) and Save(names, path) of as many operands, no result
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
@@ -19,6 +20,7 @@ reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for 
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
            TopK(k), two results
 scan       CumSum CumProd CumMax (axis, reverse)
+           AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
            Reshape(shape; Const(-1) may stand once)
@@ -59,9 +61,12 @@ from tempoc.ops.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
+from tempoc.ops.branching import Cond
+from tempoc.ops.combining import AssociativeScan
 from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.control import Copy, Ensure, Merge, Select, StopGradient
 from tempoc.ops.convolution import Conv
+from tempoc.ops.effects import Print, Save
 from tempoc.ops.elementwise import (
     Abs,
     Cast,
@@ -117,6 +122,9 @@ OPS: dict[str, type[typing.Any]] = {
     # control
     "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
     "stop_gradient": StopGradient,
+    "cond": Cond,
+    # effects
+    "print": Print, "save": Save,
     # elementwise
     "neg": Negative, "abs": Abs, "sign": Sign, "relu": Relu, "floor": Floor, "ceil": Ceil,
     "round": Round, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,
@@ -135,6 +143,7 @@ OPS: dict[str, type[typing.Any]] = {
     "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
     # scan
     "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax,
+    "associative_scan": AssociativeScan,
     # movement, joining, reshape
     "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
     "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,

@@ -7,6 +7,7 @@ are Python integers. A mask is written once and found again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from tempoc.base.names import Names
@@ -35,6 +36,16 @@ from tempoc.symbolic.walk import symbols
 
 Import = tuple[str, str, str]
 """A function of the user's: its module, its name there, and what the program calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a kernel: its lines, the text of its result, its checks and their messages."""
+
+    lines: tuple[str, ...]
+    text: str
+    holds: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 class KernelEmitter:
@@ -81,6 +92,64 @@ class KernelEmitter:
     def imported(self, module: str, function: str, extern: str) -> str:
         """The name under which the kernels import a function of the user's."""
         return self._imports[module, function, extern]
+
+    # ------------------------------------------------------------ functions within
+
+    def apart(self, write: Callable[[], str]) -> Block:
+        """The lines and checks of a part that runs only sometimes, and the text of its result.
+
+        What is written there is not known afterwards.
+        """
+        lines, conditions, known = self.lines, self._conditions, self._known
+        before = len(self.checks)
+        self.lines, self._conditions, self._known = [], [], dict(known)
+        text = write()
+        block = Block(
+            tuple(self.lines), text, tuple(self._conditions), tuple(self.checks[before:])
+        )
+        del self.checks[before:]
+        self.lines, self._conditions, self._known = lines, conditions, known
+        return block
+
+    def function(
+        self, hint: str, parameters: tuple[str, ...], write: Callable[[tuple[str, ...]], str]
+    ) -> str:
+        """Write a function within the kernel and return its name; see ``Emitter``."""
+        names = tuple(self.names.fresh(p) for p in parameters)
+        block = self.apart(lambda: write(names))
+        assert not block.holds, f"{hint} cannot check anything"
+        name = self.names.fresh(hint)
+        self._define(name, names, block.lines, block.text)
+        return name
+
+    def _define(
+        self, name: str, parameters: tuple[str, ...], lines: tuple[str, ...], value: str
+    ) -> None:
+        self.lines.append(f"def {name}({', '.join(parameters)}):")
+        self.lines += [f"    {line}" for line in (*lines, f"return {value}")]
+
+    def choose(self, hint: str, condition: str, then: Block, orelse: Block) -> str:
+        """Write both blocks as functions and a ``lax.cond`` of them; the name of the result.
+
+        A check in the block that does not run holds.
+        """
+        count = len(then.holds), len(orelse.holds)
+        functions = []
+        for word, block in (("then", then), ("else", orelse)):
+            fine = [("jnp.array(True)",) * n for n in count]
+            fine[0 if block is then else 1] = block.holds
+            returned = [block.text, *fine[0], *fine[1]]
+            functions.append(self.names.fresh(f"{hint}_{word}"))
+            value = f"({', '.join(returned)})" if len(returned) > 1 else block.text
+            self._define(functions[-1], (), block.lines, value)
+        name = self.names.fresh(hint)
+        holds = [self.names.fresh("holds") for _ in range(sum(count))]
+        self.lines.append(
+            f"{', '.join([name, *holds])} = lax.cond({condition}, {', '.join(functions)})"
+        )
+        self._conditions += holds
+        self.checks += (*then.checks, *orelse.checks)
+        return name
 
     # ------------------------------------------------------------ index expressions
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tempoc.ops.arithmetic import Divide, Equal, Greater, Less, Maximum, Multiply, Power
+from tempoc.ops.branching import Cond
 from tempoc.ops.calculus import Calculus, Term
 from tempoc.ops.elementwise import Floor, Log
 from tempoc.ops.opdef import Op
@@ -111,3 +112,12 @@ def select(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     (g,) = cots
     zero = c.number(0.0, g.type.dtype)
     return None, c.fit(c.where(condition, g, zero), a), c.fit(c.where(condition, zero, g), b)
+
+
+def cond(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the branch taken; the other one gets zeros."""
+    condition, a, b = args
+    zeros = c.number(0.0, cots[0].type.dtype, cots[0].shape)
+    first = c.op(Cond(), condition, cots[0], zeros)
+    second = c.op(Cond(), condition, zeros, cots[0])
+    return None, c.fit(first, a), c.fit(second, b)

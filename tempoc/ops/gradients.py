@@ -28,7 +28,7 @@ RULES: dict[str, Rule] = {
     "add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
     "div": arithmetic.divide, "mod": arithmetic.remainder, "power": arithmetic.power,
     "minimum": arithmetic.minimum, "maximum": arithmetic.maximum, "clip": arithmetic.clip,
-    "where": arithmetic.select,
+    "where": arithmetic.select, "cond": arithmetic.cond,
     "sum": reduction.total, "mean": reduction.mean, "prod": reduction.prod,
     "max": reduction.extremum, "min": reduction.extremum, "logsumexp": reduction.logsumexp,
     "var": reduction.variance,
@@ -47,6 +47,7 @@ RULES: dict[str, Rule] = {
 FLAT = (
     "stop_gradient", "sign", "floor", "ceil", "round", "floordiv", "argmax", "argmin", "argsort",
     "one_hot", "isnan", "isinf", "not", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "any",
-    "all", "extern_host", "literal", "index", "input", "param", "full", "eye", "arange",
+    "all", "extern_host", "print", "save", "literal", "index", "input", "param", "full", "eye",
+    "arange",
 )  # fmt: skip
 """Operators through which nothing flows back."""

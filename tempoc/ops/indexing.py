@@ -140,10 +140,11 @@ class SpatialIndex(Op):
         return (text,)
 
     def searched(self, shape: Shape) -> list[int]:
-        """The axes of which other than whole or one element is taken."""
+        """The axes of which not the whole is taken; a point may be proved to be inside an axis
+        that is empty, where no one looks at it."""
         whole = [(ZERO, n, 1) for n in shape]
         parts = enumerate(zip(self.entries, whole, strict=True))
-        return [k for k, (e, w) in parts if not isinstance(e, Expr) and e != w]
+        return [k for k, (e, w) in parts if e != w]
 
     def gathered(self, text: str, args: tuple[Value, ...], result: TensorType, out: Emitter) -> str:
         """The tensor's axis gathered, and its axes put where NumPy has them."""

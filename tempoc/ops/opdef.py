@@ -8,7 +8,7 @@ a slice in an edge has already added its leading spatial axis.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -86,6 +86,15 @@ class Emitter(Protocol):
 
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
         """``v`` cut or lengthened (by zeros) to these padded extents; elements stay in place."""
+
+    def function(
+        self, hint: str, parameters: tuple[str, ...], write: Callable[[tuple[str, ...]], str]
+    ) -> str:
+        """Write a function within the kernel and return its name.
+
+        ``parameters`` are hints; ``write`` gets the names, writes the body, and returns the text of
+        the result. Nothing in it may be checked.
+        """
 
     def imported(self, module: str, function: str, extern: str) -> str:
         """The name of a function of the user's that the kernels import."""

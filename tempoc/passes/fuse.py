@@ -11,7 +11,7 @@ copied into each group that uses them first (``sink.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ from tempoc.passes.islands import Islands
 from tempoc.passes.legality import dependences
 from tempoc.passes.sink import is_cheap, kept_sources, sink
 from tempoc.poly.space import Space
+from tempoc.sdg.branches import together
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Group, Node
 from tempoc.sdg.query import topological
@@ -49,7 +50,7 @@ class Fuse:
             if is_computed(n) and (n.name in kept or not is_cheap(n.op))
         ]
         islands = Islands.alone(graph, units, dependences(graph, context.space))
-        for a, b in self.candidates(islands):
+        for a, b in self.candidates(islands, together(graph)):
             islands.join(a, b, self.limit)
         graph, homes = sink(graph, islands.homes)
         groups = _groups(graph, homes, context.space)
@@ -60,9 +61,12 @@ class Fuse:
             context.remarks.add(self.name, f"{members} nodes are {kernels}")
         return replace(graph, groups=groups)
 
-    def candidates(self, islands: Islands) -> Iterator[tuple[str, str]]:
-        """Pairs of nodes to bring together, best first."""
+    def candidates(
+        self, islands: Islands, branches: Mapping[str, str]
+    ) -> Iterator[tuple[str, str]]:
+        """Pairs of nodes to bring together: branches with their ``cond``, then best first."""
         needs = islands.needs
+        yield from ((a, b) for a, b in branches.items() if a in islands.homes)
         yield from ((d.source, d.sink) for d in needs if d.stays)
         yield from ((d.source, d.sink) for d in needs if d.may_stay and not d.stays)
         if self.horizontal:

@@ -6,7 +6,7 @@ Grammar::
                 kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
-              | Free(cells)
+              | Free(cells) | Effect(call, ...)
 
 A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
 and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
@@ -175,6 +175,41 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """``lower:upper:step`` of an output entry."""
+
+    lower: Arith
+    upper: Arith
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One tensor of an effect: its name, at which entries it was read, its true extents.
+
+    ``entries`` (for messages) and ``shape`` are over the coordinates of the kernel's point.
+    """
+
+    name: str
+    entries: tuple[tuple[str, Arith | Span], ...]
+    shape: tuple[Arith, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """Call a kernel without results and give what it returns to the outside.
+
+    ``kind`` is ``print`` (a line for each tensor on standard error) or ``save`` (a file with all of
+    them; ``{i}`` in ``path`` stands for an index of the point).
+    """
+
+    kind: str
+    call: Call
+    places: tuple[Place, ...]
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Free:
     """Give cells back."""
 
@@ -222,16 +257,7 @@ class Host:
     equations: tuple[str, ...] = ()
 
 
-Statement = Sequence | Loop | Guard | Call | Host | Free
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """``lower:upper:step`` of an output entry."""
-
-    lower: Arith
-    upper: Arith
-    step: int = 1
+Statement = Sequence | Loop | Guard | Call | Host | Free | Effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

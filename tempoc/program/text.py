@@ -12,6 +12,7 @@ from tempoc.program.arith import Arith, text
 from tempoc.program.nodes import (
     Call,
     Cell,
+    Effect,
     Extern,
     Free,
     Guard,
@@ -128,6 +129,11 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
         case Host(extern=extern, point=point, args=args, results=results):
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{_cells(results)} = host {extern}{at}({_cells(args)})"
+        case Effect(kind=kind, call=call, places=places, path=path):
+            at = f"@({', '.join(map(text, call.point))})" if call.point else ""
+            shown = ", ".join(p.name for p in places)
+            to = f' to "{path}"' if path else ""
+            yield f"{indent}{kind} {shown}{to} = {call.kernel}{at}({_cells(call.args)})"
         case Free(cells=cells):
             yield f"{indent}free {_cells(cells)}"
         case _:

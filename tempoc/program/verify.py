@@ -15,6 +15,7 @@ from tempoc.program.errors import inconsistent
 from tempoc.program.nodes import (
     Call,
     Cell,
+    Effect,
     Free,
     Guard,
     Host,
@@ -30,6 +31,7 @@ from tempoc.program.nodes import (
     Store,
 )  # fmt: skip
 
+EFFECTS = ("print", "save")
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 
@@ -168,6 +170,8 @@ class _Checker:
                 self.call(s, scope)
             case Host():
                 self.host(s, scope)
+            case Effect():
+                self.effect(s, scope)
             case Free(cells=cells):
                 for cell in cells:
                     self.cell("free", cell, scope)
@@ -207,6 +211,18 @@ class _Checker:
             self.expression(where, e, scope)
         for cell in (*host.args, *host.results):
             self.cell(where, cell, scope)
+
+    def effect(self, effect: Effect, scope: tuple[str, ...]) -> None:
+        self.call(effect.call, scope)
+        where = f"{effect.kind} of {', '.join(p.name for p in effect.places)}"
+        self.require(effect.kind in EFFECTS, where, "is no effect")
+        self.require(not effect.call.results, where, "has results")
+        dims = self.kernels[effect.call.kernel].dims
+        for place in effect.places:
+            ends = [e for _, e in place.entries if not isinstance(e, Span)]
+            ends += [e for _, s in place.entries if isinstance(s, Span) for e in (s.lower, s.upper)]
+            for e in (*ends, *place.shape):
+                self.expression(where, e, dims)
 
     def cell(self, where: str, cell: Cell, scope: tuple[str, ...]) -> None:
         store = self.stores.get(cell.store)

@@ -37,6 +37,8 @@ def session(x64: bool) -> Iterator[None]:
     ):
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
+        # A cache that is damaged, full or not ours costs time, nothing else.
+        warnings.filterwarnings("ignore", message="Error (reading|writing) persistent")
         yield
 
 

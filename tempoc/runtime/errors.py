@@ -339,3 +339,12 @@ def extern_broke(reason: str, point: str, equations: Sequence[str]) -> Problem:
 def unsupported(what: str) -> Problem:
     """Something that this runner cannot do yet."""
     return Problem(code="RT560", message=f"{what} is not supported yet")
+
+
+def saved_twice(path: str) -> Problem:
+    """Two `save`s write one file."""
+    return Problem(
+        code="RT554",
+        message=f"{path} is saved twice in one run",
+        help="name the indices that tell the files apart in the path of `save`",
+    )

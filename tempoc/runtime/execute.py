@@ -12,6 +12,7 @@ from typing import NoReturn
 from tempoc.runtime import errors
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.dtypes import Array
+from tempoc.runtime.effects import Outside
 from tempoc.runtime.files import (
     BUNDLES,
     check_file,
@@ -82,6 +83,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         account=options.stats or options.profile is not None,
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
+        show=Outside(options.output_dir or "."),
     )
     result = run_given(loaded, given, settings)
     deliver(options, result.outputs)

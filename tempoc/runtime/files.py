@@ -177,6 +177,13 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     _atomically(path, lambda file: writer(file, arrays))
 
 
+def write_below(directory: Path, path: str, arrays: Mapping[str, Array]) -> None:
+    """Write arrays to a file below a directory, making directories on the way."""
+    target = directory / path
+    check_writable(target.parent, create=True)
+    write_arrays(target, arrays)
+
+
 def write_array(path: str | Path, array: Array) -> None:
     """Write one array to an ``.npy`` file; bfloat16, which the format lacks, becomes float32."""
     _atomically(

@@ -18,6 +18,7 @@ from tempoc.program.arith import evaluate
 from tempoc.program.nodes import Call, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
+from tempoc.runtime.effects import Show, described
 from tempoc.runtime.externs import Failed, Hosted, failure, place
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
@@ -42,10 +43,12 @@ class Machine:
         kernels: Sequence[Callable[..., Any]],
         given: Mapping[str, Cells],
         wishes: Wishes,
+        show: Show,
         own: Mapping[str, Hosted] = MappingProxyType({}),
     ) -> None:
         self.program = program
         self.bounds = dict(bounds)
+        self.show = show
         self.done = [0]
         self.ledger = Ledger(tuple(layouts[s.name] for s in program.stores))
         self.faults: list[Fault] = []
@@ -54,6 +57,7 @@ class Machine:
         self.scope: dict[str, Any] = {
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
+            "perform": self.perform,
         }  # fmt: skip
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
@@ -98,6 +102,18 @@ class Machine:
             self.scope.clear()
         stores = self.program.stores
         return {stores[i].name: cell for i, cell in local.items()} | self.keyed
+
+    def perform(self, number: int, point: Any, values: Sequence[DeviceArray]) -> None:
+        """Give the tensors of an effect to the outside, after all checks so far have held."""
+        self.check()
+        effect = self.walk.effects[number]
+        dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
+        at = dict(self.bounds) | dict(zip(dims, np.asarray(point).tolist(), strict=True))
+        arrays = []
+        for value, shown in zip(values, effect.places, strict=True):
+            true = tuple(slice(evaluate(e, at)) for e in shown.shape)
+            arrays.append(backend.host(value)[true])
+        self.show(described(effect, at), arrays)
 
     def check(self) -> None:
         """Look at all checks so far. Raises ``RunError`` for the first that failed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from tempoc.program.nodes import Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given, bind
 from tempoc.runtime.dtypes import Array
+from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import collect
@@ -27,11 +28,16 @@ Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to run. ``watch`` gets the program, its bounds and a live count of calls."""
+    """How to run.
+
+    ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
+    calls.
+    """
 
     account: bool = False
     trace: Trace | None = None
     watch: Watch | None = None
+    show: Show = field(default_factory=Outside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +100,9 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     placed = place_given(program, bindings, layouts)
     for hosted in loaded.hosts.values():
         hosted.bounds = bounds
-    machine = Machine(program, layouts, bounds, kernels, placed, wishes, loaded.hosts)
+    machine = Machine(
+        program, layouts, bounds, kernels, placed, wishes, settings.show, loaded.hosts
+    )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
     given_bytes = machine.ledger.now

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.program.arith import Arith, evaluate, names, text
-from tempoc.program.nodes import Call, Cell, Free, Guard, Host, Loop, Program, Sequence, Statement
+from tempoc.program.nodes import (
+    Call,
+    Cell,
+    Effect,
+    Free,
+    Guard,
+    Host,
+    Loop,
+    Program,
+    Sequence,
+    Statement,
+)  # fmt: skip
 from tempoc.runtime.stores import Layout
 
 
@@ -21,7 +32,7 @@ class Walk:
     """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
 
     By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
-    a cell of zeros is passed; ``hosts`` are called by their numbers.
+    a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
     """
 
     text: str
@@ -29,6 +40,7 @@ class Walk:
     constants: Mapping[str, tuple[int, ...]]
     zeros: Mapping[str, str]
     hosts: tuple[Host, ...] = ()
+    effects: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +103,7 @@ class _Writer:
     zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
 
     def write(self) -> Walk:
         self.line(0, "def walk():")
@@ -114,6 +127,7 @@ class _Writer:
             constants=self.constants,
             zeros=self.zeros,
             hosts=tuple(self.hosts),
+            effects=tuple(self.effects),
         )
 
     def line(self, depth: int, content: str) -> None:
@@ -158,6 +172,8 @@ class _Writer:
                 self.call(s, depth)
             case Host():
                 self.host(s, depth)
+            case Effect(call=call):
+                self.call(call, depth, s)
             case Free(cells=freed):
                 for cell in freed:
                     self.free(cell, depth)
@@ -167,14 +183,16 @@ class _Writer:
     def expression(self, e: Arith) -> str:
         return text(e, self.rename)
 
-    def call(self, call: Call, depth: int) -> None:
+    def call(self, call: Call, depth: int, effect: Effect | None = None) -> None:
         number = self.kernels[call.kernel]
         kernel = self.program.kernels[number]
         kept = [cell for cell in call.results if cell.store not in self.given]
-        if not kept and not kernel.checks:
+        if not kept and not kernel.checks and effect is None:
             self.line(depth, "pass")
             return
         targets = [self.target(i, cell) for i, cell in enumerate(call.results)]
+        if effect is not None:
+            targets = ["*shown"]
         targets += ["fault"] * bool(kernel.checks)
         point = self.point(call.point)
         written = [self.cell(cell) for cell in kept if cell.when is None]
@@ -190,6 +208,9 @@ class _Writer:
         if kernel.checks:
             self.line(depth, f"faults.append(({number}, {point}, fault))")
             self.line(depth, "if len(faults) > 500: check()")
+        if effect is not None:
+            self.line(depth, f"perform({len(self.effects)}, {point}, shown)")
+            self.effects.append(effect)
         if self.wishes.count:
             self.line(depth, "done[0] += 1")
 
@@ -288,6 +309,8 @@ def calls(s: Statement) -> Iterator[Call]:
             yield from calls(body)
         case Call():
             yield s
+        case Effect(call=call):
+            yield call
         case Free() | Host():
             pass
         case _:

@@ -1,13 +1,14 @@
-"""What must come before what: reads after the writes of what they read, calls in order."""
+"""What must come before what: reads after the writes of what they read, effects in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tempoc.poly.scheduling import Flow
+from tempoc.sdg.build import identity
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import ZERO, Slice, Sym
+from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
 
 
 def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
@@ -27,11 +28,12 @@ def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
                     forwarded=read.forwarded,
                 )
                 found[flow] = None
-    found |= dict.fromkeys(orders(statements, universe))
+    found |= dict.fromkeys(orders(statements))
+    found |= dict.fromkeys(turns(statements, universe))
     return tuple(found)
 
 
-def orders(statements: Statements, universe: Universe) -> Iterator[Flow]:
+def turns(statements: Statements, universe: Universe) -> Iterator[Flow]:
     """Who takes turns: each after all earlier points, as if it read what these write."""
     for later in statements.statements:
         for earlier in statements.statements:
@@ -39,10 +41,10 @@ def orders(statements: Statements, universe: Universe) -> Iterator[Flow]:
                 continue
             if earlier.turn.queue == later.turn.queue:
                 first = earlier.turn.number < later.turn.number
-                yield from _order(later, earlier, first, universe)
+                yield from _turn(later, earlier, first, universe)
 
 
-def _order(later: Statement, earlier: Statement, first: bool, universe: Universe) -> Iterator[Flow]:
+def _turn(later: Statement, earlier: Statement, first: bool, universe: Universe) -> Iterator[Flow]:
     """Points in lexicographic order, a point before those it begins, ``first`` at equal ones.
 
     What a statement has no index for counts as less than every index.
@@ -71,3 +73,30 @@ def _order(later: Statement, earlier: Statement, first: bool, universe: Universe
             return
     if first:
         yield flow()
+
+
+def orders(statements: Statements) -> Iterator[Flow]:
+    """The order in which effects are seen: each after those at earlier points, as if it read them.
+
+    Of two statements over the same dimensions the later one waits at each point for the other.
+    """
+    effects = [s for s in statements.statements if s.effect]
+    for k, s in enumerate(effects):
+        here = identity(s.domain)
+        for n, dim in enumerate(here):
+            yield _order(s, s, (*here[:n], Slice(ZERO, dim)))
+        for other in effects[:k]:
+            if other.domain.dims == s.domain.dims:
+                yield _order(s, other, here)
+
+
+def _order(later: Statement, earlier: Statement, entries: tuple[Entry, ...]) -> Flow:
+    """As if the earlier one wrote its point, or the first indices of it, for the later one."""
+    dims = earlier.domain.dims[: len(entries)]
+    return Flow(
+        reader=later.name,
+        writer=earlier.name,
+        tensor=Domain(dims),
+        read=entries,
+        written=tuple(Sym(d) for d in dims),
+    )

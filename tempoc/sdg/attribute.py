@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Literal, Union, get_args, get_origin
 
+from tempoc.ops.opdef import Op
 from tempoc.ops.types import DType
 from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.text import parse as parse_entry
 
-Attribute = None | bool | int | float | str | DType | Entry | tuple["Attribute", ...]
+Attribute = None | bool | int | float | str | DType | Entry | Op | tuple["Attribute", ...]
 
 _INT = re.compile(r"-?\d+")
 _FLOAT = re.compile(r"-?(\d+(\.\d+)?([eE][+-]?\d+)?|inf|nan)")
@@ -21,10 +22,11 @@ _FLOAT = re.compile(r"-?(\d+(\.\d+)?([eE][+-]?\d+)?|inf|nan)")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The text of a value, and of its members if it is a tuple."""
+    """The text of a value, its members if it is a tuple, itself if it is an operator."""
 
     text: str
     members: tuple[Part, ...] | None = None
+    op: Op | None = None
 
 
 def read_attribute(part: Part, hint: object) -> Attribute:
@@ -58,6 +60,10 @@ def _read(part: Part, option: object) -> Attribute:
         if value in get_args(option):
             return value
         raise ValueError(part.text)
+    if option is Op:
+        if part.op is None:
+            raise ValueError(part.text)
+        return part.op
     if isinstance(option, type) and issubclass(option, Expr | Slice):
         entry = parse_entry(part.text)
         if isinstance(entry, option):

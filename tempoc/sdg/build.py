@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
+from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.opdef import Op
 from tempoc.ops.source import Input, Param
@@ -231,6 +232,7 @@ def _statement(
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
         turn=next((turn for m in members if (turn := _turn(graph.nodes[m].op)) is not None), None),
+        effect=any(isinstance(graph.nodes[m].op, Effect) for m in members),
     )
 
 

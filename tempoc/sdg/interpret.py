@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from tempoc.base.source import Span
+from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
+from tempoc.ops.effects import Effect
 from tempoc.ops.externs import Extern, ExternHost
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.source import Input, Param
@@ -40,6 +42,14 @@ def unknown_externs(node: Node, point: Point, args: tuple[Array, ...]) -> tuple[
     raise OperandError("its Python function is not known here")
 
 
+Perform = Callable[[Effect, Mapping[str, int], tuple[Array, ...]], None]
+"""What becomes of an effect: its operator, the values of bounds and dimensions, its operands."""
+
+
+def nothing(op: Effect, at: Mapping[str, int], values: tuple[Array, ...]) -> None:
+    """Effects are left out."""
+
+
 def evaluate(
     graph: Graph,
     bounds: Mapping[str, int],
@@ -47,6 +57,7 @@ def evaluate(
     params: Mapping[str, Array],
     *,
     float64: bool = False,
+    perform: Perform = nothing,
     externs: Externs = unknown_externs,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, each with an axis for every slice of its access.
@@ -54,6 +65,8 @@ def evaluate(
     ``inputs`` and ``params`` hold arrays by node name, a leading axis for each dimension of the
     node's domain. A param that is not given is computed from its default. Bounds with a value of
     their own need not be given. ``float64`` computes as if every float of the program were f64.
+    ``perform`` is called with each effect's operator, point and operands, in the order of plain
+    loops.
     ``externs`` calls the user's functions, which take and give what their signatures say.
     Raises ``DiagnosticError`` (RT310 to RT315) where a value cannot be had.
     """
@@ -66,6 +79,7 @@ def evaluate(
     with np.errstate(all="ignore"):
         for last in machine.before:
             machine.answer(last)
+        machine.effects(perform)
         return {output.name: machine.output(output) for output in graph.outputs}
 
 
@@ -148,6 +162,26 @@ class _Machine:
             self.answer((output.source, point))
         return self.gather(access)
 
+    def effects(self, perform: Perform) -> None:
+        """Perform effects at all their points: by indices, a point before those it begins."""
+        dims = self.graph.universe.dims
+        found: list[tuple[tuple[int, ...], Question]] = []
+        for node in self.graph.nodes.values():
+            ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
+            for point in product(*ranges) if isinstance(node.op, Effect) else ():
+                at = self.at((node.name, point))
+                if value_of(node.domain.where, at):
+                    place = tuple(at.get(d.name, -1) for d in dims)
+                    found.append((place, (node.name, point)))
+        for _, question in sorted(found, key=lambda item: item[0]):
+            op = self.graph.nodes[question[0]].op
+            assert isinstance(op, Effect)
+            accesses = self.needs(question, [])
+            for access in accesses:
+                for point in access.points:
+                    self.answer((access.edge.source, point))
+            perform(op, self.at(question), tuple(self.gather(a) for a in accesses))
+
     # ------------------------------------------------------------ questions and answers
 
     def answer(self, first: Question) -> None:
@@ -158,28 +192,37 @@ class _Machine:
             question = stack[-1]
             if question in self.known:
                 stack.pop()
-            elif question in opened:  # for the second time: all that it needs is known now
-                self.known[question] = self.compute(question, opened.pop(question))
+                continue
+            accesses = self.needs(question, opened.get(question, []))
+            if question in opened and len(accesses) == len(opened[question]):
+                del opened[question]  # all that it needs is known now
+                self.known[question] = self.compute(question, accesses)
                 stack.pop()
-            else:
-                opened[question] = accesses = self.needs(question)
-                if (call := self.before.get(question)) is not None and call not in self.known:
-                    if call in opened:
-                        raise self.cycle(list(opened), call)
-                    stack.append(call)
-                for access in reversed(accesses):
-                    for point in reversed(access.points):
-                        needed = (access.edge.source, point)
-                        if needed in opened:
-                            raise self.cycle(list(opened), needed)
-                        if needed not in self.known:
-                            stack.append(needed)
+                continue
+            opened[question] = accesses
+            if (call := self.before.get(question)) is not None and call not in self.known:
+                if call in opened:
+                    raise self.cycle(list(opened), call)
+                stack.append(call)
+            for access in reversed(accesses):
+                for point in reversed(access.points):
+                    needed = (access.edge.source, point)
+                    if needed in opened:
+                        raise self.cycle(list(opened), needed)
+                    if needed not in self.known:
+                        stack.append(needed)
 
-    def needs(self, question: Question) -> list[_Access]:
-        """What must be known first, operand by operand."""
+    def needs(self, question: Question, known: list[_Access]) -> list[_Access]:
+        """What must be known first, operand by operand; ``known`` is what is by now.
+
+        That is everything at once, except that ``cond`` asks for its condition first.
+        """
         at = self.at(question)
         edges = self.edges(question, at)
-        return [self.access(edge, at, lambda: self.shown(question)) for edge in edges]
+        if isinstance(self.graph.nodes[question[0]].op, Cond):
+            edges = (edges[0], edges[1 if self.gather(known[0]) else 2]) if known else edges[:1]
+        more = edges[len(known) :]
+        return [*known, *(self.access(e, at, lambda: self.shown(question)) for e in more)]
 
     def compute(self, question: Question, accesses: list[_Access]) -> tuple[Array, ...]:
         """The value of a node at a point; all that it needs is known."""
@@ -191,7 +234,9 @@ class _Machine:
             results = (self.given[name][point],)
         else:
             results = tuple(self.gather(access) for access in accesses)
-            if not isinstance(node.op, Merge | Param):
+            if isinstance(node.op, Cond):
+                results = results[1:]
+            elif not isinstance(node.op, Merge | Param):
                 results = self.apply(question, results, at)
         return tuple(
             self.fitted(question, value, type_, at)

@@ -166,6 +166,8 @@ class _Reader:
         """A value as text, and its members if it is a tuple."""
         if isinstance(tree, Token):
             return Part(str(tree))
+        if tree.data == "op":
+            return Part(self.words(tree), op=self.op(tree))
         only = tree.children[0] if len(tree.children) == 1 else None
         if isinstance(only, Tree) and only.data == "tuple":
             members = [c for c in only.children if isinstance(c, Tree)]

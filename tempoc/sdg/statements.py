@@ -73,7 +73,9 @@ class Turn:
 class Statement:
     """Nodes executed together at each point of ``domain``; members in topological order.
 
-    ``turn`` is there where the order of execution can be seen from outside.
+    A statement with an ``effect`` is seen outside, so the order of its points counts: that of
+    plain loops, and of two such statements at one point that of this program.
+    ``turn`` says the same of calls of host functions, module by module.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Statement:
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     turn: Turn | None = None
+    effect: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

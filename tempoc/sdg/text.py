@@ -98,6 +98,9 @@ def show_value(value: object) -> str:
             return value.value
         case Expr() | Slice():
             return show_expr(value)
+        case Op():
+            shown = show_op(value)
+            return shown if shown.endswith("}") else f"{shown}{{}}"
         case tuple():
             inner = ", ".join(show_value(v) for v in value)
             return f"({inner},)" if len(value) == 1 else f"({inner})"

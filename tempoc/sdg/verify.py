@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from tempoc.ops.control import Merge
-from tempoc.ops.opdef import OperandError
+from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
 from tempoc.sdg.build import identity, is_computed
@@ -257,6 +257,8 @@ def _expressions(value: object) -> Iterator[Expr]:
     elif isinstance(value, tuple):
         for member in value:
             yield from _expressions(member)
+    elif isinstance(value, Op):
+        yield from _expressions(tuple(getattr(value, f.name) for f in fields(value)))
 
 
 def _fits(found: TensorType, declared: TensorType, facts: DomainFacts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TypeVar
 
+from tempoc.ops.opdef import Op
 from tempoc.ops.types import DType, TensorType
 from tempoc.sdg.graph import Graph
 
@@ -30,9 +31,18 @@ def _wide(dtype: DType) -> DType:
 
 def _widened(op: T) -> T:
     """An operator with its dtype attributes widened."""
-    changes = {
-        field.name: _wide(value)
-        for field in fields(op)  # type: ignore[arg-type]
-        if isinstance(value := getattr(op, field.name), DType)
-    }
+    changes = {}
+    for field in fields(op):  # type: ignore[arg-type]
+        value = getattr(op, field.name)
+        wide = _attribute(value)
+        if wide != value:
+            changes[field.name] = wide
     return replace(op, **changes) if changes else op  # type: ignore[type-var]
+
+
+def _attribute(value: object) -> object:
+    if isinstance(value, DType):
+        return _wide(value)
+    if isinstance(value, Op):
+        return _widened(value)
+    return tuple(_attribute(v) for v in value) if isinstance(value, tuple) else value

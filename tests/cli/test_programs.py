@@ -112,6 +112,15 @@ def test_out_is_not_replaced_if_it_is_foreign(tempoc: Session) -> None:
         assert sorted(os.listdir()) == before and os.listdir("mine") == ["note.txt"]
 
 
+def test_memory_that_ends_is_no_bug(tempoc: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(check_command, "check_file", fail)
+    assert tempoc("check fib.rt") == 1
+    assert tempoc.err.startswith("error[RT902]: ") and "smaller bounds" in tempoc.err
+
+
 def test_bugs_are_admitted(tempoc: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("no idea\nwhy")

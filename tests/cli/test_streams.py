@@ -14,6 +14,13 @@ import pytest
 from tests.cli.session import Session
 
 TEMPOC = [sys.executable, "-m", "tempoc"]
+# A job in the background of a shell does not hear interrupts.
+HEARS = """\
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tempoc.cli.main import main
+main()
+"""
 LONG = "dim t < T\nh[0] = 1.0\nh[t] = tanh(h[t-1])\ny = sum(h[0:T])\noutput y\n"
 
 
@@ -26,10 +33,19 @@ def test_interrupts_leave_nothing_behind(tempoc: Session, number: signal.Signals
     Path("long.rt").write_text(LONG)
     Path("temporary").mkdir()
     process = subprocess.Popen(
-        [*TEMPOC, "run", "long.rt", "--bounds", "T=50000000", "--output", "r.npz"],
+        [
+            sys.executable,
+            "-c",
+            HEARS,
+            "run",
+            "long.rt",
+            "--bounds",
+            "T=50000000",
+            "--output",
+            "r.npz",
+        ],
         stderr=subprocess.PIPE,
         env=os.environ | {"TMPDIR": "temporary"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     before = sorted(os.listdir())
     deadline = time.monotonic() + 60
@@ -81,6 +97,14 @@ def test_terminals_without_unicode_and_users_without_a_home(tempoc: Session) -> 
     )
     assert done.returncode == 0, done.stderr
     assert "Schrödinger → ψ" in done.stdout.decode()
+
+
+def test_caches_that_cannot_be_written_are_no_trouble(tempoc: Session) -> None:
+    Path("cache/tempoc").mkdir(parents=True)
+    for name in ("jax", "grammar"):
+        Path("cache/tempoc", name).symlink_to("/proc")
+    done = run("run", "fib.rt", "--bounds", "N=3", XDG_CACHE_HOME=os.path.abspath("cache"))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")

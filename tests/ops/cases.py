@@ -22,6 +22,8 @@ from tempoc.ops.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
+from tempoc.ops.branching import Cond
+from tempoc.ops.combining import AssociativeScan
 from tempoc.ops.control import Copy, Ensure, Select
 from tempoc.ops.elementwise import (
     Abs,
@@ -150,6 +152,8 @@ ARITHMETIC = [
 ]  # fmt: skip
 
 CONTROL = [
+    *(Case(Cond(), (Arg(B, values=v), Arg(d, s), Arg(d, s)), extra=k)
+      for v in (True, False) for d, s, k in ((F, (), 0), (Z, (3, "t + 1"), 0), (F, ("t",), 2))),
     *(Case(Copy(), (Arg(F, s),), extra=e) for s in SHAPES for e in (0, 2)),
     Case(Select(), (Arg(B, ("t",)), Arg(F, ("t",)), Arg(F, (), values=0.0, weak=True))),
     Case(Select(), (Arg(B, (3, 1)), Arg(Z, ("T - t",)), Arg(F, (3, "T - t")))),
@@ -199,7 +203,18 @@ SEARCH = [
     Case(TopK(k=3), (Arg(F, (3,), values=[float("nan"), 1.0, float("inf")]),)),
 ]  # fmt: skip
 
+_STEPS = ((Multiply(), (0, 2), (F,)), (Multiply(), (2, 1), (F,)), (Add(), (5, 3), (F,)))
+_ZERO = Literal(value=0.0, dtype=F)
+_SHIFT = ((Add(), (0, 1), (F,)), (_ZERO, (), (F,)), (Multiply(), (2, 4), (F,)),
+          (Add(), (3, 5), (F,)))  # fmt: skip
 SCAN = [
+    *(Case(AssociativeScan(steps=_STEPS, results=(4, 6), leaves=2, axis=k), (Arg(F, s), Arg(F, s)),
+           rtol=1e-4, atol=1e-5, extra=x)
+      for k, s, x in ((0, (5, 3), 0), (-1, (3, "t + 1"), 2), (0, ("t", 2), 0), (0, (0,), 0))),
+    Case(AssociativeScan(steps=_SHIFT, results=(6,), leaves=1, axis=1), (Arg(F, (2, "t")), Arg(F)),
+         rtol=1e-4, atol=1e-5),
+    Case(AssociativeScan(steps=((Maximum(), (0, 1), (Z,)),), results=(2,), leaves=1),
+         (Arg(Z, ("t", "T - t")),)),
     *(Case(c(axis=a, reverse=r), (Arg(F, ("t", 3)),), rtol=1e-5, atol=1e-5)
       for c in (CumSum, CumProd, CumMax) for a in (0, -1) for r in (False, True)),
     *(Case(c(axis=1, reverse=r), (Arg(d, (2, "T - t")),))

@@ -25,7 +25,9 @@ EXPRESSIONS = {
     "power": "abs(a) ** b", "square": "a ** 2", "cube": "a ** 3", "inverse": "a ** -1",
     "constant_base": "2.0 ** a", "one": "a ** 1", "floordiv": "a // b + a",
     "minimum": "minimum(a, b)", "maximum": "maximum(a, 0.5)", "clip": "clip(a, -0.5, b)",
-    "where": "where(a > b, a * a, b)", "neg": "-a", "integers": "a * n[0] + n[1]",
+    "where": "where(a > b, a * a, b)",
+    "cond": "cond(a[0, 0] > b[0, 0], a * b[0], sin(b)) + cond(a[0, 0] < b[0, 0], a * a, b)",
+    "neg": "-a", "integers": "a * n[0] + n[1]",
     "sum": "sum(a, axis = 0)", "sum_keep": "sum(a, axis = 1, keepdims = true) * b",
     "mean": "mean(a, axis = [0, 1]) + 0. * a", "prod": "prod(a, axis = 1)", "prod_all": "prod(a)",
     "max": "max(a, axis = 0)", "min": "min(a)", "logsumexp": "logsumexp(a, axis = 1)",
@@ -91,7 +93,7 @@ def test_a_function_of_a_positive_number(name: str) -> None:
 
 
 def test_every_operator_has_a_rule_or_is_flat() -> None:
-    known = {*RULES, *FLAT, "merge", "extern_vjp"}
+    known = {*RULES, *FLAT, "merge", "extern_vjp", "associative_scan"}
     assert sorted(OPS) == sorted(known)
 
 

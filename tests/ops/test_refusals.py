@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tempoc.ops.arithmetic import Add, And, Less
+from tempoc.ops.branching import Cond
 from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.control import Ensure, Merge, Select
 from tempoc.ops.convolution import Conv
@@ -32,6 +33,8 @@ def f(*extents: str | int) -> TensorType:
 
 PICK = Pick(lo=parse("0"), hi=parse("T"))
 REFUSED: list[tuple[Op, tuple[TensorType, ...], str]] = [
+    (Cond(), (f(), f(), f()), "cond takes a bool scalar, not f32"),
+    (Cond(), (TensorType(B), f(2), f(3)), "the branches of cond are f32[2] and f32[3]"),
     (PICK, (f("T"), f()), "`in` takes integers as positions, not f32"),
     (PICK, (f("T"), TensorType(Z, shape(2))), "`in` takes one index, not the shape [2]"),
     (Add(), (f(31, 47), f(53)), "shapes [31, 47] and [53] do not broadcast: 47 is not 53"),

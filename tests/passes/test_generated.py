@@ -23,7 +23,7 @@ from tempoc.sdg.text import show
 from tempoc.sdg.verify import verify
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import evaluate
-from tests.support.graphs import assert_same
+from tests.support.graphs import assert_same, bounds_at
 from tests.support.programs import Program, programs
 
 
@@ -55,7 +55,7 @@ def test_passes_keep_the_meaning(program: Program) -> None:
 def assert_written_once(graph: Graph, found: Statements) -> None:
     """At small bounds, each point of a tensor's domain has one writer, and nothing else has."""
     for size in (1, 2, 4):
-        bounds = {b.name: size for b in graph.universe.bounds}
+        bounds = bounds_at(graph, size)
         for tensor in found.tensors.values():
             written = [
                 tuple(evaluate(e, at) for e in write.entries)

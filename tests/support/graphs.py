@@ -51,9 +51,17 @@ def data(graph: Graph, bounds: dict[str, int], *, special: bool = False) -> Arra
     return arrays
 
 
+def bounds_at(graph: Graph, size: int) -> dict[str, int]:
+    """All bounds where the free ones have this size."""
+    bounds: dict[str, int] = {}
+    for b in graph.universe.bounds:
+        bounds[b.name] = size if b.value is None else value_of(b.value, bounds)
+    return bounds
+
+
 def meaning(graph: Graph, size: int, *, special: bool = False) -> Arrays:
     """All outputs with every bound of this size, on random data."""
-    bounds = {b.name: size for b in graph.universe.bounds if b.value is None}
+    bounds = bounds_at(graph, size)
     given = data(graph, bounds, special=special)
     return evaluate(graph, bounds, given, given)
 

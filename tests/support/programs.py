@@ -2,7 +2,9 @@
 
 A program has one to three dimensions, one input over all of them and one over the first, and a few
 tensors: pointwise, recurrent (forwards, backwards, with longer memory, along two dimensions),
-slices reduced, shifted and clamped reads, guards and inline conditions.
+slices reduced, shifted and clamped reads, guards and inline conditions, ragged tensors that are
+kept, states that are vectors, tensors defined on a part of their points. Bounds may be shared,
+derived or fixed.
 """
 
 from __future__ import annotations
@@ -172,6 +174,56 @@ class Writer:
         target = access(name, dims, {})
         return [f"{target} = sum({a} * {weight}) + {self.operand(dims)}"]
 
+    def ragged(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """A tensor with an extent of its own at each point, read there and elsewhere."""
+        extent = self.choose(*self.slices(d))
+        part = f"{self.with_dim(d)}[{d} = {extent}]"
+        whole = self.choose("tanh({})", "sort({})", "cumsum({})", "{} + 0.5 ** arange(size({}, 0))")
+        row = f"{name}r"
+        other = self.choose(f"max({d} - 1, 0)", f"{bound(d)} - 1 - {d}", d)
+        reduce = self.choose("sum", "max", "mean", "logsumexp")
+        elsewhere = f"{reduce}({access(row, dims, {d: other})})"
+        both = f"sum(concat([{access(row, dims, {})}, {part}], 0))"
+        return [
+            f"{access(row, dims, {})} = {whole.format(part, part)}",
+            f"{access(name, dims, {})} = {self.choose(elsewhere, both)} + {self.operand(dims)}",
+        ]
+
+    def attending(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """A slice of its own past or future."""
+        extent = self.choose(f"0:{d}", f"max(0, {d}-2):{d}", f"0:{d}:2", f"{d}+1:{bound(d)}")
+        own = access(name, dims, {d: extent})
+        own = self.choose("0.5 * tanh(sum({}))", "tanh(sum(cumsum({})))").format(own)
+        return [f"{access(name, dims, {})} = {own} + {self.operand(dims)}"]
+
+    def vector(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """A state of two numbers, and a slice of it."""
+        state, now = f"{name}v", f"stack([{self.operand(dims)}, {self.mixed(dims)}], 0)"
+        before = access(state, dims, {d: f"{d}-1"})
+        rows = access(state, dims, {d: self.choose(*self.slices(d))})
+        reduced = self.choose("sum({})", "max(sum({}, axis = 0))", "sum(cumsum(reshape({}, [-1])))")
+        return [
+            f"{access(state, dims, {d: '0'})} = ones([2])",
+            f"{access(state, dims, {})} = 0.5 * {before} + {now}",
+            f"{access(name, dims, {})} = {reduced.format(rows)}",
+        ]
+
+    def partial(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """A tensor that is defined where a guard holds, and read there."""
+        guard = self.choose(f"{d} % 2 == 0", f"{d} >= 2", f"{d} < {bound(d)} - 2", f"{d} != 1")
+        some = access(f"{name}p", dims, {})
+        return [
+            f"{some} = {self.mixed(dims)} when {guard}",
+            f"{access(name, dims, {})} = {some} * {self.operand(dims)} if {guard} else 0.5",
+        ]
+
+    def counted(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """Integers and truth values on the way."""
+        number = f"i32({self.operand(dims)} > 0.0) * 3 + {d}"
+        place = f"argmax({self.with_dim(d)}[{d} = {self.choose(*self.slices(d))}])"
+        whole = f"where({self.operand(dims)} > 0.0, {number}, {self.choose(place, '2')})"
+        return [f"{access(name, dims, {})} = f32({whole} % 5) * 0.5 - {self.operand(dims)}"]
+
     def double(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
         """Two axes from two dimensions at once."""
         a, b = (dims * 2)[:2]
@@ -199,15 +251,24 @@ KINDS = (
     "reduced",
     "dotted",
     "double",
+    "ragged",
+    "attending",
+    "vector",
+    "partial",
+    "counted",
 )
 
 
 @st.composite
 def programs(draw: Draw) -> Program:
-    """A program with two to five tensors."""
+    """A program with two to five tensors, whose first dimension has a bound of its own."""
     dims = NAMES[: int(str(draw(st.integers(1, 3))))]
     program = Program(dims=dims, tensors={"x": dims, "w": dims[:1]})
-    program.lines = [f"dim {dim} < {bound(dim)}" for dim in dims]
+    first = bound(dims[0])
+    rest = ("", "", "", f" = {first} + 1", f" = ({first} + 1) // 2", " = 2")
+    program.lines = [f"dim {dims[0]} < {first}"]
+    for dim in dims[1:]:
+        program.lines.append(f"dim {dim} < {bound(dim)}{draw(st.sampled_from(rest))}")
     program.lines += [f"input x[{', '.join(dims)}]: f32", f"input w[{dims[0]}]: f32"]
     writer = Writer(draw, program)
     for kind in draw(st.lists(st.sampled_from(KINDS), min_size=2, max_size=5)):  # type: ignore[attr-defined]

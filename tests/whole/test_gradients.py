@@ -41,6 +41,11 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "m[t] = mean(x[max(0, t-2):t+1] ** 2)\nl[t] = g * m\nloss = sum(l[0:T])",
         "x",
     ),
+    "constant_window": (
+        "dim t < T\ninput x[t]: f32\ny[t] = sum(x[t:t+2]) when t < T-1\ny[t] = 2. * x\n"
+        "z[t] = x[t:t+2] @ x[t:t+2] when t < T-1\nz[t] = 0.0\nloss = sum((y + z)[t = 0:T])",
+        "x",
+    ),
     "gae": (
         "dim t < T\ninput r[t]: f32\ninput v[t]: f32\n"
         "delta[t] = r + (0.9 * v[t+1] if t < T-1 else 0.0) - v\n"

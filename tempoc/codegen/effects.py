@@ -1,0 +1,32 @@
+"""Effects for the runner: which kernel fetches the tensors, and what becomes of them."""
+
+from __future__ import annotations
+
+from tempoc.codegen.arith import to_arith
+from tempoc.codegen.interface import to_entry
+from tempoc.ops.effects import Effect, Print, Save
+from tempoc.ops.types import TensorType
+from tempoc.program import nodes
+
+NO_CALL = nodes.Call(kernel="", point=(), args=(), results=())
+"""For those who have the tensors already."""
+
+
+def to_effect(
+    op: Effect, types: tuple[TensorType, ...], call: nodes.Call = NO_CALL
+) -> nodes.Effect:
+    """The runner's form of an operator with operands of these types."""
+    at = op.places if isinstance(op, Print) else ((),) * len(op.names)
+    return nodes.Effect(
+        kind=op.name,
+        call=call,
+        places=tuple(
+            nodes.Place(
+                name=name,
+                entries=tuple((dim, to_entry(e)) for dim, e in entries),
+                shape=tuple(to_arith(e) for e in type_.shape),
+            )
+            for name, entries, type_ in zip(op.names, at, types, strict=True)
+        ),
+        path=op.path if isinstance(op, Save) else "",
+    )

@@ -1,0 +1,56 @@
+"""What codegen consumes and what a kernel passes on: cells, arguments, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tempoc.memory.storage import Plan
+from tempoc.ops.emission import Import
+from tempoc.poly.space import Space
+from tempoc.schedule.tree import Tree
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.statements import Statement, Statements
+from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic.walk import is_affine
+
+Cell = tuple[str, tuple[Expr, ...]]
+"""A tensor and the key of one of its arrays, in statement coordinates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype.
+
+    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
+    """
+
+    graph: Graph
+    statements: Statements
+    plan: Plan
+    space: Space
+    tree: Tree
+    x64: bool = False
+    imports: Mapping[Import, str] = field(default_factory=dict)
+
+    def proves(self, statement: Statement, condition: Expr) -> bool:
+        """Whether the condition provably holds wherever the statement is executed."""
+        return is_affine(condition) and self.space.implies(statement.domain, condition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """A parameter of a kernel: the content of a cell, zeros where ``when`` does not hold."""
+
+    cell: Cell
+    name: str
+    when: Expr = TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a kernel returns at one position: the new content of a cell, where ``where`` holds."""
+
+    cell: Cell
+    text: str
+    where: Expr = TRUE

@@ -1,0 +1,46 @@
+"""Systems without an order of execution are refused with the cycle, at any level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+
+CYCLES = {
+    "a[t] = a[t] + 1.\noutput a": (["a[t] = a[t] + 1."], "a[0] needs a[0]"),
+    "a[T-1] = 0.; a[t] = b[t+1]; b[0] = 0.; b[t] = a[t-1]\noutput a, b": (
+        ["a[t] = b[t+1]", "b[t] = a[t-1]"],
+        "a[0] needs b[1], which needs a[0] (when T = 2)",
+    ),
+    "a[t] = b[t] + 1.\nb[t] = c[t] * 2.\nc[t] = a[t]\noutput c": (
+        ["a[t] = b[t] + 1.", "b[t] = c[t] * 2.", "c[t] = a[t]"],
+        "a[0] needs b[0], which needs c[0], which needs a[0]",
+    ),
+    "input x[t]: f32\nm = sum(a[0:T])\na[t] = x / m\noutput a": (
+        ["m = sum(a[0:T])", "a[t] = x / m"],
+        "m needs a[0], which needs m",
+    ),
+    "def f(v, dim i) { a[i] = b[i] + v; b[i] = a[i]; return b }\ny = f(1., t)\noutput y": (
+        ["a[i] = b[i] + v", "b[i] = a[i]"],
+        "y.f.a[0] needs y.f.b[0], which needs y.f.a[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("text", CYCLES)
+def test_the_equations_of_a_cycle_are_underlined(text: str, level: int, tmp_path: Path) -> None:
+    file = tmp_path / "model.rt"
+    file.write_text(f"dim t < T\n{text}\n")
+    with pytest.raises(DiagnosticError) as caught:
+        _ = Compilation.from_path(str(file), Options(level=level)).emitted
+    (found,) = caught.value.diagnostics
+    equations, chain = CYCLES[text]
+    assert found.code == "RT400"
+    assert found.primary is not None
+    assert [label.span.text for label in (found.primary, *found.secondary)] == equations
+    assert found.notes[0].startswith(f"cycle: {chain}")

@@ -1,0 +1,69 @@
+"""Scans with functions of the program: compiled, evaluated, and by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.sdg.check import read_graph
+from tempoc.sdg.text import show
+from tests.support.agree import agreed
+from tests.support.elaborated import graph_of
+
+LINEAR = """dim t < T
+input a[t]: f32[2]
+input u[t]: f32[2]
+input k: f32
+def step(p, q) = {f: p.f * q.f, s: q.f * p.s + q.s}
+def plus(p, q) = p + q * 1 + 0.0 * (k + f32(t))
+def add(p, q) = p + q
+whole = associative_scan(step, {s: u[0:T], f: a[0:T]}, 0).s
+past = associative_scan(step, {f: a[0:t+1], s: u[0:t+1]}, 0).s[t]
+future = associative_scan(minimum, a[t:T], 0)[-1]
+empty = sum(associative_scan(plus, u[0:t], 0))
+across = associative_scan(plus, transpose(u[0:t+1]), -1)[:, t]
+lists = associative_scan(add, [i32(u * 10.0), i32(a * 10.0)], axis = 0)[1]
+output whole, past, future, empty, across, lists
+"""
+
+
+@pytest.mark.parametrize("T", [1, 2, 7])
+def test_scans(T: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(T)
+    a, u = (random.standard_normal((T, 2)).astype(np.float32) for _ in "au")
+    found = agreed(LINEAR, tmp_path, {"T": T}, {"a": a, "u": u, "k": np.float32(3)})
+    h = [u[0]]
+    for t in range(1, T):
+        h.append(a[t] * h[-1] + u[t])
+    sums = np.cumsum(u, axis=0)
+    np.testing.assert_allclose(found["whole"], h, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found["past"], h, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found["future"], [a[t:].min(axis=0) for t in range(T)])
+    partial = [np.cumsum(u[:t], axis=0).sum() for t in range(T)]
+    np.testing.assert_allclose(found["empty"], partial, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found["across"], sums, rtol=1e-4, atol=1e-5)
+    tens = np.trunc(a * np.float32(10)).astype(np.int32)
+    np.testing.assert_array_equal(found["lists"], np.cumsum(tens, axis=1))
+
+
+def test_what_is_missing_at_the_end_has_no_influence(tmp_path: Path) -> None:
+    text = """dim t < T
+input x[t]: f32
+y = associative_scan(maximum, 1.0 / x[0:t+1], 0)
+s = sum(y)
+output s
+"""
+    x = np.array([1.0, 2.0, 0.5, 0.0], np.float32)
+    found = agreed(text, tmp_path, {"T": 4}, {"x": x})
+    np.testing.assert_allclose(found["s"], [1.0, 2.0, 4.0, np.inf])
+
+
+def test_steps_are_text_that_parses_back() -> None:
+    graph = graph_of(LINEAR)
+    text = show(graph, sources=False)
+    assert "(mul{}, (" in text and "(cast{dtype=f32}, (" in text
+    again = read_graph(text, "m.sdg")
+    assert show(again, sources=False) == text
+    assert all(again.nodes[n].op == node.op for n, node in graph.nodes.items())
