@@ -18,7 +18,7 @@ from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, imports
 from tempoc.codegen.host import Calling, host
-from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, stores
+from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, seed, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
@@ -83,6 +83,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         assumptions=assumptions(graph.universe),
         inputs=inputs(stages),
         params=params(stages),
+        seed=seed(stages),
         stores=(*stores(stages), *(t for h in hosts.values() for t in h.stores)),
         externs=externs(graph, functions_of),
         kernels=tuple(kernels),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.stages import Stages
 from tempoc.memory.storage import Store
+from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
@@ -82,6 +83,13 @@ def params(stages: Stages) -> tuple[nodes.Param, ...]:
                 )
             )
     return tuple(found)
+
+
+def seed(stages: Stages) -> str:
+    """The store of the seed's key; empty if nothing is drawn."""
+    tensors = stages.statements.tensors.values()
+    found = (t.name for t in tensors if isinstance(stages.graph.nodes[t.node].op, Seed))
+    return next(found, "")
 
 
 def outputs(stages: Stages) -> tuple[nodes.Output, ...]:

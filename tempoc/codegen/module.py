@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tempoc.codegen.kernels import Function
+from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.emission import Import
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
@@ -26,7 +27,8 @@ def module(
     name: str, functions: tuple[Function, ...], own: Mapping[Import, str] = MappingProxyType({})
 ) -> str:
     """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes."""
-    body = "\n\n".join(f.text for f in functions)
+    kernels = "\n\n".join(f.text for f in functions)
+    body = "\n\n".join([*helpers_in(kernels), kernels])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:
         imports += ["", *(_import(place, alias) for place, alias in own.items())]

@@ -7,10 +7,13 @@ import keyword
 import re
 from collections.abc import Sequence
 
+from tempoc.ops.draw_text import HELPERS
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 
 RESERVED = tuple(
-    sorted({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "at", "jax", "jnp", "lax"})
+    sorted(
+        {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *HELPERS, "at", "jax", "jnp", "lax"}
+    )
 )
 """Names that emitted code must not bind, sorted."""
 

@@ -39,6 +39,7 @@ def evaluate_given(
         whole_inputs(bindings),
         whole_params(program, bindings),
         float64=float64,
+        seed=bindings.seed,
         externs=caller(graph, bindings.bounds, paths),
         perform=nothing if show is None else _performer(graph, show),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tempoc.base.source import Span
-from tempoc.frontend import ast, indices, later_errors, type_errors
+from tempoc.frontend import ast, indices, type_errors
 from tempoc.frontend.operate import check_number, make, tensor, type_of
 from tempoc.frontend.parse import children
 from tempoc.frontend.problem import Problem
@@ -24,6 +24,7 @@ from tempoc.frontend.values import (
 )
 from tempoc.ops.control import Copy, Ensure
 from tempoc.ops.elementwise import Cast
+from tempoc.ops.random import KEY
 from tempoc.ops.source import Full, Literal
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.domain import Domain
@@ -42,7 +43,7 @@ def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
         indices.extent(round.evaluate(frame, x), x.span) for x in e.extents
     )
     if e.dtype == "key":
-        raise Problem(later_errors.not_supported(e.span, "random", "key"))
+        shape = (*shape, *KEY.shape)
     return Typed(TensorType(DType(e.dtype), shape))
 
 

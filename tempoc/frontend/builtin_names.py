@@ -61,6 +61,12 @@ SIGNATURES: dict[str, str] = {
     "range": "start stop= step=",
     "grad": "loss x",
     "stop_gradient": "x",
+    "random.key": "",
+    "random.uniform": "shape dtype=",
+    "random.normal": "shape dtype=",
+    "random.bernoulli": "p",
+    "random.categorical": "logits",
+    "random.permutation": "n",
 }
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tempoc.base.source import Span
-from tempoc.frontend import builtin_names, builtin_tensors, choice, combine, type_errors
+from tempoc.frontend import builtin_names, builtin_tensors, choice, combine, draws, type_errors
 from tempoc.frontend.arithmetic import as_expr, fold
 from tempoc.frontend.bind import Bound, bind
 from tempoc.frontend.gradient import gradient
@@ -65,6 +65,8 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     unknown = unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown
+    if name.startswith(draws.PREFIX):
+        return draws.draw(round, frame, name, bound)
     if name == "cond":
         return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
     if name == "associative_scan":

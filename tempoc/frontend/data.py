@@ -38,7 +38,7 @@ def declared(round: Round, frame: Frame, name: TensorName) -> Value:
     item = name.item
     assert item is not None
     dims = _dims(round, frame, item)
-    here = _frame(frame, item)
+    here = _frame(frame, item, dims)
     if isinstance(item, ast.Input):
         types = annotate.type_tree(round, here, item.type)
         return _input(round, here, item, dims, types)
@@ -56,11 +56,11 @@ def declared(round: Round, frame: Frame, name: TensorName) -> Value:
     return _param(round, here, item, dims, types, template, default)
 
 
-def _frame(frame: Frame, item: ast.Input | ast.Param) -> Frame:
+def _frame(frame: Frame, item: ast.Input | ast.Param, dims: tuple[str, ...]) -> Frame:
     name = item.name.name
     origin = Origin(span=item.span, target=name)
     scope = Scope("loop", parent=frame.scope)
-    return Frame(scope=scope, path=(name,), prefix=name, origin=origin)
+    return Frame(scope=scope, path=(name,), prefix=name, origin=origin, draws=dims)
 
 
 def _dims(round: Round, frame: Frame, item: ast.Input | ast.Param) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from tempoc.frontend.gradient import Gradient
 from tempoc.frontend.point_build import Growing
 from tempoc.frontend.tighten import tighten
 from tempoc.ops.control import Copy, StopGradient
+from tempoc.ops.gradients import FLAT
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import reachable
@@ -123,7 +124,7 @@ def _active(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> froz
     while waiting:
         name = waiting.pop()
         node = graph.nodes[name]
-        if name in wrt or isinstance(node.op, StopGradient):
+        if name in wrt or node.op.name in FLAT:
             continue
         for edge in node.inputs:
             if graph.nodes[edge.source].types[edge.out].dtype.is_float:

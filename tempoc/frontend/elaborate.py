@@ -31,6 +31,7 @@ from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.externs import number_turns
 from tempoc.frontend.modules import Loaded
+from tempoc.frontend.places import Places, places
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.program import Program, Scopes, check_defines
 from tempoc.frontend.round import Arguments, Frame, Round
@@ -61,7 +62,7 @@ def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
 
 
 def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
-    language = _Language()
+    language = _Language(places(modules))
     scopes = Scopes(modules, language, dict(defines))
     scopes.errors.extend(modules.errors)
     check_defines(defines, modules.main.tree, scopes.errors)
@@ -104,6 +105,8 @@ def _touch(scope: Scope, name: str) -> None:
 class _Language:
     """Ties the parts of the elaborator together."""
 
+    places: Places
+
     def evaluate(self, round: Round, frame: Frame, e: ast.Expr) -> Value:
         """See `evaluate.py`."""
         return evaluate(round, frame, e)
@@ -113,6 +116,10 @@ class _Language:
     ) -> Value:
         """See `expand.py`."""
         return expand.call(round, frame, function, arguments, span)
+
+    def place(self, span: Span) -> str:
+        """See `places.py`."""
+        return self.places.name(span)
 
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:
         """The value of a tensor of the program; evaluated when it is first wanted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tempoc.frontend import annotate, ast, domain_errors, name_errors, type_errors
+from tempoc.frontend import annotate, ast, domain_errors, draws, name_errors, type_errors
 from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
 from tempoc.frontend.choice import conform
@@ -47,10 +47,12 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     one = len(eq.values) == 1 and len(eq.targets) > 1
     values: list[Value] = []
     for k, e in enumerate(eq.values):
-        here = _inside(round, frame, eq, eq.targets[k], where)
-        written = eq.targets if one else (eq.targets[k],)
-        here = replace(here, dims=_written(round, frame, eq, written))
-        values.append(round.evaluate(here, e))
+        here, before = _inside(round, frame, eq, eq.targets[k], where), round.draws
+        targets = eq.targets if one else (eq.targets[k],)
+        dims = draws.written(round, frame, [(t, placement(frame, eq, t)) for t in targets])
+        values.append(round.evaluate(replace(here, draws=dims), e))
+        if frame.scope.body().kind == "module" and round.draws > before:
+            draws.settle(round, targets, values[-1])
     for k, target in enumerate(eq.targets):
         here = _inside(round, frame, eq, target, where)
         value = values[0] if one else values[k]
@@ -65,7 +67,7 @@ def _inside(
     prefix = f"{frame.prefix}.{name}" if frame.prefix else name
     origin = Origin(span=eq.span, target=name, calls=frame.origin.calls)
     scope = Scope("loop", parent=frame.scope)
-    here = Frame(scope=scope, path=frame.path, prefix=prefix, origin=origin, where=where)
+    here = replace(frame, scope=scope, prefix=prefix, origin=origin, where=where)
     for e in eq.values:
         annotate.foresee(round, here, e)
     return here
@@ -80,15 +82,6 @@ def _where(frame: Frame, eq: ast.Equation) -> Expr:
             return frame.where
         parts.append(found[1].needed)
     return disjunction(*parts)
-
-
-def _written(
-    round: Round, frame: Frame, eq: ast.Equation, targets: tuple[ast.Target, ...]
-) -> tuple[str, ...]:
-    """The dimensions of an equation, and those of the calls around it."""
-    found = [placement(frame, eq, t) for t in targets]
-    names = [d for place in found if place is not None for d in place[1].dims]
-    return round.universe.ordered((*frame.dims, *names))
 
 
 def placement(

@@ -12,7 +12,6 @@ from tempoc.frontend import (
     choice,
     domain_errors,
     indices,
-    later_errors,
     name_errors,
     type_errors,
 )
@@ -23,7 +22,7 @@ from tempoc.frontend.cells import value_of
 from tempoc.frontend.operate import elementwise
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
-from tempoc.frontend.scope import Foreign, Pending, Refused, Scope, TensorName, nearest
+from tempoc.frontend.scope import Foreign, Pending, Scope, TensorName, nearest
 from tempoc.frontend.spatial import Position, Range, select
 from tempoc.frontend.unroll import turns
 from tempoc.frontend.values import (
@@ -73,8 +72,6 @@ def _name(round: Round, frame: Frame, e: ast.Name) -> Value:
             return found.resume()  # type: ignore[return-value]
         case Foreign(module=module):
             raise Problem(name_errors.not_importable(e.span, module, e.name))
-        case Refused(construct=construct):
-            raise Problem(later_errors.not_supported(e.span, construct, e.name))
         case _:
             return found  # type: ignore[return-value]
 
@@ -212,11 +209,6 @@ def _item(round: Round, frame: Frame, entry: ast.Entry) -> Position | Range:
 
 
 def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
-    if isinstance(e.base, ast.Name):
-        found = frame.scope.find(e.base.name)
-        if isinstance(found, Refused):
-            shown = f"{e.base.name}.{e.name}"
-            raise Problem(later_errors.not_supported(e.span, found.construct, shown))
     base = round.evaluate(frame, e.base)
     if isinstance(base, Unknown):
         return base
@@ -237,7 +229,7 @@ def _member(package: Package, e: ast.Field) -> Value:
     if found is None:
         close = nearest(e.name, iter(scope.names))
         raise Problem(name_errors.unknown_member(e.name_span, package.name, e.name, close))
-    if isinstance(found, (Foreign, Refused)):
+    if isinstance(found, Foreign):
         raise Problem(name_errors.not_importable(e.name_span, package.name, e.name))
     if isinstance(found, Pending):
         found = found.resume()

@@ -73,7 +73,8 @@ def _closure(
         prefix=round.prefixes.fresh(f"{frame.prefix}.{name}" if frame.prefix else name),
         origin=replace(frame.origin, calls=(*frame.origin.calls, site)),
         where=frame.where,
-        dims=frame.dims,
+        place=(*frame.place, round.language.place(span)),
+        draws=frame.draws,
     )
     _parameters(round, inner, definition, arguments, span)
     result = run_block(round, inner, definition.body)

@@ -32,6 +32,7 @@ from tempoc.frontend.values import (
     unknown_in,
 )
 from tempoc.ops.externs import Extern, ExternHost, ExternJax, at_extents, signature_text
+from tempoc.ops.random import KEY
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, Sym
@@ -49,8 +50,6 @@ def problems(item: ast.Extern) -> list[Diagnostic]:
     for part in (*item.args, *item.results):
         if isinstance(part.type, ast.RecordType):
             found.append(extern_errors.record(part.type.span, item.name.name))
-        elif part.type.dtype == "key":
-            found.append(later_errors.not_supported(part.type.span, "random", "key"))
     if item.kind == "host" and item.over is not None:
         found.append(later_errors.not_supported(item.over.span, "over"))
     elif item.over is not None:
@@ -90,6 +89,7 @@ def call(
     )
     found = make(round, frame, op, tuple(operands), span, hint=name)
     if item.kind == "host":
+        round.draws += 1  # the domain of a call is found like that of a draw
         found = _every_point(round, frame, found, span)
     return found[0] if len(found) == 1 else Several(found)
 
@@ -99,7 +99,7 @@ def _every_point(
 ) -> tuple[Ref, ...]:
     """Have the call made at all points of its equation, whoever reads the results."""
     draft = found[0].draft
-    draft.dims = round.universe.ordered((*draft.dims, *frame.dims))
+    draft.dims = round.universe.ordered((*draft.dims, *frame.draws))
     draft.role = "root"
     where = round.domain(frame.where)
     box = round.space.symbolic.project(where, draft.dims).where
@@ -190,4 +190,4 @@ def _type(round: Round, frame: Frame, e: ast.TypeExpr) -> TensorType:
         for n in symbols(extent):
             if round.universe.is_dim(n):
                 raise Problem(extern_errors.dim_extent(x.span, n))
-    return TensorType(DType(e.dtype), shape)
+    return TensorType(DType(e.dtype), (*shape, *KEY.shape) if e.dtype == "key" else shape)

@@ -6,7 +6,6 @@ from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
 CODES = {
-    "random": "RT252",
     "over": "RT253",
     "until": "RT254",
 }

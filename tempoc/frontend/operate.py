@@ -27,6 +27,7 @@ from tempoc.ops.catalog import OPS
 from tempoc.ops.control import Copy
 from tempoc.ops.literals import settled
 from tempoc.ops.opdef import Op, OperandError
+from tempoc.ops.random import KEY
 from tempoc.ops.source import IndexValue, Literal
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
@@ -124,6 +125,8 @@ def make(
     except OperandError as error:
         help = _way_out(error)
         raise Problem(type_errors.operands(span, error.message, help)) from None
+    if any(t.dtype is DType.KEY and t.shape[-1:] != KEY.shape for t in types):
+        raise Problem(type_errors.key_parts(span))
     names = dict.fromkeys(
         n for e in (*_entries(args), *attributes(op), *_extents(types)) for n in symbols(e)
     )

@@ -16,7 +16,7 @@ from tempoc.frontend.draft import Origin
 from tempoc.frontend.modules import Loaded, LoadedModule
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Language, Round
-from tempoc.frontend.scope import DISCARD, Foreign, Pending, Refused, Scope, TensorName, nearest
+from tempoc.frontend.scope import DISCARD, Foreign, Pending, Scope, TensorName, nearest
 from tempoc.frontend.values import (
     BAD,
     Builtin,
@@ -233,9 +233,13 @@ def _is_constant(value: Value) -> bool:
 def builtin_scope() -> Scope:
     """The names of the language."""
     scope = Scope("builtins")
+    packages: dict[str, Scope] = {}
     for name in SIGNATURES:
-        scope.bind(name, Builtin(name))
-    scope.bind("random", Refused("random"))
+        package, dot, member = name.rpartition(".")
+        if dot and package not in packages:
+            packages[package] = Scope("module", parent=scope, owner=package)
+            scope.bind(package, Package(package, packages[package]))
+        (packages[package] if dot else scope).bind(member, Builtin(name))
     return scope
 
 

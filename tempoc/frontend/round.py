@@ -46,8 +46,8 @@ class Frame:
     """Where an expression is evaluated.
 
     `path` identifies the expansion (calls and loop turns) in all rounds, `prefix` begins the
-    names of nodes, `where` holds at every point at which the value is needed.
-    `dims` are the dimensions that the targets of the equation write.
+    names of nodes, `where` holds at every point at which the value is needed. `place` is the
+    expansion in terms that no edit elsewhere changes, `draws` the domain of random draws.
     """
 
     scope: Scope
@@ -55,7 +55,8 @@ class Frame:
     prefix: str
     origin: Origin
     where: Expr = TRUE
-    dims: tuple[str, ...] = ()
+    place: tuple[str | int, ...] = ()
+    draws: tuple[str, ...] = ()
 
     def within(self, condition: Expr) -> Frame:
         """The same place, where only points with this condition matter."""
@@ -79,6 +80,9 @@ class Language(Protocol):
     ) -> Value:
         """The result of a function."""
 
+    def place(self, span: Span) -> str:
+        """The lasting name of a call's or loop's place in the source."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
@@ -92,13 +96,20 @@ class Arguments:
 
 @dataclass(slots=True, kw_only=True)
 class Round:
-    """The state of one round."""
+    """The state of one round.
+
+    `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
+    `draws` counts the draws so far.
+    """
 
     universe: Universe
     space: Space
     table: dict[Key, Known]
     language: Language
     plans: dict[Key, Plan]
+    drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    draws: int = 0
+    seed: Draft | None = None
     errors: Collector = field(default_factory=Collector)
     drafts: list[Draft] = field(default_factory=list)
     cells: dict[Key, Cell] = field(default_factory=dict)

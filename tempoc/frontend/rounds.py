@@ -36,6 +36,7 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
     table: dict[Key, Known] = {}
     plans: dict[Key, Plan] = {}
     seeded: dict[Key, None] = {}
+    drawn: dict[int, tuple[str, ...]] = {}
     space = Space(program.universe)
     for _ in range(MAX_ROUNDS):
         round = Round(
@@ -44,6 +45,7 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
             table=table,
             language=program.language,
             plans=plans,
+            drawn=drawn,
         )
         before = dict(table)
         results = _round(program, round)

@@ -49,13 +49,6 @@ class Foreign:
     module: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A name of a construct that is not supported; using it says so."""
-
-    construct: str
-
-
 @dataclass(slots=True, eq=False)
 class Scope:
     """A table of names; `places` remembers where each was introduced.

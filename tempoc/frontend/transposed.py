@@ -15,7 +15,7 @@ from tempoc.frontend.contracted import contracted
 from tempoc.frontend.point_build import Growing, PointBuild, edge_of
 from tempoc.ops.calculus import Term
 from tempoc.ops.indexing import Part, SpatialIndex, TakeAlong
-from tempoc.ops.movement import Pad, Squeeze
+from tempoc.ops.movement import BroadcastTo, Pad, Squeeze
 from tempoc.ops.source import Arange
 from tempoc.poly.inverse import Inverse, readers
 from tempoc.sdg.graph import Edge
@@ -125,6 +125,10 @@ class _Sending:
 
     def run(self) -> Term:
         """Read, index, sum."""
+        alike = self.alike()
+        if alike is not None:  # whichever position: no need to look for it
+            reading = replace(self.reading, entries=(), dims=(), term=alike)
+            return replace(self, reading=reading).run()
         sink = self.sink_build()
         held = sink.calculus.held(self.reading.term)
         by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
@@ -136,6 +140,23 @@ class _Sending:
         if ranging:
             term = self.build.calculus.sum(term, range(len(ranging)))
         return self.counted(term, ranging)
+
+    def alike(self) -> Term | None:
+        """The cotangent without the axes of slices, if it is the same at all their positions."""
+        count, term, sink = len(self.slices()), self.reading.term, self.sink_build()
+        if not count:
+            return None
+        if term.handle is None and term.number is not None:
+            return sink.calculus.number(term.number, term.type.dtype, term.shape[count:])
+        node = sink.growing.nodes[edge_of(term).source]
+        here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+        if not isinstance(node.op, BroadcastTo) or not here:
+            return None
+        operand = sink.read(node.inputs[0])
+        first = range(max(0, count - (term.type.ndim - operand.type.ndim)))
+        if any(operand.shape[k] != ONE for k in first):
+            return None
+        return sink.calculus.op(Squeeze(axes=tuple(first)), operand) if first else operand
 
     def taken(self, term: Term) -> tuple[Term, tuple[str, ...]]:
         """What each reader has for the point at hand, and the dimensions that are its first axes.

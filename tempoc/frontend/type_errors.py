@@ -31,6 +31,12 @@ def operands(span: Span, message: str, help: str | None) -> Diagnostic:
     return _error(OPERANDS, message, span, help)
 
 
+def key_parts(span: Span) -> Diagnostic:
+    """What would be left of a random key is none."""
+    help = "draw another with `random.key()`; a key is only stored, read and passed on"
+    return _error(OPERANDS, "a random key cannot be taken apart", span, help)
+
+
 def not_a_tensor(span: Span, value: Value) -> Diagnostic:
     """A tensor was needed."""
     help = "call it" if describe(value).startswith("the function") else None

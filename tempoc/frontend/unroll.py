@@ -19,7 +19,13 @@ def turns(round: Round, frame: Frame, name: ast.Ident, over: ast.Expr) -> Iterat
         raise StillUnknown(values)
     if not isinstance(values, Listing):
         raise Problem(name_errors.for_over(over.span, describe(values)))
+    here = round.language.place(over.span)
     for k, value in enumerate(values.items):
         scope = Scope("loop", parent=frame.scope)
         scope.bind(name.name, value, name.span)
-        yield replace(frame, scope=scope, path=(*frame.path, over.span.start, k))
+        yield replace(
+            frame,
+            scope=scope,
+            path=(*frame.path, over.span.start, k),
+            place=(*frame.place, here, k),
+        )

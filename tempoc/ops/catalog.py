@@ -9,6 +9,9 @@ family     classes and their fields
 source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
            Param(template, dtype, shape, has_default) Full(shape, value, dtype)
            Eye(n: E, m: E, dtype) Arange(stop: E, start: E, step: int, dtype)
+random     Seed() RandomKey(place: int, at) of the seed; of a key: Uniform(shape, dtype)
+           Normal(shape, dtype) Bernoulli(dtype) with p, Categorical() with logits,
+           Permutation(n: E)
 control    Merge(targets) Copy() StopGradient() Ensure(shape)
            Select() of c, a, b is ``where``  Cond() of p, a, b
 effects    Print(names, places) and Save(names, path) of as many operands, no result
@@ -108,6 +111,15 @@ from tempoc.ops.movement import (
     Transpose,
 )  # fmt: skip
 from tempoc.ops.picking import Pick
+from tempoc.ops.random import (
+    Bernoulli,
+    Categorical,
+    Normal,
+    Permutation,
+    RandomKey,
+    Seed,
+    Uniform,
+)  # fmt: skip
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.scan import CumMax, CumProd, CumSum
@@ -119,6 +131,9 @@ OPS: dict[str, type[typing.Any]] = {
     # source
     "literal": Literal, "index": IndexValue, "input": Input, "param": Param, "full": Full,
     "eye": Eye, "arange": Arange,
+    # random
+    "seed": Seed, "random_key": RandomKey, "uniform": Uniform, "normal": Normal,
+    "bernoulli": Bernoulli, "categorical": Categorical, "permutation": Permutation,
     # control
     "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
     "stop_gradient": StopGradient,

@@ -48,6 +48,7 @@ FLAT = (
     "stop_gradient", "sign", "floor", "ceil", "round", "floordiv", "argmax", "argmin", "argsort",
     "one_hot", "isnan", "isinf", "not", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "any",
     "all", "extern_host", "print", "save", "literal", "index", "input", "param", "full", "eye",
-    "arange",
+    "arange", "seed", "random_key", "uniform", "normal", "bernoulli", "categorical",
+    "permutation",
 )  # fmt: skip
 """Operators through which nothing flows back."""

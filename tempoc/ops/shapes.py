@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tempoc.ops.opdef import Facts, OperandError
-from tempoc.ops.types import TensorType
+from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr
 from tempoc.symbolic.text import show
 
@@ -19,7 +19,8 @@ def shape_text(shape: Shape) -> str:
 
 def type_text(type: TensorType) -> str:
     """A type as a person writes it, ``f32[t+1, 64]``."""
-    return type.dtype.value + (shape_text(type.shape) if type.shape else "")
+    shape = type.shape[:-1] if type.dtype is DType.KEY else type.shape  # not its two words
+    return type.dtype.value + (shape_text(shape) if shape else "")
 
 
 def same(a: Expr, b: Expr, facts: Facts) -> bool:

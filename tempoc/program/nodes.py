@@ -279,6 +279,7 @@ class Output:
 class Program:
     """A compiled program.
 
+    ``seed`` names the store of the random seed, as a key (two u32 words); empty: nothing is drawn.
     ``dims`` pairs each temporal dimension with its bound. ``files`` pairs file names beside
     ``program.json`` with the SHA-256 of their bytes: the runner refuses files that changed.
     """
@@ -293,6 +294,7 @@ class Program:
     assumptions: tuple[Assumption, ...] = ()
     inputs: tuple[Input, ...] = ()
     params: tuple[Param, ...] = ()
+    seed: str = ""
     stores: tuple[Store, ...] = ()
     externs: tuple[Extern, ...] = ()
     kernels: tuple[Kernel, ...] = ()

@@ -46,6 +46,8 @@ def _lines(program: Program) -> Iterator[str]:
     given: tuple[Input | Param, ...] = (*program.inputs, *program.params)
     for item in given:
         yield "  " + _given(item)
+    if program.seed:
+        yield f"  seed in {program.seed}"
     for store in program.stores:
         yield "  " + _store(store)
     for extern in program.externs:

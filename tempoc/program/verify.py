@@ -43,7 +43,9 @@ def verify(program: Program) -> None:
         dims=dict(program.dims),
         stores=_named("store", program.stores),
         kernels=_named("kernel", program.kernels),
-        given={i.store for i in program.inputs} | {p.store for p in program.params},
+        given={i.store for i in program.inputs}
+        | {p.store for p in program.params}
+        | {program.seed},
         inputs={item.store for item in program.inputs},
     ).run()
 

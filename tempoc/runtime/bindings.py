@@ -19,6 +19,8 @@ from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import Source
 
 Point = tuple[int, ...]
+SEEDS = range(2**63)
+"""What ``--seed`` may be."""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -32,6 +34,7 @@ class Bindings:
     bounds: Mapping[str, int]
     inputs: Mapping[str, Source]
     params: Mapping[str, Mapping[Point, Source]]
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,7 @@ class Given:
     params_origin: str = ""
     extra: frozenset[str] = frozenset()
     cast_params: bool = False
+    seed: int = 0
 
 
 def template_dims(param: Param) -> tuple[str, ...]:
@@ -90,12 +94,16 @@ class _Binder:
             if name not in known and name not in self.given.extra:
                 self.found.problems.append(errors.unknown_input(name, known))
         params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
+        if self.given.seed not in SEEDS:
+            self.found.problems.append(errors.bad_seed(self.given.seed))
         # A bound that follows from data which must be given (again) anyway is no second mistake.
         hints = self.hints()
         follow = [errors.missing_bound(b, hints[b]) for b in self.awaited]
         if problems := [p for p in self.found.problems if p not in follow]:
             raise RunError(*problems)
-        return Bindings(bounds=self.found.values, inputs=inputs, params=params)
+        return Bindings(
+            bounds=self.found.values, inputs=inputs, params=params, seed=self.given.seed
+        )
 
     # -------------------------------------------------------------- sizes
 

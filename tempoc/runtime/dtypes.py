@@ -23,12 +23,13 @@ _TABLE: tuple[tuple[str, Any, str], ...] = (
     ("f32", np.float32, "F32"),
     ("f64", np.float64, "F64"),
 )
-NUMPY = {name: np.dtype(kind) for name, kind, _ in _TABLE}
+# A random key is two words along the last axis.
+NUMPY = {name: np.dtype(kind) for name, kind, _ in _TABLE} | {"key": np.dtype(np.uint32)}
 SAFETENSORS = {tag: np.dtype(kind) for _, kind, tag in _TABLE} | {
     "I8": np.dtype(np.int8), "U8": np.dtype(np.uint8), "I16": np.dtype(np.int16),
     "U16": np.dtype(np.uint16), "U64": np.dtype(np.uint64),
 }  # fmt: skip
-_LANGUAGE = {dtype: name for name, dtype in NUMPY.items()}
+_LANGUAGE = {np.dtype(kind): name for name, kind, _ in _TABLE}
 _TAGS = {dtype: tag for tag, dtype in SAFETENSORS.items()}
 
 _ROUNDED = {("int64", "float64"), ("uint64", "float64")}

@@ -247,6 +247,11 @@ def several_sources(name: str) -> Problem:
     return Problem(code="RT545", message=f"the input {name} is given more than once")
 
 
+def bad_seed(seed: int) -> Problem:
+    """Seeds have 63 bits."""
+    return Problem(code="RT525", message=f"a seed is a number from 0 to 2**63 - 1, not {seed}")
+
+
 def several_files(name: str, first: str, second: str) -> Problem:
     """The same weights in two files."""
     return Problem(code="RT546", message=f"the tensor {name} is in {first} and in {second}")

@@ -130,6 +130,7 @@ def gather(options: RunOptions) -> Given:
         params_origin=", ".join(options.params),
         extra=frozenset(extra),
         cast_params=options.cast_params,
+        seed=options.seed,
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from tempoc.program.arith import Arith, evaluate
 from tempoc.program.nodes import ArrayType, Extern
 from tempoc.runtime import backend, errors
-from tempoc.runtime.dtypes import NUMPY, Array, described, language_name
+from tempoc.runtime.dtypes import NUMPY, Array, described
 from tempoc.runtime.problems import Problem, RunError
 
 Function = Callable[..., Any]
@@ -265,6 +265,6 @@ def check(extern: Extern, k: int, array: Any, dtype: str, shape: tuple[int, ...]
     if tuple(array.shape) != shape:
         what = f"{which} {verb} shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
         raise Failed(extern.name, what)
-    if language_name(array.dtype) != dtype:
+    if np.dtype(array.dtype) != NUMPY[dtype]:
         what = f"{which} {verb} dtype {described(array.dtype)}, expected {dtype}"
         raise Failed(extern.name, what)

@@ -61,6 +61,7 @@ def run(
     params: Mapping[str, object] | None = None,
     *,
     cast_params: bool = False,
+    seed: int = 0,
     extern_path: Sequence[str | Path] = (),
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong."""
@@ -69,6 +70,7 @@ def run(
         inputs=as_sources(inputs or {}),
         params=as_sources(params or {}),
         cast_params=cast_params,
+        seed=seed,
     )
     return run_given(load(directory, extern_path), given, Settings())
 

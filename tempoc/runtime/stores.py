@@ -88,7 +88,7 @@ class KeyedCells(dict[Point | int, DeviceArray]):
 def place_given(
     program: Program, bindings: Bindings, layouts: Mapping[str, Layout]
 ) -> dict[str, Cells]:
-    """Inputs and params on the device, by store."""
+    """Inputs, params and the seed on the device, by store."""
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, Cells] = {}
     for i in program.inputs:
@@ -98,6 +98,9 @@ def place_given(
         if p.name in bindings.params:
             reads = {point: source.read for point, source in bindings.params[p.name].items()}
             placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes)
+    if program.seed:
+        words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
+        placed[program.seed] = {(): backend.put(words, "key")}
     return placed
 
 

@@ -16,6 +16,7 @@ from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.opdef import Op
+from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -56,7 +57,7 @@ def statements(graph: Graph, space: Space) -> Statements:
 
 def is_computed(node: Node) -> bool:
     """Whether the node is executed: not given from outside, and not a merge."""
-    return not isinstance(node.op, Input | Param | Merge)
+    return not isinstance(node.op, Input | Param | Seed | Merge)
 
 
 def is_identity(edge: Edge, graph: Graph) -> bool:
@@ -150,7 +151,7 @@ def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Te
 
 def _origin(node: Node) -> Origin:
     match node.op:
-        case Input():
+        case Input() | Seed():
             return "input"
         case Param():
             return "param"

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from tempoc.base.source import Span
+from tempoc.ops import threefry
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import Extern, ExternHost
 from tempoc.ops.opdef import OperandError
+from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import TensorType
@@ -57,6 +59,7 @@ def evaluate(
     params: Mapping[str, Array],
     *,
     float64: bool = False,
+    seed: int = 0,
     perform: Perform = nothing,
     externs: Externs = unknown_externs,
 ) -> dict[str, Array]:
@@ -65,6 +68,7 @@ def evaluate(
     ``inputs`` and ``params`` hold arrays by node name, a leading axis for each dimension of the
     node's domain. A param that is not given is computed from its default. Bounds with a value of
     their own need not be given. ``float64`` computes as if every float of the program were f64.
+    ``seed`` is that of the random draws.
     ``perform`` is called with each effect's operator, point and operands, in the order of plain
     loops.
     ``externs`` calls the user's functions, which take and give what their signatures say.
@@ -76,6 +80,7 @@ def evaluate(
     machine.give("input", inputs)
     machine.give("param", params)
     machine.line_up()
+    machine.sow(seed)
     with np.errstate(all="ignore"):
         for last in machine.before:
             machine.answer(last)
@@ -153,6 +158,12 @@ class _Machine:
             for _, _, question in sorted(calls):
                 self.before[question] = last
                 last = question
+
+    def sow(self, seed: int) -> None:
+        """Take over the seed of the random draws, if there are any."""
+        for node in self.graph.nodes.values():
+            if isinstance(node.op, Seed):
+                self.given[node.name] = threefry.root(seed)
 
     def output(self, output: Output) -> Array:
         """An output, assembled from the points that it reads."""

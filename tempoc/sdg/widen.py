@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from tempoc.ops.opdef import Op
+from tempoc.ops.random import Draw
 from tempoc.ops.types import DType, TensorType
 from tempoc.sdg.graph import Graph
 
@@ -30,7 +31,9 @@ def _wide(dtype: DType) -> DType:
 
 
 def _widened(op: T) -> T:
-    """An operator with its dtype attributes widened."""
+    """An operator with its dtype attributes widened, except that it draws the same numbers."""
+    if isinstance(op, Draw):
+        return op
     changes = {}
     for field in fields(op):  # type: ignore[arg-type]
         value = getattr(op, field.name)

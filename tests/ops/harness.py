@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from tempoc.base.names import Names
+from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.emission import KernelEmitter
 from tempoc.ops.opdef import Op, Value
 from tempoc.ops.spell import numpy_dtype
@@ -150,7 +151,7 @@ def emitted(case: Case) -> Kernel:
     returned = f"    return ({''.join(f'{x}, ' for x in texts)}), {failure}\n"
     text = f"def kernel({parameters}):\n{body}{returned}"
     scope: dict[str, Any] = {"jnp": jnp, "lax": lax, "jax": jax}
-    exec(text, scope)
+    exec("\n\n".join([*helpers_in(text), text]), scope)
     results = [tuple(out.pad(e) for e in r.shape) for r in types]
     call = jax.jit(scope["kernel"], static_argnames="T")
     return Kernel(text, call, out.checks, operands, results)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tempoc.ops.catalog import OPS
-from tests.ops import cases, cases_layout
+from tests.ops import cases, cases_layout, cases_random
 from tests.ops.harness import Case, check
 
 CASES = [
     *cases.SOURCE, *cases.ELEMENTWISE, *cases.ARITHMETIC, *cases.CONTROL, *cases.REDUCTION,
     *cases.SEARCH, *cases.SCAN, *cases_layout.MOVEMENT, *cases_layout.JOINING,
     *cases_layout.RESHAPE, *cases_layout.INDEXING, *cases_layout.CONTRACTION,
+    *cases_random.RANDOM,
 ]  # fmt: skip
 
 
@@ -25,4 +26,4 @@ def test_every_operator_is_tried() -> None:
     # Given from outside, stored by others, or known to the user alone: no value, no kernel.
     untried = [name for name, cls in OPS.items() if cls not in tried]
     outside = ["print", "save", "extern_jax", "extern_host", "extern_vjp"]
-    assert untried == ["input", "param", "merge", *outside]
+    assert untried == ["input", "param", "seed", "merge", *outside]

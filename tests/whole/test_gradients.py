@@ -131,6 +131,58 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "loss = sum((x * d)[t = 0:T])",
         "x w",
     ),
+    "def_local": (
+        "dim t < T\n"
+        "input x[t]: f32\n"
+        "input w: f32\n"
+        "def scan(w, x, dim t) {\n"
+        "  m[t] = w * x when t == 0\n"
+        "  m[t] = w * m[t-1] + x when t >= 1\n"
+        "  l[t] = m[t] * m[t-1] when t >= 1\n"
+        "  l[t] = x\n"
+        "  return m, l\n"
+        "}\n"
+        "m, l = scan(w, x, t)\n"
+        "loss = sum(l[1:T]) + sum(m[0:T] ** 2)",
+        "w x",
+    ),
+    "if": (
+        "dim t < T\n"
+        "input x[t]: f32\n"
+        "y = (x ** 2 if t % 3 == 1 else x[T-1-t] * x)\n"
+        "loss = sum(y[t = 0:T])",
+        "x",
+    ),
+    "reverse": (
+        "dim t < T\ninput x[t]: f32\ny[t] = x[T-1-t] * sum(x[0:T-t])\nloss = sum(y[0:T] ** 2)",
+        "x",
+    ),
+    "double": (
+        "dim t < T\n"
+        "dim h < H = 3\n"
+        "input x[t]: f32\n"
+        "y[h] = x[min(2*h, T-1)] ** 2\n"
+        "loss = sum(y[0:H])",
+        "x",
+    ),
+    "prefix2d": (
+        "dim b < B\n"
+        "dim t < T\n"
+        "input x[b, t]: f32\n"
+        "y[b, t] = sum(x[0:b+1, 0:t+1]) * x\n"
+        "loss = sum(y[0:B, 0:T] ** 2)",
+        "x",
+    ),
+    "batched_attention": (
+        "dim b < B\n"
+        "dim t < T\n"
+        "input x[b, t]: f32[2, 3]\n"
+        's[b, t] = einsum("hd,thd->ht", x, x[b, 0:t+1])\n'
+        "p = exp(s - logsumexp(s, axis = 1, keepdims = true))\n"
+        'a[b, t] = einsum("ht,thd->hd", p, x[b, 0:t+1])\n'
+        "loss = mean((a ** 2)[b = 0:B, t = 0:T])",
+        "x",
+    ),
 }
 TWICE = {
     "rnn": (

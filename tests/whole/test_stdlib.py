@@ -14,7 +14,7 @@ from tempoc.driver.options import Options
 from tempoc.sdg.interpret import evaluate
 
 STEPS = 3
-HEAD = """import nn, loss, rl
+HEAD = """import nn, loss, rl, sampling
 dim t < T
 input x[t]: f32[6]
 input y[t]: f32[6]
@@ -100,6 +100,24 @@ CASES: dict[str, tuple[str, Callable[[Data], Any]]] = {
     ),
 }
 
+DRAWN = """import nn, sampling
+dim n < N
+input z: f32[5]
+greedy[n] = sampling.greedy(z)
+temperature[n] = sampling.temperature(z, 0.5)
+top_k[n] = sampling.top_k(z, 2)
+top_p[n] = sampling.top_p(z, 0.6)
+glorot[n] = nn.glorot([3, 5])
+he[n] = nn.he([3, 5])
+dropped[n] = nn.dropout(ones([4]), 0.25)
+rows[n] = sampling.top_p(reshape(concat([z, z - 100. * arange(5)]), [2, 5]), 0.6)
+layers[n] = nn.mlp_init([2, 3, 1])
+best, beams, tokens = sampling.beam_step(z[0:2], reshape(-arange(6, dtype = f32), [2, 3]), 3)
+output greedy, temperature, top_k, top_p, glorot, he, dropped, rows, layers, best, beams, tokens
+"""
+LOGITS = np.array([0.5, -1, 2, 1.5, -2], np.float32)
+DRAWS = 3000
+
 
 def data() -> Data:
     random = np.random.default_rng(5)
@@ -121,3 +139,35 @@ def test_function(name: str, tmp_path: Path) -> None:
     found = evaluate(graph, {"T": STEPS}, given, {}, float64=True)["result"]
     exact = {k: v.astype(np.float64) if v.dtype.kind == "f" else v for k, v in given.items()}
     np.testing.assert_allclose(found, wanted(exact), rtol=1e-6, atol=1e-9)
+
+
+def shares(found: Any, probabilities: Any) -> None:
+    """The frequencies of choices are these, within three to four standard deviations."""
+    counts = np.bincount(found, minlength=len(probabilities)) / len(found)
+    np.testing.assert_allclose(counts, probabilities, atol=0.03)
+    assert np.all(counts[np.equal(probabilities, 0)] == 0)
+
+
+def test_random_functions(tmp_path: Path) -> None:
+    file = tmp_path / "model.rt"
+    file.write_text(DRAWN)
+    graph = Compilation.from_path(str(file), Options(level=0)).graph
+    found = evaluate(graph, {"N": DRAWS}, {"z": LOGITS}, {}, seed=1)
+    p = softmax(LOGITS)
+    two = np.where(LOGITS >= 1.5, p, 0)
+    assert np.all(found["greedy"] == 2)
+    shares(found["temperature"], softmax(LOGITS / 0.5))
+    shares(found["top_k"], two / two.sum())
+    shares(found["top_p"], two / two.sum())  # the first has 0.5, the two together 0.8
+    assert np.all(found["rows"][:, 1] == 0)
+    limit = np.sqrt(6 / 8)
+    assert np.abs(found["glorot"]).max() <= limit
+    assert abs(found["glorot"].var() - limit**2 / 3) < 0.01 and abs(found["glorot"].mean()) < 0.02
+    assert abs(found["he"].var() - 2 / 5) < 0.02 and abs(found["he"].mean()) < 0.02
+    assert set(np.unique(found["dropped"])) == {0, np.float32(1 / 0.75)}
+    assert abs(found["dropped"].mean() - 1) < 0.03
+    assert found["layers.0.w"].shape == (DRAWS, 3, 2) and found["layers.1.b"].shape == (DRAWS, 1)
+    assert len(np.unique(found["layers.0.w"][0])) == 6
+    np.testing.assert_array_equal(found["best"], np.float32([0.5, -0.5, -1.5]))
+    np.testing.assert_array_equal(found["beams"], [0, 0, 0])
+    np.testing.assert_array_equal(found["tokens"], [0, 1, 2])

@@ -1,0 +1,97 @@
+"""The generator is the one of `jax.random`, and what is made of its bits has the right shape."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tempoc.ops import threefry
+
+SEEDS = (0, 1, 2**31, 2**40 + 3)
+SHAPES = ((), (7,), (3, 5), (2, 0))
+MANY = 100_000
+
+
+def keys(seed: int, number: int = 5):
+    key = threefry.fold_in(threefry.root(seed), number)
+    return key, jax.random.wrap_key_data(jnp.asarray(key), impl="threefry2x32")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_keys_are_jax_keys(seed: int) -> None:
+    with jax.enable_x64(True):
+        root = jax.random.key(seed, impl="threefry2x32")
+        assert list(jax.random.key_data(root)) == list(threefry.root(seed))
+        for number in (0, 1, 2**32 - 1):
+            folded = jax.random.key_data(jax.random.fold_in(root, np.uint32(number)))
+            assert list(folded) == list(threefry.fold_in(threefry.root(seed), number))
+
+
+def test_seeds_have_64_bits() -> None:
+    assert list(threefry.root(2**64 - 1)) == [2**32 - 1] * 2
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValueError):
+            threefry.root(wrong)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bits_and_uniform_numbers_are_those_of_jax(shape: tuple[int, ...]) -> None:
+    ours, theirs = keys(3)
+    bits = jax.random.bits(theirs, shape, "uint32")
+    np.testing.assert_array_equal(threefry.bits(ours, shape), bits)
+    with jax.enable_x64(True):
+        for dtype in (jnp.float32, jnp.float64, jnp.float16, jnp.bfloat16):
+            expected = np.asarray(jax.random.uniform(theirs, shape, dtype))
+            found = threefry.uniform(ours, shape, expected.dtype)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("float32", 1e-6), ("float64", 1e-11)])
+def test_normal_numbers_are_close_to_those_of_jax(dtype: str, tolerance: float) -> None:
+    ours, theirs = keys(4)
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.random.normal(theirs, (2000,), dtype))
+    found = threefry.normal(ours, (2000,), np.dtype(dtype))
+    assert found.dtype == expected.dtype
+    near = np.abs(expected) < 3  # where JAX's own single precision is good
+    np.testing.assert_allclose(found[near], expected[near], rtol=tolerance, atol=tolerance)
+
+
+def test_a_longer_draw_begins_like_a_shorter_one() -> None:
+    key, _ = keys(1)
+    short, long = (threefry.bits(key, (n,)) for n in (5, 9))
+    np.testing.assert_array_equal(long[:5], short)
+
+
+def test_erfinv_is_good_near_the_ends() -> None:
+    u = np.array([1e-6, 0.5, 0.99, 1 - 1e-5, 1 - 2.0**-23], np.float32)
+    back = np.array([math.erfc(x) for x in threefry.erfinv(u).astype(np.float64)])
+    np.testing.assert_allclose(back, 1 - u.astype(np.float64), rtol=1e-5)
+
+
+def test_logarithms() -> None:
+    words = np.array([1, 2, 3, 255, 2**31 - 1, 2**31, 2**32 - 1], np.uint32)
+    found = threefry.minus_log(words) / 2**threefry.UNIT
+    np.testing.assert_allclose(found, 32 * math.log(2) - np.log(words), atol=3e-7)
+
+
+def test_gumbel_noise_has_its_distribution() -> None:
+    key, _ = keys(2)
+    noise = np.sort(threefry.gumbel(key, (MANY,)).astype(np.float64))
+    expected = np.exp(-np.exp(-noise))
+    steps = (np.arange(MANY) + 0.5) / MANY
+    assert np.abs(expected - steps).max() < 1.63 / math.sqrt(MANY)  # Kolmogorov and Smirnov, 1 %
+
+
+def test_uniform_and_normal_numbers_have_their_moments() -> None:
+    key, _ = keys(6)
+    single = np.dtype(np.float32)
+    u, z = threefry.uniform(key, (MANY,), single), threefry.normal(key, (MANY,), single)
+    assert u.min() >= 0 and u.max() < 1
+    moments = [u.mean() - 0.5, u.var() - 1 / 12, z.mean(), z.var() - 1, (z**3).mean()]
+    assert np.abs(moments).max() < 0.03
