@@ -13,13 +13,14 @@ from tempoc.frontend.operate import identity, make, read, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.values import Number, Ref, Value, leaves, map_leaves, unknown_in
-from tempoc.ops.combining import AssociativeScan, Step
+from tempoc.ops.combining import AssociativeScan
 from tempoc.ops.control import Ensure, Merge
 from tempoc.ops.indexing import SpatialIndex, Take, TakeAlong
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.picking import Pick
 from tempoc.ops.shapes import axis_of
 from tempoc.ops.source import Full, IndexValue, Literal
+from tempoc.ops.steps import Step
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import Entry, Sym
 

@@ -23,6 +23,7 @@ reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for 
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
            TopK(k), two results
 scan       CumSum CumProd CumMax (axis, reverse)
+           Fold(steps, carried, outputs, elements, reverse), for derivatives
            AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
@@ -100,6 +101,7 @@ from tempoc.ops.elementwise import (
     Tanh,
 )  # fmt: skip
 from tempoc.ops.externs import ExternHost, ExternJax, ExternVjp
+from tempoc.ops.folding import Fold
 from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import (
@@ -158,7 +160,7 @@ OPS: dict[str, type[typing.Any]] = {
     "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
     # scan
     "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax,
-    "associative_scan": AssociativeScan,
+    "associative_scan": AssociativeScan, "fold": Fold,
     # movement, joining, reshape
     "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
     "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,

@@ -1,9 +1,7 @@
 """``associative_scan(f, x, axis)``: running combinations with a function of the program's own.
 
-The function is expanded when the program is compiled, into a list of steps: each an operator, the
-numbers of the values that it takes, and the dtypes of its results. The values are numbered: first
-the leaves of the earlier element, then those of the later one, then what the function reads from
-outside, then the results of the steps, one after the other.
+The function is expanded when the program is compiled, into steps. These start with the leaves of
+the earlier element, then those of the later one, then what the function reads from outside.
 """
 
 from __future__ import annotations
@@ -16,11 +14,9 @@ import numpy as np
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import natural
 from tempoc.ops.shapes import axis_of, same_shape, shape_text, type_text
-from tempoc.ops.spell import cast, numpy_dtype
-from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Expr
-
-Step = tuple[Op, tuple[int, ...], tuple[DType, ...]]
+from tempoc.ops.spell import cast
+from tempoc.ops.steps import Step, computed, typed, written
+from tempoc.ops.types import TensorType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +46,7 @@ class AssociativeScan(Op):
                 shown = " and ".join(shape_text((e,)) for e in (extents[0], n))
                 raise OperandError(f"the tensors of an associative_scan are {shown} long")
         elements = tuple(self.element(a) for a in xs)
-        known = [*elements, *elements, *args[self.leaves :]]
-        for op, taken, _ in self.steps:
-            known += op.infer(tuple(known[k] for k in taken), facts)
+        known = typed(self.steps, [*elements, *elements, *args[self.leaves :]], facts)
         for want, k in zip(elements, self.results, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
@@ -88,10 +82,7 @@ class AssociativeScan(Op):
         at: Mapping[str, int],
     ) -> list[Array]:
         """The function's value at two elements."""
-        known = [np.asarray(a) for a in (*earlier, *later, *outside)]
-        for op, taken, dtypes in self.steps:
-            values = op.evaluate(tuple(known[k] for k in taken), at)
-            known += [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
+        known = computed(self.steps, (*earlier, *later, *outside), at)
         return [known[k] for k in self.results]
 
     def emit(
@@ -109,7 +100,7 @@ class AssociativeScan(Op):
         def body(names: tuple[str, ...]) -> str:
             types = [*elements, *elements]
             known = [Value(n, t, p) for n, (t, p) in zip(names, types, strict=True)]
-            return self.written([*known, *args[self.leaves :]], out)
+            return self.made([*known, *args[self.leaves :]], out)
 
         name = out.function("combine", tuple(hints), body)
         n = self.leaves
@@ -122,35 +113,14 @@ class AssociativeScan(Op):
         scanned = out.bind("scanned", text)
         return tuple(_moved(f"{scanned}[{k}]", 0, axis) for k, axis in enumerate(axes))
 
-    def written(self, known: list[Value], out: Emitter) -> str:
+    def made(self, given: list[Value], out: Emitter) -> str:
         """Write the steps; the text of the results."""
-        for op, taken, dtypes in self.steps:
-            operands = tuple(known[k] for k in taken)
-            types = op.infer(tuple(v.type for v in operands), _Granted())
-            types = tuple(
-                TensorType(d, t.shape, t.weak) for d, t in zip(dtypes, types, strict=True)
-            )
-            for text, type_ in zip(op.emit(operands, types, out), types, strict=True):
-                size = tuple(out.pad(e) for e in type_.shape)
-                known.append(Value(out.bind(op.name, text), type_, size))
-        wanted = known[: self.leaves]
+        known = written(self.steps, given, out)
         texts = []
-        for k, want in zip(self.results, wanted, strict=True):
+        for k, want in zip(self.results, given, strict=False):
             value = out.align(known[k], want.padded)
             texts.append(cast(value.text, value.type.dtype, want.type.dtype))
         return f"({', '.join(texts)})" if len(texts) > 1 else texts[0]
-
-
-class _Granted:
-    """What was proved when the types were inferred; only literal ones broadcast."""
-
-    def equal(self, a: Expr, b: Expr) -> bool:
-        """Assumed."""
-        return a == b or ONE not in (a, b)
-
-    def holds(self, condition: Expr) -> bool:
-        """Assumed."""
-        return True
 
 
 def _moved(text: str, source: int, target: int) -> str:

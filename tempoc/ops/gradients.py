@@ -16,6 +16,7 @@ from tempoc.ops import grad_externs as externs
 from tempoc.ops import grad_indexing as indexing
 from tempoc.ops import grad_movement as movement
 from tempoc.ops import grad_reduction as reduction
+from tempoc.ops import grad_scan as scans
 from tempoc.ops.calculus import Calculus, Term
 from tempoc.ops.grad_elementwise import SLOPES, unary
 from tempoc.ops.opdef import Op
@@ -44,6 +45,7 @@ RULES: dict[str, Rule] = {
     "matmul": contraction.matmul, "einsum": contraction.einsum, "conv": contraction.conv,
     "extern_jax": externs.extern_jax,
 }  # fmt: skip
+RULES["associative_scan"] = scans.associative_scan(RULES)
 FLAT = (
     "stop_gradient", "sign", "floor", "ceil", "round", "floordiv", "argmax", "argmin", "argsort",
     "one_hot", "isnan", "isinf", "not", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "any",

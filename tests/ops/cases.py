@@ -24,7 +24,7 @@ from tempoc.ops.arithmetic import (
 )  # fmt: skip
 from tempoc.ops.branching import Cond
 from tempoc.ops.combining import AssociativeScan
-from tempoc.ops.control import Copy, Ensure, Select
+from tempoc.ops.control import Copy, Ensure, Select, StopGradient
 from tempoc.ops.elementwise import (
     Abs,
     Cast,
@@ -54,6 +54,7 @@ from tempoc.ops.elementwise import (
     Tan,
     Tanh,
 )  # fmt: skip
+from tempoc.ops.folding import Fold
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.scan import CumMax, CumProd, CumSum
 from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
@@ -152,6 +153,7 @@ ARITHMETIC = [
 ]  # fmt: skip
 
 CONTROL = [
+    Case(StopGradient(), (Arg(F, (2, "t")),)),
     *(Case(Cond(), (Arg(B, values=v), Arg(d, s), Arg(d, s)), extra=k)
       for v in (True, False) for d, s, k in ((F, (), 0), (Z, (3, "t + 1"), 0), (F, ("t",), 2))),
     *(Case(Copy(), (Arg(F, s),), extra=e) for s in SHAPES for e in (0, 2)),
@@ -207,10 +209,14 @@ _STEPS = ((Multiply(), (0, 2), (F,)), (Multiply(), (2, 1), (F,)), (Add(), (5, 3)
 _ZERO = Literal(value=0.0, dtype=F)
 _SHIFT = ((Add(), (0, 1), (F,)), (_ZERO, (), (F,)), (Multiply(), (2, 4), (F,)),
           (Add(), (3, 5), (F,)))  # fmt: skip
+_FOLD = ((Add(), (0, 1), (F,)), (Multiply(), (1, 2), (F,)))
 SCAN = [
     *(Case(AssociativeScan(steps=_STEPS, results=(4, 6), leaves=2, axis=k), (Arg(F, s), Arg(F, s)),
            rtol=1e-4, atol=1e-5, extra=x)
       for k, s, x in ((0, (5, 3), 0), (-1, (3, "t + 1"), 2), (0, ("t", 2), 0), (0, (0,), 0))),
+    *(Case(Fold(steps=_FOLD, carried=(3,), outputs=(0, 4), elements=1, reverse=back),
+           (Arg(F, (2,)), Arg(F, s), Arg(F)), extra=x)
+      for back in (False, True) for s, x in (((4, 2), 0), (("t", 2), 2), ((0, 2), 0))),
     Case(AssociativeScan(steps=_SHIFT, results=(6,), leaves=1, axis=1), (Arg(F, (2, "t")), Arg(F)),
          rtol=1e-4, atol=1e-5),
     Case(AssociativeScan(steps=((Maximum(), (0, 1), (Z,)),), results=(2,), leaves=1),

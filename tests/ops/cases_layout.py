@@ -10,6 +10,7 @@ from tempoc.ops.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Tra
 from tempoc.ops.opdef import Op
 from tempoc.ops.picking import Pick
 from tempoc.ops.reshape import Reshape, resolved
+from tempoc.ops.scatter import ScatterAdd
 from tempoc.ops.slicing import Range, Written, spatial_index
 from tempoc.ops.types import DType
 from tempoc.symbolic.expr import Expr
@@ -124,6 +125,8 @@ INDEXING = [
     Case(TakeAlong(axis=0), (Arg(F, (3, 1)), Arg(Z, (2, 4), low=-3, high=2))),
     *(Case(OneHot(n=parse(n), dtype=d), (Arg(Z, s, low=-1, high=4),))
       for n, d, s in (("4", F, ()), ("t", F, (3,)), ("t + 1", Z, ("t",)), ("3", B, (2, "t")))),
+    Case(ScatterAdd(axis=0, n=parse("3")), (Arg(F, (4, 2)), Arg(Z, (4,), low=0, high=2))),
+    Case(ScatterAdd(axis=1, n=parse("t + 1")), (Arg(F, (2,)), Arg(Z, values=0))),
     *(Case(Pick(lo=parse(lo), hi=parse(hi), step=k, axis=a), (Arg(F, x), Arg(d, values=v)))
       for lo, hi, k, a, x, d, v in (
         ("0", "T", 1, 0, ("T", 2), Z, 0), ("2", "t + 3", 1, 1, (3, "t + 1"), Z, 2),

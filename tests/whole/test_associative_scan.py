@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tempoc.sdg.check import read_graph
+from tempoc.sdg.interpret import evaluate
 from tempoc.sdg.text import show
 from tests.support.agree import agreed
 from tests.support.elaborated import graph_of
@@ -67,3 +68,39 @@ def test_steps_are_text_that_parses_back() -> None:
     again = read_graph(text, "m.sdg")
     assert show(again, sources=False) == text
     assert all(again.nodes[n].op == node.op for n, node in graph.nodes.items())
+
+
+GRADIENTS = """dim t < T
+input a[t]: f32[2]
+input u[t]: f32[2]
+input k: f32[2]
+def step(p, q) = {f: p.f * q.f, s: q.f * p.s + q.s, n: p.n + q.n}
+def scaled(p, q) = p * tanh(k) / tanh(k) + q + 0.0 * k
+whole = associative_scan(step, {s: u[0:T], f: a[0:T], n: i32(a[0:T])}, 0).s
+past = sum(associative_scan(maximum, a[0:t+1] * u, 0))
+ahead = sum(associative_scan(scaled, sin(a[t:T]), axis = 0) ** 2)
+across = sum(associative_scan(scaled, stack([u, a, u * a], 0), axis = 0)[2] ** 3)
+loss = sum(whole * sin(whole)) + sum((past + ahead + across)[t = 0:T])
+"""
+
+
+@pytest.mark.parametrize("T", [1, 4])
+def test_gradients(T: int, tmp_path: Path) -> None:
+    text = GRADIENTS
+    grads = "".join(f"g{x} = grad(loss, {x})\n" for x in "auk")
+    random = np.random.default_rng(T)
+    data = {x: random.uniform(0.2, 1.5, (T, 2)) for x in "au"} | {"k": np.array([0.5, -0.7])}
+    narrow = {name: x.astype(np.float32) for name, x in data.items()}
+    bounds = {"T": T}
+    whole = text + grads + "output ga, gu, gk\n"
+    found = agreed(whole, tmp_path, bounds, narrow, rtol=2e-3, atol=2e-3)
+    graph = graph_of(text + "output loss\n")
+    for name, x in data.items():
+        direction = random.standard_normal(x.shape)
+        ends = []
+        for sign in (1, -1):
+            moved = {**data, name: x + sign * 1e-5 * direction}
+            ends.append(evaluate(graph, bounds, moved, {}, float64=True)["loss"])
+        slope = (ends[0] - ends[1]) / 2e-5
+        along = (found[f"g{name}"] * direction).sum()
+        np.testing.assert_allclose(along, slope, rtol=5e-3, atol=5e-3)

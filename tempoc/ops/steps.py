@@ -1,0 +1,64 @@
+"""Functions of the program inside of an operator: lists of steps.
+
+A step is an operator, the numbers of the values that it takes, and the dtypes of its results. The
+values that a function starts with are numbered first, then the results of its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tempoc.ops.opdef import Array, Emitter, Facts, Op, Value
+from tempoc.ops.spell import numpy_dtype
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, Expr
+
+Step = tuple[Op, tuple[int, ...], tuple[DType, ...]]
+
+
+def typed(
+    steps: Sequence[Step], given: Sequence[TensorType], facts: Facts
+) -> list[TensorType]:
+    """The types of all values. Raises ``OperandError``."""
+    known = list(given)
+    for op, taken, _ in steps:
+        known += op.infer(tuple(known[k] for k in taken), facts)
+    return known
+
+
+def computed(
+    steps: Sequence[Step], given: Sequence[Array], at: Mapping[str, int]
+) -> list[Array]:
+    """All values at a point."""
+    known = [np.asarray(a) for a in given]
+    for op, taken, dtypes in steps:
+        values = op.evaluate(tuple(known[k] for k in taken), at)
+        known += [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
+    return known
+
+
+def written(steps: Sequence[Step], given: Sequence[Value], out: Emitter) -> list[Value]:
+    """Write the steps; all values."""
+    known = list(given)
+    for op, taken, dtypes in steps:
+        operands = tuple(known[k] for k in taken)
+        types = op.infer(tuple(v.type for v in operands), _Granted())
+        types = tuple(TensorType(d, t.shape, t.weak) for d, t in zip(dtypes, types, strict=True))
+        for text, type_ in zip(op.emit(operands, types, out), types, strict=True):
+            size = tuple(out.pad(e) for e in type_.shape)
+            known.append(Value(out.bind(op.name, text), type_, size))
+    return known
+
+
+class _Granted:
+    """What was proved when the types were inferred; only literal ones broadcast."""
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        """Assumed."""
+        return a == b or ONE not in (a, b)
+
+    def holds(self, condition: Expr) -> bool:
+        """Assumed."""
+        return True
