@@ -17,6 +17,7 @@ from tempoc.codegen.arith import to_arith
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, imports
+from tempoc.codegen.host import Calling, host
 from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, seed, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
@@ -62,8 +63,16 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
     )
     names = Names([*RESERVED, *functions_of.values()])
     functions = {
-        s.name: function(s, stages, names.fresh(identifier(s.name))) for s in statements.statements
+        s.name: function(s, stages, names.fresh(identifier(s.name)))
+        for s in statements.statements
+        if s.turn is None
     }
+    hosts = {s.name: host(s, stages, names) for s in statements.statements if s.turn is not None}
+    kernels = [_kernel(s, functions[s.name], stages) for s in statements.statements if not s.turn]
+    for s in statements.statements:
+        if s.turn is not None:
+            kernels += [_kernel(s, f, stages) for f in hosts[s.name].kernels]
+    emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = nodes.Program(
         name=graph.name,
         doc=graph.doc,
@@ -75,16 +84,14 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         inputs=inputs(stages),
         params=params(stages),
         seed=seed(stages),
-        stores=stores(stages),
+        stores=(*stores(stages), *(t for h in hosts.values() for t in h.stores)),
         externs=externs(graph, functions_of),
-        kernels=tuple(_kernel(s, functions[s.name], stages) for s in statements.statements),
-        tree=_Tree(stages=stages, functions=functions).convert(tree),
+        kernels=tuple(kernels),
+        tree=_Tree(stages=stages, functions=functions, hosts=hosts).convert(tree),
         outputs=outputs(stages),
     )
     verify(program)
-    return Emitted(
-        program=program, kernels=module(graph.name, tuple(functions.values()), functions_of)
-    )
+    return Emitted(program=program, kernels=module(graph.name, emitted, functions_of))
 
 
 def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
@@ -104,6 +111,7 @@ class _Tree:
 
     stages: Stages
     functions: Mapping[str, Function]
+    hosts: Mapping[str, Calling]
 
     def convert(self, tree: Tree) -> nodes.Statement:
         match tree:
@@ -126,16 +134,18 @@ class _Tree:
 
     def _execute(self, tree: Execute) -> nodes.Statement:
         statement = self._statement(tree.statement)
-        f = self.functions[tree.statement]
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
-        call = nodes.Call(
-            kernel=f.name,
-            point=tuple(to_arith(e) for e in tree.point),
-            args=tuple(_cell(a.cell, env, a.when) for a in f.arguments),
-            results=tuple(_cell(r.cell, env, r.where) for r in f.results),
-        )
-        done = self._effect(statement, call) if statement.effect else call
-        return _sequence([done, *self._frees(statement, env)])
+        point = tuple(to_arith(e) for e in tree.point)
+        if statement.turn is None:
+            call = _call(self.functions[tree.statement], point, env)
+            calls: list[nodes.Statement]
+            calls = [self._effect(statement, call) if statement.effect else call]
+        else:
+            h = self.hosts[tree.statement]
+            calls = [_call(h.before, point, env), h.call(statement.domain.dims, point)]
+            calls += [_call(f, point, env) for f in h.kernels[1:]]
+            calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
+        return _sequence([*calls, *self._frees(statement, env)])
 
     def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
         graph = self.stages.graph  # the other members are constants, made on the spot
@@ -158,6 +168,15 @@ class _Tree:
             for condition, cells in groups.items()
             for free in [nodes.Free(cells=tuple(cells))]
         ]
+
+
+def _call(f: Function, point: tuple[Arith, ...], env: Mapping[str, Expr]) -> nodes.Call:
+    return nodes.Call(
+        kernel=f.name,
+        point=point,
+        args=tuple(_cell(a.cell, env, a.when) for a in f.arguments),
+        results=tuple(_cell(r.cell, env, r.where) for r in f.results),
+    )
 
 
 def _cell(cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:

@@ -20,6 +20,8 @@ def donated(statement: Statement, f: Function, stages: Stages) -> tuple[int, ...
     positions = []
     for position, argument in enumerate(f.arguments):
         tensor, _ = argument.cell
+        if tensor not in stages.plan.stores:
+            continue  # operands and results of calls of host functions
         store = stages.plan.stores[tensor]
         wanted = argument.cell in written if store.axes else tensor in dying
         others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]

@@ -39,7 +39,10 @@ class Function:
     checks: tuple[str, ...] = ()
 
 
-def function(statement: Statement, stages: Stages, name: str) -> Function:
+Writer = type[Body]
+
+
+def function(statement: Statement, stages: Stages, name: str, writer: Writer = Body) -> Function:
     """Emit the kernel of a statement under the given function name."""
     universe = stages.graph.universe
     dims, bounds = statement.domain.dims, tuple(b.name for b in universe.bounds)
@@ -51,7 +54,7 @@ def function(statement: Statement, stages: Stages, name: str) -> Function:
         names=names,
         imports=stages.imports,
     )
-    body = Body(statement, stages, out, names)
+    body = writer(statement, stages, out, names)
     results = body.run()
     returned = [*(r.text for r in results), *body.shown]
     if out.checks:

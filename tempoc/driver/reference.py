@@ -8,7 +8,7 @@ from tempoc.codegen.equations import shown
 from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
 from tempoc.ops.effects import Effect
-from tempoc.ops.externs import Extern, ExternVjp
+from tempoc.ops.externs import Extern, ExternHost, ExternVjp
 from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.effects import Show, described
@@ -67,6 +67,8 @@ def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -
     def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
         function = externs.Traced(known[node.name], found[known[node.name]], bounds)
         try:
+            if isinstance(node.op, ExternHost):
+                return externs.Hosted(function.extern, function.function, bounds).given(args)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_back(function, args)
             return externs.evaluated(function, args)

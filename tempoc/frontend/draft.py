@@ -54,6 +54,7 @@ class Draft:
 
     `written`: the dimensions that the targets of a local tensor name, the others are carried along.
     `defined`: where the equations of a tensor define it. `where`: the points of the finished node.
+    `turn`: the place in the source, where the order of calls counts.
     """
 
     hint: str
@@ -68,6 +69,7 @@ class Draft:
     where: Expr = TRUE
     uses: int = 0
     spans: tuple[Span, ...] = ()
+    turn: tuple[int, ...] = ()
 
     def copy_from(self, other: Draft) -> None:
         """Become the same computation as `other`, under this draft's own name and domain."""

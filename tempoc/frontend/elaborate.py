@@ -29,6 +29,7 @@ from tempoc.frontend.cells import value_of
 from tempoc.frontend.demand import place
 from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
+from tempoc.frontend.externs import number_turns
 from tempoc.frontend.modules import Loaded
 from tempoc.frontend.places import Places, places
 from tempoc.frontend.problem import Problem
@@ -84,6 +85,7 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
     program.errors.extend(round.errors.found)
     space = round.space
     drafts = place(round, results)
+    number_turns(drafts)
     causality.check(round, drafts, results, program.errors)
     program.errors.raise_errors()
     name = modules.main.source.path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".rt")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.source import Span
 from tempoc.frontend import annotate, ast, extern_errors, indices, later_errors, type_errors
 from tempoc.frontend.bind import bind
-from tempoc.frontend.operate import make, tensor, type_of
+from tempoc.frontend.draft import Draft
+from tempoc.frontend.operate import identity, make, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.scope import Scope
@@ -29,12 +31,14 @@ from tempoc.frontend.values import (
     Value,
     unknown_in,
 )
-from tempoc.ops.externs import Extern, ExternJax, at_extents, signature_text
+from tempoc.ops.externs import Extern, ExternHost, ExternJax, at_extents, signature_text
 from tempoc.ops.random import KEY
 from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.walk import symbols
 
+KINDS: dict[str, type[Extern]] = {"jax": ExternJax, "host": ExternHost}
 _PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
@@ -46,8 +50,8 @@ def problems(item: ast.Extern) -> list[Diagnostic]:
     for part in (*item.args, *item.results):
         if isinstance(part.type, ast.RecordType):
             found.append(extern_errors.record(part.type.span, item.name.name))
-    if item.kind == "host":
-        found.append(later_errors.not_supported(item.span, "host"))
+    if item.kind == "host" and item.over is not None:
+        found.append(later_errors.not_supported(item.over.span, "over"))
     elif item.over is not None:
         found.append(extern_errors.over_jax(item.over.span))
     if not item.results:
@@ -70,12 +74,12 @@ def call(
     wanted, results, free = _signature(round, function)
     known: dict[str, Expr] = {}
     operands: list[Ref] = []
-    for parameter, type in zip(parameters, wanted, strict=True):
+    for parameter, declared in zip(parameters, wanted, strict=True):
         place = bound.places.get(parameter, span)
-        operands.append(_operand(round, frame, bound[parameter], type, known, free, place))
+        operands.append(_operand(round, frame, bound[parameter], declared, known, free, place))
     _check_extents(round, operands, name, span)
     module, _, attribute = item.path.value.partition(":")
-    op: Extern = ExternJax(
+    op = KINDS[item.kind](
         extern=name,
         module=module,
         function=attribute,
@@ -84,7 +88,34 @@ def call(
         free=free,
     )
     found = make(round, frame, op, tuple(operands), span, hint=name)
+    if item.kind == "host":
+        round.draws += 1  # the domain of a call is found like that of a draw
+        found = _every_point(round, frame, found, span)
     return found[0] if len(found) == 1 else Several(found)
+
+
+def _every_point(
+    round: Round, frame: Frame, found: tuple[Ref, ...], span: Span
+) -> tuple[Ref, ...]:
+    """Have the call made at all points of its equation, whoever reads the results."""
+    draft = found[0].draft
+    draft.dims = round.universe.ordered((*draft.dims, *frame.draws))
+    draft.role = "root"
+    where = round.domain(frame.where)
+    box = round.space.symbolic.project(where, draft.dims).where
+    draft.defined = round.space.symbolic.simplify(box, Domain(draft.dims))
+    sites = (part for call in frame.origin.calls for part in (call.span.start,))
+    turns = (part for part in frame.path if isinstance(part, int))
+    draft.turn = (*sites, span.start, *turns)
+    return tuple(identity(round, frame, draft, span, k) for k in range(len(found)))
+
+
+def number_turns(drafts: list[Draft]) -> None:
+    """Number the calls of host functions as they stand in the source."""
+    hosts = sorted((d for d in drafts if isinstance(d.op, ExternHost)), key=lambda d: d.turn)
+    for k, draft in enumerate(hosts):
+        assert isinstance(draft.op, ExternHost)
+        draft.op = replace(draft.op, turn=k)
 
 
 def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> None:

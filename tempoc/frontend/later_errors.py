@@ -6,12 +6,12 @@ from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
 CODES = {
-    "host": "RT253",
+    "over": "RT253",
     "until": "RT254",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",
-    "host": "a Python function with effects (`extern host`)",
+    "over": "one call for a whole dimension (`over`)",
 }
 
 

@@ -100,7 +100,7 @@ from tempoc.ops.elementwise import (
     Tan,
     Tanh,
 )  # fmt: skip
-from tempoc.ops.externs import ExternJax, ExternVjp
+from tempoc.ops.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.folding import Fold
 from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
@@ -171,6 +171,6 @@ OPS: dict[str, type[typing.Any]] = {
     # contraction, convolution
     "matmul": MatMul, "einsum": Einsum, "conv": Conv,
     # Python functions
-    "extern_jax": ExternJax, "extern_vjp": ExternVjp,
+    "extern_jax": ExternJax, "extern_host": ExternHost, "extern_vjp": ExternVjp,
 }  # fmt: skip
 """The class of each operator by its ``name``; typed loosely, since each has fields of its own."""

@@ -97,6 +97,24 @@ class ExternJax(Extern):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExternHost(Extern):
+    """Any Python: called by the runner, once for each point, whoever reads the results.
+
+    ``turn`` is the place of the call in the source among all of them.
+    """
+
+    turn: int = 0
+
+    name = "extern_host"
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Never called: kernels before and after the call carry operands and results."""
+        raise TypeError(f"{self.extern} is not called by a kernel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExternVjp(ExternJax):
     """The cotangents of float operands, from all operands and the cotangents of float results."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.effects import Effect
+from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Param
 from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
@@ -133,12 +134,13 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     """For each node what it is needed for: the params whose defaults it serves, "" for all else.
 
     A default is not computed where the param is given, so nothing else may depend on its kernels.
-    Each effect has a purpose of its own.
+    Each effect, and each call of a host function, has a purpose of its own.
     """
     params = [n for n in graph.nodes.values() if isinstance(n.op, Param) and n.inputs]
     cut = {p.name: replace(p, inputs=()) for p in params}
     without = replace(graph, nodes={**graph.nodes, **cut})
-    effects = [n.name for n in graph.nodes.values() if isinstance(n.op, Effect)]
+    outward = (n for n in graph.nodes.values() if isinstance(n.op, Effect | ExternHost))
+    effects = [n.name for n in outward]
     needed = {"": reachable(without, [*(o.source for o in graph.outputs), *effects])}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
     found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}

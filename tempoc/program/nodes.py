@@ -5,7 +5,8 @@ Grammar::
     Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, externs,
                 kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
-              | Call(kernel, point, args, results) | Free(cells) | Effect(call, ...)
+              | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
+              | Free(cells) | Effect(call, ...)
 
 A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
 and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
@@ -241,7 +242,22 @@ class Sequence:
     items: tuple[Statement, ...]
 
 
-Statement = Sequence | Loop | Guard | Call | Free | Effect
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Call a Python function at a point, by the runner: arrays of ``args`` in, ``results`` out.
+
+    ``dims`` name the coordinates of the point, ``equations`` are those that want the call.
+    """
+
+    extern: str
+    dims: tuple[str, ...]
+    point: tuple[Arith, ...]
+    args: tuple[Cell, ...]
+    results: tuple[Cell, ...]
+    equations: tuple[str, ...] = ()
+
+
+Statement = Sequence | Loop | Guard | Call | Host | Free | Effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

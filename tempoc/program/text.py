@@ -16,6 +16,7 @@ from tempoc.program.nodes import (
     Extern,
     Free,
     Guard,
+    Host,
     Input,
     Kernel,
     Loop,
@@ -127,6 +128,9 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             left = f"{_cells(results)} = " if results else ""
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{left}{kernel}{at}({_cells(args)})"
+        case Host(extern=extern, point=point, args=args, results=results):
+            at = f"@({', '.join(map(text, point))})" if point else ""
+            yield f"{indent}{_cells(results)} = host {extern}{at}({_cells(args)})"
         case Effect(kind=kind, call=call, places=places, path=path):
             at = f"@({', '.join(map(text, call.point))})" if call.point else ""
             shown = ", ".join(p.name for p in places)

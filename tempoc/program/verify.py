@@ -18,6 +18,7 @@ from tempoc.program.nodes import (
     Effect,
     Free,
     Guard,
+    Host,
     Input,
     Kernel,
     Loop,
@@ -169,6 +170,8 @@ class _Checker:
                 self.statement(body, scope)
             case Call():
                 self.call(s, scope)
+            case Host():
+                self.host(s, scope)
             case Effect():
                 self.effect(s, scope)
             case Free(cells=cells):
@@ -195,6 +198,21 @@ class _Checker:
             self.require(0 <= position < len(call.args), where, f"has no argument {position}")
             store = call.args[position].store
             self.require(store not in self.given, where, f"gives {store} away, which was given")
+
+    def host(self, host: Host, scope: tuple[str, ...]) -> None:
+        where = f"call of {host.extern}"
+        externs = {e.name: e for e in self.program.externs}
+        extern = externs.get(host.extern)
+        if extern is None:
+            raise inconsistent(where, "there is no such extern")
+        counts = len(extern.arguments), len(extern.results)
+        fits = counts == (len(host.args), len(host.results))
+        self.require(fits, where, f"it has {counts[0]} arguments and {counts[1]} results")
+        self.require(len(host.dims) == len(host.point), where, "one index for each dimension")
+        for e in host.point:
+            self.expression(where, e, scope)
+        for cell in (*host.args, *host.results):
+            self.cell(where, cell, scope)
 
     def effect(self, effect: Effect, scope: tuple[str, ...]) -> None:
         self.call(effect.call, scope)

@@ -121,6 +121,60 @@ class Traced:
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
+@dataclass(slots=True, eq=False)
+class Hosted:
+    """Any Python as the runner calls it, with NumPy arrays in and out.
+
+    They are private copies both ways: devices read memory late, and the user's code may keep what
+    it gets and reuse what it gave. ``bounds`` must be set before the first call.
+    """
+
+    extern: Extern
+    function: Function
+    bounds: Mapping[str, int] = field(default_factory=dict)
+
+    def at(
+        self,
+        dims: Sequence[str],
+        equations: Sequence[str],
+        point: Sequence[int],
+        *args: backend.DeviceArray,
+    ) -> list[backend.DeviceArray]:
+        """Call with arrays of the device, for the equations at a point. Raises `RunError`."""
+        try:
+            found = self.call([np.array(backend.host(a)) for a in args])
+        except Failed as error:
+            raise failure(error, dims, point, equations) from error
+        types = self.extern.results
+        return [backend.put(a, t.dtype) for a, t in zip(found, types, strict=True)]
+
+    def given(self, args: Sequence[Array]) -> tuple[Array, ...]:
+        """Call with arrays of other precision, or that others have too. Raises `Failed`."""
+        pairs = zip(self.extern.arguments, args, strict=True)
+        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs])
+
+    def call(self, args: Sequence[Array]) -> tuple[Array, ...]:
+        """The results for arguments that the function may keep. Raises `Failed`."""
+        wanted = expected(self.extern, [a.shape for a in args], self.bounds)
+        found = invoke(self.extern, self.function, args)
+        arrays = []
+        for k, (value, (dtype, shape)) in enumerate(zip(found, wanted, strict=True)):
+            array = _host_array(value, dtype)
+            check(self.extern, k, array, dtype, shape)
+            arrays.append(array)
+        return tuple(arrays)
+
+
+def _host_array(value: Any, dtype: str) -> Array:
+    """A result as an array; Python's own numbers take the dtype that is wanted."""
+    kinds: dict[type, str] = {bool: "b", int: "iu", float: "f"}
+    wanted = NUMPY[dtype]
+    kind = "f" if dtype in FLOATS else wanted.kind
+    if type(value) in kinds and kind in kinds[type(value)]:
+        return np.array(value, wanted)
+    return np.array(value)
+
+
 def evaluated(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
     """The results for host arrays, as host arrays. Raises `Failed`."""
     types = (*function.extern.arguments, *function.extern.results)
@@ -211,6 +265,6 @@ def check(extern: Extern, k: int, array: Any, dtype: str, shape: tuple[int, ...]
     if tuple(array.shape) != shape:
         what = f"{which} {verb} shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
         raise Failed(extern.name, what)
-    if array.dtype.newbyteorder("=") != NUMPY[dtype]:
+    if np.dtype(array.dtype) != NUMPY[dtype]:
         what = f"{which} {verb} dtype {described(array.dtype)}, expected {dtype}"
         raise Failed(extern.name, what)

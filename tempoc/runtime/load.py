@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import linecache
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tempoc.program.errors import ProgramError
 from tempoc.program.nodes import Program
 from tempoc.program.verify import verify
 from tempoc.runtime import errors
-from tempoc.runtime.externs import Traced, find
+from tempoc.runtime.externs import Hosted, Traced, find
 from tempoc.runtime.problems import RunError
 
 PROGRAM = "program.json"
@@ -27,12 +27,13 @@ BESIDE = "externs"
 class Loaded:
     """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
 
-    ``traced`` are the user's functions that they call.
+    ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls.
     """
 
     program: Program
     functions: tuple[Callable[..., Any], ...]
     traced: tuple[Traced, ...] = ()
+    hosts: Mapping[str, Hosted] = field(default_factory=dict)
 
 
 def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loaded:
@@ -50,7 +51,8 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     traced = tuple(Traced(e, own[e]) for e in program.externs if e.alias)
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
-    return Loaded(program=program, functions=functions, traced=traced)
+    hosts = {e.name: Hosted(e, own[e]) for e in program.externs if not e.alias}
+    return Loaded(program=program, functions=functions, traced=traced, hosts=hosts)
 
 
 def load_program(directory: str | Path) -> Program:

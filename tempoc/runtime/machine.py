@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, TracebackType
+from functools import partial
+from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tempoc.program.nodes import Call, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, described
-from tempoc.runtime.externs import Failed, failure, place
+from tempoc.runtime.externs import Failed, Hosted, failure, place
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
@@ -43,6 +44,7 @@ class Machine:
         given: Mapping[str, Cells],
         wishes: Wishes,
         show: Show,
+        own: Mapping[str, Hosted] = MappingProxyType({}),
     ) -> None:
         self.program = program
         self.bounds = dict(bounds)
@@ -60,6 +62,10 @@ class Machine:
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
         self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
+        self.scope |= {
+            f"host{i}": partial(own[h.extern].at, h.dims, h.equations)
+            for i, h in enumerate(self.walk.hosts)
+        }
         filled = filled_stores(program)
         for i, store in enumerate(program.stores):
             self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))

@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tempoc.program.arith import evaluate, names
-from tempoc.program.nodes import Call, Effect, Free, Guard, Loop, Program, Sequence, Statement
+from tempoc.program.nodes import (
+    Call,
+    Effect,
+    Free,
+    Guard,
+    Host,
+    Loop,
+    Program,
+    Sequence,
+    Statement,
+)  # fmt: skip
 
 _DELAY, _INTERVAL, _WIDTH = 1.0, 0.2, 30
 
@@ -63,7 +73,7 @@ def count_calls(s: Statement, env: dict[str, int]) -> int:
             return count_calls(body, env) if evaluate(condition, env) else 0
         case Call() | Effect():
             return 1
-        case Free():
+        case Free() | Host():
             return 0
 
 

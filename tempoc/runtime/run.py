@@ -100,7 +100,11 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in pairs]
     wishes = Wishes(count=settings.watch is not None, account=settings.account)
     placed = place_given(program, bindings, layouts)
-    machine = Machine(program, layouts, bounds, kernels, placed, wishes, settings.show)
+    for hosted in loaded.hosts.values():
+        hosted.bounds = bounds
+    machine = Machine(
+        program, layouts, bounds, kernels, placed, wishes, settings.show, loaded.hosts
+    )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
     given_bytes = machine.ledger.now

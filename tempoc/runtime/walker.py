@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.program.arith import Arith, evaluate, names, text
-from tempoc.program.nodes import Call, Cell, Effect, Free, Guard, Loop, Program, Sequence, Statement
+from tempoc.program.nodes import (
+    Call,
+    Cell,
+    Effect,
+    Free,
+    Guard,
+    Host,
+    Loop,
+    Program,
+    Sequence,
+    Statement,
+)  # fmt: skip
 from tempoc.runtime.stores import Layout
 
 
@@ -21,13 +32,14 @@ class Walk:
     """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
 
     By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
-    a cell of zeros is passed. ``effects`` are performed by their numbers.
+    a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
     """
 
     text: str
     calls: Mapping[int, Call]
     constants: Mapping[str, tuple[int, ...]]
     zeros: Mapping[str, str]
+    hosts: tuple[Host, ...] = ()
     effects: tuple[Effect, ...] = ()
 
 
@@ -90,6 +102,7 @@ class _Writer:
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
+    hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
 
     def write(self) -> Walk:
@@ -113,6 +126,7 @@ class _Writer:
             calls=self.calls,
             constants=self.constants,
             zeros=self.zeros,
+            hosts=tuple(self.hosts),
             effects=tuple(self.effects),
         )
 
@@ -156,6 +170,8 @@ class _Writer:
                 self.statement(body, depth + 1)
             case Call():
                 self.call(s, depth)
+            case Host():
+                self.host(s, depth)
             case Effect(call=call):
                 self.call(call, depth, s)
             case Free(cells=freed):
@@ -197,6 +213,16 @@ class _Writer:
             self.effects.append(effect)
         if self.wishes.count:
             self.line(depth, "done[0] += 1")
+
+    def host(self, host: Host, depth: int) -> None:
+        """A call of the user's; operands and results are stores of one value."""
+        targets = [self.cell(cell) for cell in host.results]
+        point = "".join(f"{self.expression(e)}, " for e in host.point)
+        passed = ", ".join([f"({point.rstrip()})", *map(self.cell, host.args)])
+        self.line(depth, f"{', '.join(targets)}, = host{len(self.hosts)}({passed})")
+        self.hosts.append(host)
+        for i, cell in enumerate(host.results):
+            self.wrote(i, cell, depth)
 
     def argument(self, cell: Cell, donated: bool, written: list[str]) -> str:
         """The cell, or zeros where it may not exist; those may be shared unless given away.
@@ -285,7 +311,7 @@ def calls(s: Statement) -> Iterator[Call]:
             yield s
         case Effect(call=call):
             yield call
-        case Free():
+        case Free() | Host():
             pass
         case _:
             assert_never(s)

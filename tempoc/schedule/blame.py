@@ -37,6 +37,12 @@ def blame(
             gradient = any(".d." in f"{tensor}.{name}" for (tensor, _), (name, _) in found)
             steps = _steps(found, suspects, graph)
             return errors.no_order(steps, _given(bounds), gradient=gradient)
+    calls = [s for s in part if s.turn is not None]
+    if calls:
+        places = [span for s in calls if (span := _span(s, graph)) is not None]
+        names = dict.fromkeys(_base(s.name) for s in calls)
+        dims = max((s.domain.dims for s in calls), key=len)
+        return errors.no_order_of_calls(list(names), dims, list(dict.fromkeys(places)))
     spans = [span for s in part if (span := _span(s, graph)) is not None]
     return errors.no_order_found([_base(s.name) for s in part], spans)
 

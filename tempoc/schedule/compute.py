@@ -35,7 +35,7 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     to the diagnostic.
     """
     tasks = {s.name: s.domain for s in statements.statements}
-    problem = Problem(space, tasks, flows(statements))
+    problem = Problem(space, tasks, flows(statements, space.universe))
     try:
         tree = lower(build(problem), tasks, space.universe)
     except Unschedulable as error:

@@ -61,6 +61,27 @@ def no_order_found(names: Sequence[str], spans: Sequence[Span]) -> Diagnostic:
     )
 
 
+def no_order_of_calls(
+    names: Sequence[str], dims: Sequence[str], spans: Sequence[Span]
+) -> Diagnostic:
+    """RT403: calls of a host function in the order of loops, which the data does not allow."""
+    help = "let the calls depend on earlier ones only"
+    if len(dims) > 1:
+        help = f'declare {dims[-1]} before {dims[0]}, or use "over {dims[0]}"'
+    return Diagnostic(
+        code="RT403",
+        message=f"no order of execution exists for the calls in {_listed(list(names))}",
+        primary=Label(spans[0]) if spans else None,
+        secondary=tuple(Label(s) for s in spans[1:]),
+        notes=(
+            "calls of host functions run in the order of plain loops"
+            + (f", {dims[0]} outermost" if len(dims) > 1 else "")
+            + ", but one of them needs what a later one gives",
+        ),
+        help=help,
+    )
+
+
 def took_too_long(count: int, seconds: float) -> Diagnostic:
     """RT402: the solver was stopped."""
     return Diagnostic(

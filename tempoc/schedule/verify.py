@@ -41,7 +41,7 @@ def proof(statements: Statements, tree: Tree, space: Space) -> Iterator[str]:
         if not complete(found, name):
             yield f"{name} does not run exactly once at each of its points"
             return
-    for writer, reader in violated(found, Problem(space, tasks, flows(statements))):
+    for writer, reader in violated(found, Problem(space, tasks, flows(statements, space.universe))):
         yield f"{reader} may run before {writer} has written what it reads"
 
 

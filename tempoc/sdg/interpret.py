@@ -20,7 +20,7 @@ from tempoc.ops import threefry
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
-from tempoc.ops.externs import Extern
+from tempoc.ops.externs import Extern, ExternHost
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
@@ -79,8 +79,11 @@ def evaluate(
     machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds), externs=externs)
     machine.give("input", inputs)
     machine.give("param", params)
+    machine.line_up()
     machine.sow(seed)
     with np.errstate(all="ignore"):
+        for last in machine.before:
+            machine.answer(last)
         machine.effects(perform)
         return {output.name: machine.output(output) for output in graph.outputs}
 
@@ -119,6 +122,7 @@ class _Machine:
     externs: Externs = unknown_externs
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
+    before: dict[Question, Question | None] = field(default_factory=dict)
 
     def give(self, kind: str, arrays: Mapping[str, Array]) -> None:
         """Take over inputs or params, checking leading axes and rank."""
@@ -135,6 +139,25 @@ class _Machine:
                 inner = ["..."] * node.types[0].ndim
                 raise errors.wrong_array(kind, name, str([*lead, *inner]), str(list(array.shape)))
             self.given[name] = array.astype(numpy_dtype(node.types[0].dtype), copy=False)
+
+    def line_up(self) -> None:
+        """Find out which call of a Python function comes right before each other one."""
+        dims = self.graph.universe.dims
+        found: dict[str, list[tuple[tuple[int, ...], int, Question]]] = {}
+        for node in self.graph.nodes.values():
+            if isinstance(node.op, ExternHost):
+                ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
+                for point in product(*ranges):
+                    at = self.at((node.name, point))
+                    if value_of(node.domain.where, at):
+                        place = tuple(at.get(d.name, -1) for d in dims)
+                        calls = found.setdefault(node.op.module, [])
+                        calls.append((place, node.op.turn, (node.name, point)))
+        for calls in found.values():
+            last: Question | None = None
+            for _, _, question in sorted(calls):
+                self.before[question] = last
+                last = question
 
     def sow(self, seed: int) -> None:
         """Take over the seed of the random draws, if there are any."""
@@ -188,6 +211,10 @@ class _Machine:
                 stack.pop()
                 continue
             opened[question] = accesses
+            if (call := self.before.get(question)) is not None and call not in self.known:
+                if call in opened:
+                    raise self.cycle(list(opened), call)
+                stack.append(call)
             for access in reversed(accesses):
                 for point in reversed(access.points):
                     needed = (access.edge.source, point)

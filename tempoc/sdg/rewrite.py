@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tempoc.ops.effects import Effect
+from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Input, Param
 from tempoc.sdg.graph import Edge, Graph, Group, Node
 from tempoc.sdg.query import reachable
@@ -87,7 +88,8 @@ def drop_dead(graph: Graph) -> Graph:
     given = [
         n.name
         for n in graph.nodes.values()
-        if isinstance(n.op, Input | Effect) or (isinstance(n.op, Param) and not n.inputs)
+        if isinstance(n.op, Input | Effect | ExternHost)
+        or (isinstance(n.op, Param) and not n.inputs)
     ]
     kept = reachable(graph, [*given, *(o.source for o in graph.outputs)])
     if len(kept) == len(graph.nodes):

@@ -62,11 +62,20 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Statements of one ``queue`` run in the order of plain loops; ``number`` decides ties."""
+
+    queue: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """Nodes executed together at each point of ``domain``; members in topological order.
 
     A statement with an ``effect`` is seen outside, so the order of its points counts: that of
     plain loops, and of two such statements at one point that of this program.
+    ``turn`` says the same of calls of host functions, module by module.
     """
 
     name: str
@@ -74,6 +83,7 @@ class Statement:
     members: tuple[str, ...]
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
+    turn: Turn | None = None
     effect: bool = False
 
 

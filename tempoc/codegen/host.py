@@ -1,0 +1,136 @@
+"""Calls of host functions: a kernel fetches the operands, another one stores the results.
+
+Between the kernels and the call the arrays lie in stores of their own, one value each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.base.names import Names
+from tempoc.codegen.arith import to_arith
+from tempoc.codegen.body import Body
+from tempoc.codegen.kernels import Function, function
+from tempoc.codegen.naming import identifier
+from tempoc.codegen.stages import Argument, Result, Stages
+from tempoc.ops.externs import Extern
+from tempoc.ops.opdef import Value
+from tempoc.ops.padding import natural
+from tempoc.program import nodes
+from tempoc.program.arith import Arith
+from tempoc.sdg.graph import Node
+from tempoc.sdg.query import operand_types
+from tempoc.sdg.statements import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calling:
+    """A call: the kernel before it, the one after it if its results are wanted, the stores."""
+
+    extern: str
+    before: Function
+    after: Function | None
+    operands: tuple[nodes.Store, ...]
+    results: tuple[nodes.Store, ...]
+
+    @property
+    def kernels(self) -> tuple[Function, ...]:
+        """The kernels, in the order in which they run."""
+        return (self.before,) if self.after is None else (self.before, self.after)
+
+    @property
+    def stores(self) -> tuple[nodes.Store, ...]:
+        """The stores of operands and results."""
+        return (*self.operands, *self.results)
+
+    def call(self, dims: tuple[str, ...], point: tuple[Arith, ...]) -> nodes.Host:
+        """The call at a point."""
+        return nodes.Host(
+            extern=self.extern,
+            dims=dims,
+            point=point,
+            args=tuple(nodes.Cell(store=s.name) for s in self.operands),
+            results=tuple(nodes.Cell(store=s.name) for s in self.results),
+            equations=self.before.equations,
+        )
+
+
+def host(statement: Statement, stages: Stages, names: Names) -> Calling:
+    """Emit the kernels of a statement that calls a host function."""
+    node = _node(statement, stages)
+    assert isinstance(node.op, Extern)
+    name = identifier(statement.name)
+    before = function(statement, stages, names.fresh(f"{name}_operands"), _Before)
+    after = None
+    if statement.writes:
+        after = function(statement, stages, names.fresh(f"{name}_results"), _After)
+    operands = tuple(
+        nodes.Store(
+            name=_operand(statement, k),
+            dtype=t.dtype.value,
+            shape=tuple(to_arith(e) for e in t.shape),
+        )
+        for k, t in enumerate(operand_types(stages.graph, node))
+    )
+    results = tuple(
+        nodes.Store(
+            name=_result(statement, k),
+            dtype=t.dtype.value,
+            shape=tuple(to_arith(e) for e in t.shape),
+        )
+        for k, t in enumerate(node.types)
+    )
+    return Calling(
+        extern=node.op.extern, before=before, after=after, operands=operands, results=results
+    )
+
+
+def _node(statement: Statement, stages: Stages) -> Node:
+    nodes_of = (stages.graph.nodes[m] for m in statement.members)
+    return next(n for n in nodes_of if isinstance(n.op, Extern))
+
+
+def _operand(statement: Statement, k: int) -> str:
+    return f"{statement.name}.operand{k}"
+
+
+def _result(statement: Statement, k: int) -> str:
+    return f"{statement.name}.result{k}"
+
+
+class _Before(Body):
+    """Fetches the operands; constants among them are made on the spot."""
+
+    def run(self) -> tuple[Result, ...]:
+        """One result for each operand."""
+        for read in self.statement.reads:
+            if not self._is_local(read.member, read.slot):
+                self._argument(self._cell(read), self._needed(read))
+        node = _node(self.statement, self.stages)
+        for member in self.statement.members:
+            if member != node.name:
+                self._member(member)
+        found = []
+        for slot in range(len(node.inputs)):
+            value = natural(self._operand(node.name, slot), self.out)
+            found.append(Result(cell=(_operand(self.statement, slot), ()), text=value.text))
+        return tuple(found)
+
+
+class _After(Body):
+    """Writes the results into their stores."""
+
+    def run(self) -> tuple[Result, ...]:
+        """The results of the statement's writes."""
+        node = _node(self.statement, self.stages)
+        for k, type_ in enumerate(node.types):
+            name = self.names.fresh(identifier(f"{node.name}.{k}"))
+            cell = (_result(self.statement, k), ())
+            self.arguments[cell] = Argument(cell=cell, name=name)
+            self._values[node.name, k] = Value(name, type_, type_.shape)
+        for write in self.statement.writes:
+            if self._store(write).axes:
+                self._argument(self._cell(write))
+                self._pending.append(write)
+        self._update([w.tensor for w in self._pending])
+        return self._results()
