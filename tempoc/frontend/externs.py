@@ -12,13 +12,14 @@ from dataclasses import replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.source import Span
-from tempoc.frontend import annotate, ast, extern_errors, indices, later_errors, type_errors
+from tempoc.frontend import annotate, ast, extern_errors, indices, type_errors
 from tempoc.frontend.bind import bind
 from tempoc.frontend.draft import Draft
-from tempoc.frontend.operate import identity, make, tensor, type_of
+from tempoc.frontend.operate import identity, make, read, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.scope import Scope
+from tempoc.frontend.spatial import Position, select
 from tempoc.frontend.values import (
     Index,
     Listing,
@@ -31,11 +32,12 @@ from tempoc.frontend.values import (
     Value,
     unknown_in,
 )
+from tempoc.ops.control import Copy
 from tempoc.ops.externs import Extern, ExternHost, ExternJax, at_extents, signature_text
 from tempoc.ops.random import KEY
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 KINDS: dict[str, type[Extern]] = {"jax": ExternJax, "host": ExternHost}
@@ -50,9 +52,7 @@ def problems(item: ast.Extern) -> list[Diagnostic]:
     for part in (*item.args, *item.results):
         if isinstance(part.type, ast.RecordType):
             found.append(extern_errors.record(part.type.span, item.name.name))
-    if item.kind == "host" and item.over is not None:
-        found.append(later_errors.not_supported(item.over.span, "over"))
-    elif item.over is not None:
+    if item.kind == "jax" and item.over is not None:
         found.append(extern_errors.over_jax(item.over.span))
     if not item.results:
         found.append(extern_errors.no_results(item.span, item.name.name))
@@ -77,6 +77,14 @@ def call(
     for parameter, declared in zip(parameters, wanted, strict=True):
         place = bound.places.get(parameter, span)
         operands.append(_operand(round, frame, bound[parameter], declared, known, free, place))
+    over = None if item.over is None else indices.entry_name(round, frame, item.over)
+    if over is not None:
+        operands = [_along(round, frame, o, over, span) for o in operands]
+        bound_of = Sym(round.universe.dim(over).bound)
+        wanted, results = (
+            tuple(TensorType(t.dtype, (bound_of, *t.shape)) for t in types)
+            for types in (wanted, results)
+        )
     _check_extents(round, operands, name, span)
     module, _, attribute = item.path.value.partition(":")
     op = KINDS[item.kind](
@@ -90,16 +98,29 @@ def call(
     found = make(round, frame, op, tuple(operands), span, hint=name)
     if item.kind == "host":
         round.draws += 1  # the domain of a call is found like that of a draw
-        found = _every_point(round, frame, found, span)
+        found = _every_point(round, frame, found, span, over)
+    if over is not None:
+        here = Position(Index(Sym(over)), span)
+        parts = [select(round, frame, ref, (here,), span) for ref in found]
+        return parts[0] if len(parts) == 1 else Several(tuple(parts))
     return found[0] if len(found) == 1 else Several(found)
 
 
+def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Ref:
+    """An operand at all points of a dimension, along a new first axis."""
+    copy = make(round, frame, Copy(), (operand,), span)[0]
+    copy.draft.dims = round.universe.ordered((*copy.draft.dims, dim))
+    whole = Slice(ZERO, Sym(round.universe.dim(dim).bound))
+    entries = tuple(whole if d == dim else Sym(d) for d in copy.draft.dims)
+    return read(round, frame, copy.draft, 0, entries, span)
+
+
 def _every_point(
-    round: Round, frame: Frame, found: tuple[Ref, ...], span: Span
+    round: Round, frame: Frame, found: tuple[Ref, ...], span: Span, over: str | None
 ) -> tuple[Ref, ...]:
     """Have the call made at all points of its equation, whoever reads the results."""
     draft = found[0].draft
-    draft.dims = round.universe.ordered((*draft.dims, *frame.draws))
+    draft.dims = round.universe.ordered(tuple(d for d in (*draft.dims, *frame.draws) if d != over))
     draft.role = "root"
     where = round.domain(frame.where)
     box = round.space.symbolic.project(where, draft.dims).where

@@ -6,12 +6,10 @@ from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
 CODES = {
-    "over": "RT253",
     "until": "RT254",
 }
 _NAMES = {
     "until": "dynamic termination (`until`)",
-    "over": "one call for a whole dimension (`over`)",
 }
 
 

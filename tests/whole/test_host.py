@@ -147,3 +147,43 @@ output w
         _ = Compilation.from_path(str(path), Options()).tree
     shown = "\n".join(render(d) for d in error.value.diagnostics)
     golden("externs/order.txt", shown.replace(str(tmp_path), "DIR"))
+
+
+def test_one_call_for_a_whole_dimension(tmp_path: Path) -> None:
+    text = """
+dim b < B
+dim t < T
+extern host step(s: f32[2], a: f32) -> (s2: f32[2], n: i32) from "host_over:step" over b
+input a[t]: f32
+s2, n = step(s, a + b)
+s[b, 0] = 0.0 * ones([2])
+s[b, t+1] = s2[b, t]
+w[0] = 0
+w[t+1] = w[t] + sum(n[0:B, t])
+output s, n, w
+"""
+    (tmp_path / "host_over.py").write_text(
+        "import numpy as np\n\nseen = []\n\n\ndef step(s, a):\n"
+        "    seen.append((s.shape, a.shape))\n"
+        "    return s + a[:, None], np.full(len(a), len(seen), np.int32)\n"
+    )
+    path = tmp_path / "model.rt"
+    path.write_text(text)
+    a = np.arange(3, dtype=np.float32)
+    bounds = {"B": 2, "T": 3}
+    graph = Compilation.from_path(str(path), Options()).graph
+    externs = caller(graph, bounds, [str(tmp_path)])
+    wanted = evaluate(graph, bounds, {"a": a}, {}, externs=externs)
+    import host_over  # type: ignore[import-not-found]
+
+    assert host_over.seen == [((2, 2), (2,))] * 3
+    np.testing.assert_array_equal(wanted["n"], [[1, 2, 3]] * 2)
+    np.testing.assert_array_equal(wanted["s"][1, :, 0], [0, 1, 3])
+    for level in LEVELS:
+        host_over.seen.clear()
+        out = tmp_path / f"out{level}"
+        Compilation.from_path(str(path), Options(level=level, verify_each=True)).write(str(out))
+        results = run(out, bounds, {"a": a}).outputs
+        assert host_over.seen == [((2, 2), (2,))] * 3
+        for name, value in wanted.items():
+            np.testing.assert_array_equal(results[name], value)
