@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tempoc.base.source import Span
@@ -27,6 +28,7 @@ from tempoc.frontend.spatial import Position, Range, select
 from tempoc.frontend.unroll import turns
 from tempoc.frontend.values import (
     BAD,
+    Builtin,
     Listing,
     Number,
     Package,
@@ -261,8 +263,13 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
 
 def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
     function = _function(round, frame, e.function)
-    args = tuple(single(round, frame, a) for a in e.args)
-    keyword = tuple((a.name.name, single(round, frame, a.value)) for a in e.kwargs)
+    is_cond = isinstance(function, Builtin) and function.name == "cond"
+    branch = replace(frame, lazy=True) if is_cond else frame
+    args = tuple(single(round, branch if k else frame, a) for k, a in enumerate(e.args))
+    keyword = tuple(
+        (a.name.name, single(round, frame if a.name.name == "p" else branch, a.value))
+        for a in e.kwargs
+    )
     if isinstance(function, Unknown):
         return function
     arguments = Arguments(

@@ -75,6 +75,7 @@ def _closure(
         where=frame.where,
         place=(*frame.place, round.language.place(span)),
         draws=frame.draws,
+        lazy=frame.lazy,
     )
     _parameters(round, inner, definition, arguments, span)
     result = run_block(round, inner, definition.body)

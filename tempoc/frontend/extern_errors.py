@@ -62,3 +62,10 @@ def dim_extent(span: Span, dim: str) -> Diagnostic:
     return _error(
         "RT157", f"`{dim}` is a dimension, which no extent of a signature can be", span, help
     )
+
+
+def in_branch(span: Span, name: str) -> Diagnostic:
+    """RT158: a host function is called at every point, so it cannot be in a branch."""
+    message = f"the host function `{name}` is called in a branch of `cond`"
+    help = "call it in an equation of its own: it is called once for every point, taken or not"
+    return _error("RT158", message, span, help)

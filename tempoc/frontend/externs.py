@@ -65,6 +65,8 @@ def call(
     """The results of a call. Raises `Problem` or `StillUnknown`."""
     item = function.definition
     name = item.name.name
+    if frame.lazy and item.kind == "host":
+        raise Problem(extern_errors.in_branch(span, name))
     parameters = [p.name for p in item.args]
     shown = item.span.text.split(" from ")[0].removeprefix(f"extern {item.kind} ")
     bound = bind(name, parameters, arguments, span, shown)

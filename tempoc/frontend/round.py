@@ -47,7 +47,8 @@ class Frame:
 
     `path` identifies the expansion (calls and loop turns) in all rounds, `prefix` begins the
     names of nodes, `where` holds at every point at which the value is needed. `place` is the
-    expansion in terms that no edit elsewhere changes, `draws` the domain of random draws.
+    expansion in terms that no edit elsewhere changes, `draws` the domain of random draws, `lazy`
+    whether this is a branch of a `cond`, which may not be taken.
     """
 
     scope: Scope
@@ -57,6 +58,7 @@ class Frame:
     where: Expr = TRUE
     place: tuple[str | int, ...] = ()
     draws: tuple[str, ...] = ()
+    lazy: bool = False
 
     def within(self, condition: Expr) -> Frame:
         """The same place, where only points with this condition matter."""
