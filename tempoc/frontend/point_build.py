@@ -18,7 +18,7 @@ from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Entry, Slice, Sym
+from tempoc.symbolic.expr import Entry, Sym
 from tempoc.symbolic.walk import symbols
 
 
@@ -114,8 +114,3 @@ def edge_of(x: Term) -> Edge:
     """The read that a term is."""
     assert isinstance(x.handle, Edge)
     return x.handle
-
-
-def is_slice(entry: Entry) -> bool:
-    """Whether an entry adds an axis."""
-    return isinstance(entry, Slice)

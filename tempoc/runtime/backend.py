@@ -119,8 +119,3 @@ def host(array: DeviceArray) -> Array:
 def wait(arrays: object) -> None:
     """Wait until the arrays (any nesting of tuples, lists, dicts) are computed."""
     jax.block_until_ready(arrays)
-
-
-def device_name() -> str:
-    """What the kernels run on."""
-    return str(jax.devices()[0].device_kind)

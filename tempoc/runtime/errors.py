@@ -341,11 +341,6 @@ def extern_broke(reason: str, point: str, equations: Sequence[str]) -> Problem:
     return Problem(code="RT574", message=reason + where, notes=notes)
 
 
-def unsupported(what: str) -> Problem:
-    """Something that this runner cannot do yet."""
-    return Problem(code="RT560", message=f"{what} is not supported yet")
-
-
 def saved_twice(path: str) -> Problem:
     """Two `save`s write one file."""
     return Problem(
