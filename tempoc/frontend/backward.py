@@ -15,11 +15,10 @@ from tempoc.base.source import Span
 from tempoc.frontend import gradient_errors
 from tempoc.frontend.gathering import gather
 from tempoc.frontend.point_build import Growing, PointBuild
-from tempoc.frontend.transposed import NoInverse, Reading
+from tempoc.frontend.transposed import Reading
 from tempoc.ops.calculus import Term
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.gradients import FLAT, RULES
-from tempoc.ops.opdef import OperandError
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Node
 from tempoc.symbolic.domain import Domain
@@ -141,6 +140,7 @@ class Sweep:
                 entries=edge.entries,
                 dims=source.domain.dims,
                 term=part,
+                shape=source.types[edge.out].shape,
                 spans=node.spans,
             )
         )
@@ -152,10 +152,4 @@ class Sweep:
         held = self.growing.nodes[self.cotangents[output]]
         seeds = sum((e.source, e.out) == output for e in self.losses)
         readings = self.readings.get(output, [])
-        try:
-            gather(self.growing, held, node.domain, readings, seeds, node.spans)
-        except (NoInverse, OperandError):
-            shown = node.name
-            through = node.spans[0] if node.spans else None
-            problem = gradient_errors.no_inverse(self.spans[0], shown, through)
-            raise DiagnosticError(problem) from None
+        gather(self.growing, held, node.domain, readings, seeds, node.spans)
