@@ -26,7 +26,7 @@ def both(
     rtol: float = 2e-5,
     atol: float = 2e-6,
 ) -> dict[str, Any]:
-    """The outputs in float64 by the evaluator; the compiled program has them to float32 rounding."""
+    """The outputs in float64 by the evaluator; compiled, they are the same to float32 rounding."""
     given = {k: narrow(v) for k, v in inputs.items()}
     graph, loaded = compile_text(text, level)
     exact = evaluate(graph, bounds, given, {}, seed=seed, float64=True)

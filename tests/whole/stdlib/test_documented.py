@@ -65,10 +65,10 @@ def test_example() -> None:
     assert program
     found = value_of(
         program[1],
-        {"I": 2, "B": 3},
+        {"I": 4, "B": 3},
         {
-            "x": np.ones((2, 3, 4), np.float32),
-            "label": np.zeros((2, 3), np.int32),
+            "x": np.ones((4, 3, 4), np.float32),
+            "label": np.zeros((4, 3), np.int32),
         },
     )
-    assert found["cost"][1] < found["cost"][0] and len(found["trained.1.b"]) == 3
+    assert found["cost"][3] < found["cost"][0] and len(found["trained.1.b"]) == 3
