@@ -70,7 +70,7 @@ def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -
             if isinstance(node.op, ExternHost):
                 return externs.Hosted(function.extern, function.function, bounds).given(args)
             if isinstance(node.op, ExternVjp):
-                return externs.evaluated_back(function, args)
+                return externs.evaluated_back(function, node.op.counts(), args)
             return externs.evaluated(function, args)
         except externs.Failed as error:
             equations = shown(node.spans, graph.name)

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.branching import Cond
+from tempoc.ops.effects import Effect
+from tempoc.ops.externs import ExternHost
 from tempoc.sdg.build import is_computed, is_identity
 from tempoc.sdg.graph import Edge, Graph, Group
-from tempoc.sdg.query import Use, components, topological, users
+from tempoc.sdg.query import Use, components, reachable, topological, users
 from tempoc.symbolic.domain import Domain
 
 Side = tuple[str, int]
@@ -34,7 +36,10 @@ def needs(graph: Graph) -> dict[str, tuple[Need, ...]]:
 
     Where a node is needed under a condition, the condition is defined at all points of the node.
     """
-    uses, kept = users(graph), {o.source for o in graph.outputs}
+    kept = {o.source for o in graph.outputs}
+    seen = [n.name for n in graph.nodes.values() if isinstance(n.op, Effect | ExternHost)]
+    alive = reachable(graph, [*kept, *seen])
+    uses = users(graph)
     where: dict[Need, list[Domain]] = {}
     for node in graph.nodes.values():
         for slot in (1, 2) if isinstance(node.op, Cond) else ():
@@ -44,7 +49,7 @@ def needs(graph: Graph) -> dict[str, tuple[Need, ...]]:
         node = graph.nodes[name]
         if name in kept or not is_computed(node):
             continue
-        common = _common(_uses(graph, name, use, found) for use in uses[name])
+        common = _common(_uses(graph, name, u, found) for u in uses[name] if u.reader in alive)
         found[name] = tuple(need for need in common if node.domain in where[need])
     return {name: found.get(name, ()) for name in graph.nodes}
 
