@@ -26,6 +26,9 @@ input label[t]: i32
 """
 
 
+SLOWER = np.arange(STEPS)[:, None] * 50.0 ** (-np.arange(3) / 3)
+
+
 def mlp(d: Data, act: Any) -> Any:
     return act(d["x"] @ d["w"].T + d["b"]) @ d["w2"].T + d["b2"]
 
@@ -72,10 +75,7 @@ PLAIN: dict[str, Case] = {
     "embedding": ("nn.embedding(w2, label)", lambda d: d["w2"][d["label"]]),
     "sinusoid": (
         "nn.sinusoid(t, 6, 50.0)",
-        lambda d: jnp.concatenate(
-            [f(np.arange(STEPS)[:, None] * 50.0 ** (-np.arange(3) / 3)) for f in (jnp.sin, jnp.cos)],
-            1,
-        ),
+        lambda d: jnp.concatenate([f(SLOWER) for f in (jnp.sin, jnp.cos)], 1),
     ),
     "rope": ("nn.rope(x, t, 100.0)", lambda d: rope(d["x"])),
     "swiglu": (
@@ -166,9 +166,8 @@ ATTENTION: dict[str, Case] = {
 
 
 def test_attention() -> None:
-    shapes = {"x": (STEPS, 8), "y": (STEPS, 8), "s": (8,)} | {
-        n: (8, 8) for n in ("q", "k", "v", "out")
-    }
+    shapes: dict[str, tuple[int, ...]] = {"x": (STEPS, 8), "y": (STEPS, 8), "s": (8,)}
+    shapes |= dict.fromkeys(("q", "k", "v", "out"), (8, 8))
     # JAX computes these softmaxes with 32 bits.
     check(ATTENTION_HEAD, ATTENTION, {"T": STEPS}, normal(6, shapes), atol=1e-5)
 

@@ -69,14 +69,18 @@ def test_truncated_normal(found: dict[str, Any]) -> None:
         assert stats.kstest(x, stats.truncnorm(-limit, limit).cdf).pvalue > 1e-3
 
 
+def at_right_angles(rows: Any, length: float = 1.0) -> None:
+    """The rows of each matrix, which have this length."""
+    wanted = length**2 * np.eye(rows.shape[1])
+    dots = rows @ np.swapaxes(rows, 1, 2)
+    np.testing.assert_allclose(dots, np.broadcast_to(wanted, dots.shape), atol=1e-6)
+
+
 def test_orthogonal(found: dict[str, Any]) -> None:
     q = found["square"]
-    np.testing.assert_allclose(q @ np.swapaxes(q, 1, 2), np.tile(np.eye(4), (DRAWS, 1, 1)), atol=1e-6)
-    tall, wide = found["tall"], found["wide"]
-    np.testing.assert_allclose(
-        np.swapaxes(tall, 1, 2) @ tall, np.tile(np.eye(2), (DRAWS, 1, 1)), atol=1e-6
-    )
-    np.testing.assert_allclose((wide**2).sum(-1), 4, rtol=1e-6)
+    at_right_angles(q)
+    at_right_angles(np.swapaxes(found["tall"], 1, 2))
+    at_right_angles(found["wide"], 2)
     # Each element is distributed like one of a random direction; both hands are as likely.
     direction = stats.beta(1.5, 1.5, loc=-1, scale=2)
     for k in range(4):
@@ -97,7 +101,7 @@ def test_large_orthogonal() -> None:
 def test_layers(found: dict[str, Any]) -> None:
     w = found["layers.0.w"]
     assert w.shape == (DRAWS, 3, 2) and found["layers.1.b"].shape == (DRAWS, 1)
-    np.testing.assert_allclose(np.swapaxes(w, 1, 2) @ w, np.tile(np.eye(2) / 4, (DRAWS, 1, 1)), atol=1e-6)
+    at_right_angles(np.swapaxes(w, 1, 2), 0.5)
     assert found["conv.w"].shape == (DRAWS, 3, 2, 4, 5) and not found["conv.b"].any()
     spread(found["conv.w"], 2 / 24)
     assert found["res.2.w"].shape == (DRAWS, 3, 2, 2) and found["res.0.b"].shape == (DRAWS, 2)
@@ -112,10 +116,7 @@ def test_cells(found: dict[str, Any]) -> None:
     assert found["gru.w"].shape == (DRAWS, 6, 3) and found["lstm.w"].shape == (DRAWS, 8, 3)
     spread(found["gru.w"], 2 / 5)
     for u in (found["gru.u"], found["lstm.u"]):
-        one = u[:, 2:4]
-        np.testing.assert_allclose(
-            one @ np.swapaxes(one, 1, 2), np.tile(np.eye(2), (DRAWS, 1, 1)), atol=1e-6
-        )
+        at_right_angles(u[:, 2:4])
     np.testing.assert_array_equal(found["lstm.b"][0], [0, 0, 1, 1, 0, 0, 0, 0])
     assert not found["gru.b"].any() and not found["gru.c"].any()
 
