@@ -60,9 +60,7 @@ def by_rlax(r: Any, v: Any, last: Any, ratio: Any, done: Any) -> Arrays:
     return {
         "sum_3": jnp.stack([sum(0.9**k * x for k, x in enumerate(r[t : t + 3])) for t in steps]),
         "returns": rlax.discounted_returns(r, discount, jnp.append(v[:-1], last)),
-        **{
-            f"n_{n}": rlax.n_step_bootstrapped_returns(r, discount, after, n) for n in (1, 3, 8)
-        },
+        **{f"n_{n}": rlax.n_step_bootstrapped_returns(r, discount, after, n) for n in (1, 3, 8)},
         "lambdas": rlax.lambda_returns(r, discount, after, LAM),
         "td": r + discount * after - v,
         "gae": rlax.truncated_generalized_advantage_estimation(
@@ -110,9 +108,7 @@ def rows_by_rlax(given: Arrays) -> Arrays:
 def same(found: Arrays, wanted: Arrays, tolerance: float) -> None:
     assert set(found) == set(wanted)
     for name, value in wanted.items():
-        np.testing.assert_allclose(
-            found[name], value, rtol=tolerance, atol=tolerance, err_msg=name
-        )
+        np.testing.assert_allclose(found[name], value, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
 @pytest.mark.slow
@@ -149,15 +145,16 @@ gauss = rl.gaussian_log_prob(logits, other, x)
 gauss_entropy = rl.gaussian_entropy(other)
 squashed = rl.squashed_log_prob(logits, other, tanh(x))
 even = rl.standardized(adv, adv[0:T])
+rows = rl.discounted_sum(x[t:T], 0.9)
 parts = [log_prob, entropy, pg, ppo, value, clipped, dqn, double, gauss, gauss_entropy, squashed, even]
-one = sum(concat([expand_dims(sin(p), 0) for p in parts], 0))
+one = sum(concat([expand_dims(sin(p), 0) for p in parts], 0)) + sum(sin(rows))
 loss = sum(one[t = 0:T])
 d_logits = grad(loss, logits)
 d_other = grad(loss, other)
 d_adv = grad(loss, adv)
 d_x = grad(loss, x)
 output log_prob, entropy, pg, ppo, value, clipped, dqn, double, gauss, gauss_entropy, squashed, even
-output d_logits, d_other, d_adv, d_x
+output rows, d_logits, d_other, d_adv, d_x
 """
 
 
@@ -192,6 +189,9 @@ def by_libraries(logits: Any, other: Any, adv: Any, x: Any, rest: Arrays) -> Arr
         "gauss_entropy": gauss.entropy(),
         "squashed": squash.log_prob(jnp.tanh(x)),
         "even": (adv - adv.mean()) / (adv.std() + 1e-8),
+        "rows": jnp.stack(
+            [sum(0.9**k * row for k, row in enumerate(x[t:])) for t in range(len(x))]
+        ),
     }
 
 
@@ -226,7 +226,8 @@ def test_losses_and_policies_agree_with_libraries(tmp_path: Path) -> None:
             )(*args)
             names = ("d_logits", "d_other", "d_adv", "d_x")
             wanted = {
-                k: np.asarray(v) for k, v in (wanted | dict(zip(names, slopes, strict=True))).items()
+                k: np.asarray(v)
+                for k, v in (wanted | dict(zip(names, slopes, strict=True))).items()
             }
         bounds = {"T": count}
         same(evaluate(graph, bounds, given, {}, float64=True), wanted, 1e-9)
