@@ -93,7 +93,7 @@ def test_choices(tmp_path: Path) -> None:
     for name, wanted in expected(z).items():
         counts = np.bincount(found[name], minlength=6)
         assert np.all(counts[wanted == 0] == 0), name
-        # Four standard deviations: one such set of draws in a thousand fails, and this one does not.
+        # Four standard deviations: one set of draws in three hundred has a count beyond them.
         error = 4 * np.sqrt(DRAWS * wanted * (1 - wanted))
         assert np.all(np.abs(counts - DRAWS * wanted) <= error), name
     few = evaluate(graph_of(CHOICES), {"N": 20}, {"z": z}, {}, seed=5)

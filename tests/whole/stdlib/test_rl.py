@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import rlax
-from jax.scipy.stats import norm
 
 from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
@@ -98,8 +97,8 @@ def rows_by_rlax(given: Arrays) -> Arrays:
     with jax.enable_x64(True):
         wide = {k: jnp.asarray(x.astype(np.float64)) for k, x in given.items()}
         args = [wide[k] for k in ("r", "v", "last", "ratio", "done")]
-        found = jax.vmap(by_rlax)(*args)
-        slopes = jax.vmap(jax.grad(total, (0, 1, 2, 3)))(*args, wide["weight"])
+        found = jax.jit(jax.vmap(by_rlax))(*args)
+        slopes = jax.jit(jax.vmap(jax.grad(total, (0, 1, 2, 3))))(*args, wide["weight"])
         names = ("d_r", "d_v", "d_last", "d_ratio")
         every = found | dict(zip(names, slopes, strict=True))
         return {k: np.asarray(x) for k, x in every.items()}
@@ -146,7 +145,8 @@ gauss_entropy = rl.gaussian_entropy(other)
 squashed = rl.squashed_log_prob(logits, other, tanh(x))
 even = rl.standardized(adv, adv[0:T])
 rows = rl.discounted_sum(x[t:T], 0.9)
-parts = [log_prob, entropy, pg, ppo, value, clipped, dqn, double, gauss, gauss_entropy, squashed, even]
+parts = [log_prob, entropy, pg, ppo, value, clipped, dqn, double, gauss, gauss_entropy, squashed,
+  even]
 one = sum(concat([expand_dims(sin(p), 0) for p in parts], 0)) + sum(sin(rows))
 loss = sum(one[t = 0:T])
 d_logits = grad(loss, logits)
@@ -195,6 +195,11 @@ def by_libraries(logits: Any, other: Any, adv: Any, x: Any, rest: Arrays) -> Arr
     }
 
 
+def total_of_parts(logits: Any, other: Any, adv: Any, x: Any, rest: Arrays) -> Any:
+    """The loss of the program."""
+    return sum(jnp.sum(jnp.sin(v)) for v in by_libraries(logits, other, adv, x, rest).values())
+
+
 def steps_of(count: int) -> Arrays:
     random = np.random.default_rng(count)
     given: Arrays = {
@@ -219,16 +224,11 @@ def test_losses_and_policies_agree_with_libraries(tmp_path: Path) -> None:
                 for k, x in given.items()
             }
             args = [wide[k] for k in ("logits", "other", "adv", "x")]
-            wanted = by_libraries(*args, wide)
-            slopes = jax.grad(
-                lambda *args: sum(jnp.sum(jnp.sin(v)) for v in by_libraries(*args, wide).values()),
-                (0, 1, 2, 3),
-            )(*args)
+            found = jax.jit(by_libraries)(*args, wide)
+            slopes = jax.jit(jax.grad(total_of_parts, (0, 1, 2, 3)))(*args, wide)
             names = ("d_logits", "d_other", "d_adv", "d_x")
-            wanted = {
-                k: np.asarray(v)
-                for k, v in (wanted | dict(zip(names, slopes, strict=True))).items()
-            }
+            every = found | dict(zip(names, slopes, strict=True))
+        wanted = {k: np.asarray(v) for k, v in every.items()}
         bounds = {"T": count}
         same(evaluate(graph, bounds, given, {}, float64=True), wanted, 1e-9)
         same(run(out, bounds, given).outputs, wanted, 5e-5)
