@@ -73,7 +73,7 @@ def at_right_angles(rows: Any, length: float = 1.0) -> None:
     """The rows of each matrix, which have this length."""
     wanted = length**2 * np.eye(rows.shape[1])
     dots = rows @ np.swapaxes(rows, 1, 2)
-    np.testing.assert_allclose(dots, np.broadcast_to(wanted, dots.shape), atol=1e-6)
+    np.testing.assert_allclose(dots, np.broadcast_to(wanted, dots.shape), rtol=1e-6, atol=2e-6)
 
 
 def test_orthogonal(found: dict[str, Any]) -> None:
