@@ -76,7 +76,8 @@ class Mixer(Writer):
         lines = [f"{loss} = {self.mixed(dims)} * {self.operand(dims)} + {access(x, own, {})}"]
         whole = [f"{k} = 0:{bound(k)}" for k in dims]
         if self.choose("points", "sum") == "sum":
-            lines.append(f"{loss}s = sum((tanh({loss}) + 0. * ({' + '.join(dims)}))[{', '.join(whole)}])")
+            all_dims = f"(tanh({loss}) + 0. * ({' + '.join(dims)}))"
+            lines.append(f"{loss}s = sum({all_dims}[{', '.join(whole)}])")
             loss = f"{loss}s"
         self.kept = own
         if self.choose("once", "twice") == "once":
