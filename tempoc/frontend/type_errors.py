@@ -190,12 +190,11 @@ def several_results(span: Span, value: Value) -> Diagnostic:
     )
 
 
-def annotation(span: Span, found: TensorType, declared: TensorType, where: str = "") -> Diagnostic:
+def annotation(span: Span, found: TensorType, declared: TensorType | str) -> Diagnostic:
     """A type annotation that cannot be right."""
+    says = declared if isinstance(declared, str) else type_text(declared)
     return _error(
-        ANNOTATION,
-        f"this is {type_text(found)}, the annotation says {type_text(declared)}{where}",
-        span,
+        ANNOTATION, f"this is {type_text(found)}, the annotation says {says}", span
     )
 
 
