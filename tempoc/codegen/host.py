@@ -13,12 +13,12 @@ from tempoc.codegen.body import Body
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.naming import identifier
 from tempoc.codegen.stages import Argument, Result, Stages
-from tempoc.ops.externs import Extern
+from tempoc.ops.externs import ExternHost
 from tempoc.ops.opdef import Value
 from tempoc.ops.padding import natural
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
-from tempoc.sdg.graph import Node
+from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement
 
@@ -58,7 +58,7 @@ class Calling:
 def host(statement: Statement, stages: Stages, names: Names) -> Calling:
     """Emit the kernels of a statement that calls a host function."""
     node = _node(statement, stages)
-    assert isinstance(node.op, Extern)
+    assert isinstance(node.op, ExternHost)
     name = identifier(statement.name)
     before = function(statement, stages, names.fresh(f"{name}_operands"), _Before)
     after = None
@@ -85,9 +85,14 @@ def host(statement: Statement, stages: Stages, names: Names) -> Calling:
     )
 
 
+def calls_host(statement: Statement, graph: Graph) -> bool:
+    """Whether a statement calls a host function; all other members are constants then."""
+    return any(isinstance(graph.nodes[m].op, ExternHost) for m in statement.members)
+
+
 def _node(statement: Statement, stages: Stages) -> Node:
     nodes_of = (stages.graph.nodes[m] for m in statement.members)
-    return next(n for n in nodes_of if isinstance(n.op, Extern))
+    return next(n for n in nodes_of if isinstance(n.op, ExternHost))
 
 
 def _operand(statement: Statement, k: int) -> str:

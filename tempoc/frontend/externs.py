@@ -127,18 +127,8 @@ def _every_point(
     where = round.domain(frame.where)
     box = round.space.symbolic.project(where, draft.dims).where
     draft.defined = round.space.symbolic.simplify(box, Domain(draft.dims))
-    sites = (part for call in frame.origin.calls for part in (call.span.start,))
-    turns = (part for part in frame.path if isinstance(part, int))
-    draft.turn = (*sites, span.start, *turns)
+    draft.turn = (*frame.turn, span.end)
     return tuple(identity(round, frame, draft, span, k) for k in range(len(found)))
-
-
-def number_turns(drafts: list[Draft]) -> None:
-    """Number the calls of host functions as they stand in the source."""
-    hosts = sorted((d for d in drafts if isinstance(d.op, ExternHost)), key=lambda d: d.turn)
-    for k, draft in enumerate(hosts):
-        assert isinstance(draft.op, ExternHost)
-        draft.op = replace(draft.op, turn=k)
 
 
 def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> None:

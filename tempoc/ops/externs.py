@@ -100,7 +100,7 @@ class ExternJax(Extern):
 class ExternHost(Extern):
     """Any Python: called by the runner, once for each point, whoever reads the results.
 
-    ``turn`` is the place of the call in the source among all of them.
+    ``turn`` is the place in the source among all calls of host functions and effects.
     """
 
     turn: int = 0

@@ -1,0 +1,129 @@
+"""What is seen outside comes in the order of plain loops; a tree with another order is caught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tempoc.poly.space import Space
+from tempoc.schedule.compute import compute
+from tempoc.schedule.replay import World, trace, valuations
+from tempoc.schedule.tree import Execute, Loop, Sequence, Tree
+from tempoc.schedule.verify import proof, replay
+from tempoc.sdg.build import statements
+from tempoc.sdg.statements import Statements
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Const
+from tests.support.elaborated import graph_of
+
+HEAD = """
+dim i < I
+dim t < T
+extern host reset() -> (s: f32) from "env:reset"
+extern host step(s: f32) -> (s2: f32) from "env:step"
+extern host note(s: f32) -> (n: i32) from "log:note"
+input x[i, t]: f32
+"""
+PROGRAMS = {
+    "prefixes": """
+s[i] = reset()
+r = step(x)
+last[i] = step(s[i])
+n = note(x)
+all = reset()
+output r
+""",
+    "lines": """
+output x
+print x
+print x when t >= i
+print x[i, 0]
+save x to "{i}-{t}.safetensors"
+""",
+    "state": """
+h[i, 0] = 0.0
+h[i, t+1] = step(h[i, t])
+m[t] = step(sum(x[0:I, t]))
+output h
+""",
+}
+
+
+def variants(tree: Tree) -> Iterator[Tree]:
+    """The tree with one loop the other way round, or one sequence, or one pair of loops swapped."""
+    match tree:
+        case Sequence(items=items):
+            yield Sequence(items=items[::-1])
+            for k, item in enumerate(items):
+                for other in variants(item):
+                    yield Sequence(items=(*items[:k], other, *items[k + 1 :]))
+        case Loop(lower=lower, upper=upper, step=step, body=body):
+            if step == 1:
+                yield replace(tree, lower=upper - Const(1), upper=lower - Const(1), step=-1)
+            if isinstance(body, Loop):
+                yield replace(body, body=replace(tree, body=body.body))
+            for other in variants(body):
+                yield replace(tree, body=other)
+        case Execute():
+            return
+
+
+def calls(system: Statements, tree: Tree, universe: Universe, size: int) -> dict[str, list]:
+    """What each queue sees: indices as declared (-1 where there is none), and who."""
+    by_name = {s.name: s for s in system.statements}
+    seen: dict[str, list] = {}
+    bounds = {b.name: size for b in universe.bounds}
+    for name, point in trace(tree, bounds):
+        s = by_name[name]
+        if s.turn is not None:
+            at = dict(zip(s.domain.dims, point, strict=True))
+            place = [at.get(d.name, -1) for d in universe.dims]
+            seen.setdefault(s.turn.queue, []).append((place, s.turn.number))
+    return seen
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_order_is_found_proved_and_replayed(name: str) -> None:
+    graph = graph_of(HEAD + PROGRAMS[name])
+    space = Space(graph.universe)
+    system = statements(graph, space)
+    tree = compute(system, space, graph).tree
+    assert list(proof(system, tree, space)) == []
+    assert list(replay(system, tree, space)) == []
+    wanted = calls(system, tree, graph.universe, 3)
+    assert wanted
+    assert all(seen == sorted(seen) for seen in wanted.values())
+    broken = 0
+    for other in variants(tree):
+        seen = calls(system, other, graph.universe, 3)
+        if sorted(map(str, seen.items())) != sorted(map(str, wanted.items())):
+            broken += 1
+            assert list(proof(system, other, space))
+            assert list(replay(system, other, space))
+    assert broken >= 3
+
+
+def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "dim t < T\ninput x[t]: f32\noutput x\nprint x\n"
+    graph = graph_of(text)
+    space = Space(graph.universe)
+    system = statements(graph, space)
+    monkeypatch.setattr("tempoc.schedule.dependences.befores", lambda *_: iter(()))
+    tree = compute(system, space, graph).tree
+    back = next(variants(tree))
+    assert list(proof(system, back, space)) == []
+    assert "has its turn later" in next(replay(system, back, space))
+
+
+def test_places_of_instances() -> None:
+    graph = graph_of(HEAD + PROGRAMS["prefixes"])
+    system = statements(graph, Space(graph.universe))
+    world = World(system, graph.universe, next(valuations(graph.universe, (2,))))
+    places = {
+        s.name: world.turn(s, (1,) * len(s.domain.dims))[0]
+        for s in system.statements
+        if s.turn is not None
+    }
+    assert set(places.values()) == {(-1, -1), (1, -1), (1, 1)}
