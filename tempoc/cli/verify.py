@@ -17,7 +17,7 @@ def compare_with_reference(
     compilation: Compilation, given: Given, result: RunResult, paths: Sequence[str]
 ) -> int:
     """Evaluate with NumPy and compare. Raises `CheckFailed` where the outputs differ."""
-    expected = evaluate_given(compilation.graph, given, (*paths, compilation.loaded.folder))
+    expected = evaluate_given(compilation.graph, given, paths, compilation.loaded.beside)
     if found := differences(result.outputs, expected):
         raise CheckFailed(outputs_differ(found))
     click.echo("verify: all outputs agree with the reference evaluator", err=True)

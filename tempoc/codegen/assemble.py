@@ -16,7 +16,7 @@ from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
-from tempoc.codegen.externs import externs, imports
+from tempoc.codegen.externs import externs, hosted, imports
 from tempoc.codegen.host import Calling, calls_host, host
 from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, seed, stores
 from tempoc.codegen.kernels import Function, function
@@ -61,13 +61,14 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         x64=x64,
         imports=functions_of,
     )
+    hosts_of = hosted(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
     computing = [s for s in statements.statements if s not in calling]
     functions = {
         s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing
     }
-    hosts = {s.name: host(s, stages, names) for s in calling}
+    hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
@@ -83,7 +84,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         params=params(stages),
         seed=seed(stages),
         stores=(*stores(stages), *(t for h in hosts.values() for t in h.stores)),
-        externs=externs(graph, functions_of),
+        externs=externs(functions_of, hosts_of),
         kernels=tuple(kernels),
         tree=_Tree(stages=stages, functions=functions, hosts=hosts).convert(tree),
         outputs=outputs(stages),

@@ -5,6 +5,7 @@ Between the kernels and the call the arrays lie in stores of their own, one valu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.names import Names
@@ -14,7 +15,7 @@ from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.naming import identifier
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.externs import ExternHost
-from tempoc.ops.opdef import Value
+from tempoc.ops.opdef import Import, Value
 from tempoc.ops.padding import natural
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
@@ -55,8 +56,10 @@ class Calling:
         )
 
 
-def host(statement: Statement, stages: Stages, names: Names) -> Calling:
-    """Emit the kernels of a statement that calls a host function."""
+def host(
+    statement: Statement, stages: Stages, names: Names, externs: Mapping[Import, str]
+) -> Calling:
+    """Emit the kernels of a statement that calls one of the host functions ``externs``."""
     node = _node(statement, stages)
     assert isinstance(node.op, ExternHost)
     name = identifier(statement.name)
@@ -81,7 +84,11 @@ def host(statement: Statement, stages: Stages, names: Names) -> Calling:
         for k, t in enumerate(node.types)
     )
     return Calling(
-        extern=node.op.extern, before=before, after=after, operands=operands, results=results
+        extern=externs[node.op.declared],
+        before=before,
+        after=after,
+        operands=operands,
+        results=results,
     )
 
 

@@ -12,6 +12,7 @@ from tempoc.ops.externs import Extern, ExternHost, ExternVjp
 from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.effects import Show, described
+from tempoc.runtime.imports import find
 from tempoc.runtime.whole import whole_inputs, whole_params
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.interpret import Externs, Perform, Point, evaluate, nothing
@@ -22,12 +23,13 @@ def evaluate_given(
     graph: Graph,
     given: Given,
     paths: Sequence[str] = (),
+    beside: Sequence[str] = (),
     *,
     float64: bool = False,
     show: Show | None = None,
 ) -> Mapping[str, Any]:
-    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` are the folders of
-    Python functions.
+    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` and ``beside`` are
+    the folders of Python functions.
 
     Raises `RunError` for wrong data, `DiagnosticError` for a wrong read.
     """
@@ -40,7 +42,7 @@ def evaluate_given(
         whole_params(program, bindings),
         float64=float64,
         seed=bindings.seed,
-        externs=caller(graph, bindings.bounds, paths),
+        externs=caller(graph, bindings.bounds, paths, beside),
         perform=nothing if show is None else _performer(graph, show),
     )
 
@@ -58,11 +60,13 @@ def _performer(graph: Graph, show: Show) -> Perform:
     return perform
 
 
-def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -> Externs:
+def caller(
+    graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = (), beside: Sequence[str] = ()
+) -> Externs:
     """Calls the Python functions of a graph, found in these folders. Raises `RunError`."""
-    nodes = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, Extern)}
-    known = {name: extern(op, "") for name, op in nodes.items()}
-    found = externs.find(tuple(dict.fromkeys(known.values())), [p for p in paths if p])
+    ops = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, Extern)}
+    known = {name: extern(op.declared, "") for name, op in ops.items()}
+    found = find(tuple(dict.fromkeys(known.values())), paths, beside)
 
     def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
         function = externs.Traced(known[node.name], found[known[node.name]], bounds)

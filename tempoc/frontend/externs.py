@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.source import Span
 from tempoc.frontend import annotate, ast, extern_errors, indices, type_errors
 from tempoc.frontend.bind import bind
-from tempoc.frontend.draft import Draft
 from tempoc.frontend.operate import identity, make, read, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
@@ -41,7 +39,7 @@ from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 KINDS: dict[str, type[Extern]] = {"jax": ExternJax, "host": ExternHost}
-_PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def problems(item: ast.Extern) -> list[Diagnostic]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.opdef import Array, Emitter, Facts, Import, Op, OperandError, Value
 from tempoc.ops.padding import natural
 from tempoc.ops.shapes import require, same_shape, type_text
 from tempoc.ops.types import DType, TensorType
@@ -58,6 +58,13 @@ class Extern(Op):
     results: tuple[str, ...]
     free: tuple[str, ...] = ()
 
+    @property
+    def declared(self) -> Import:
+        """The function as it is declared."""
+        return Import(
+            self.module, self.function, self.extern, self.arguments, self.results, self.free
+        )
+
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """The results of the signature, with the extents that the operands give."""
         require(args, len(self.arguments), self.extern)
@@ -88,7 +95,7 @@ class ExternJax(Extern):
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A call; several results come as a tuple."""
-        name = out.imported(self.module, self.function, self.extern)
+        name = out.imported(self.declared)
         call = f"{name}({', '.join(natural(a, out).text for a in args)})"
         if len(results) == 1:
             return (call,)
@@ -141,7 +148,7 @@ class ExternVjp(ExternJax):
         texts = [natural(a, out).text for a in args]
         floats = [k for k in range(count) if args[k].type.dtype.is_float]
         inner = [f"_{k}" if k in floats else texts[k] for k in range(count)]
-        call = f"{out.imported(self.module, self.function, self.extern)}({', '.join(inner)})"
+        call = f"{out.imported(self.declared)}({', '.join(inner)})"
         kept = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
         if len(kept) < len(self.results):
             call = f"[r for k, r in enumerate({call}) if k in {tuple(kept)}]"

@@ -133,14 +133,16 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extern:
-    """A Python function ``module.function`` that the program calls ``name``.
+    """A Python function ``module.function`` that the source of the program calls ``name``.
 
-    ``kernels.py`` imports it as ``alias``. Its types are over bounds and the ``free`` names, which
+    ``alias`` is its name here, different from all others: ``kernels.py`` imports it as that, or
+    the runner calls it (``host``). Its types are over bounds and the ``free`` names, which
     stand for any extent: that of the argument in whose type they stand alone.
     """
 
     name: str
     alias: str
+    host: bool
     module: str
     function: str
     arguments: tuple[ArrayType, ...]
@@ -246,7 +248,8 @@ class Sequence:
 class Host:
     """Call a Python function at a point, by the runner: arrays of ``args`` in, ``results`` out.
 
-    ``dims`` name the coordinates of the point, ``equations`` are those that want the call.
+    ``extern`` is an alias. ``dims`` name the coordinates of the point, ``equations`` are those that
+    want the call.
     """
 
     extern: str

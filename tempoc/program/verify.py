@@ -105,6 +105,7 @@ class _Checker:
         outside = (*program.inputs, *program.params, *program.outputs)
         for item in outside:
             self.outside(item)
+        _unique("extern", (e.alias for e in self.program.externs))
         for extern in self.program.externs:
             where = f"extern {extern.name}"
             for type_ in (*extern.arguments, *extern.results):
@@ -201,10 +202,10 @@ class _Checker:
 
     def host(self, host: Host, scope: tuple[str, ...]) -> None:
         where = f"call of {host.extern}"
-        externs = {e.name: e for e in self.program.externs}
+        externs = {e.alias: e for e in self.program.externs if e.host}
         extern = externs.get(host.extern)
         if extern is None:
-            raise inconsistent(where, "there is no such extern")
+            raise inconsistent(where, "there is no such host function")
         counts = len(extern.arguments), len(extern.results)
         fits = counts == (len(host.args), len(host.results))
         self.require(fits, where, f"it has {counts[0]} arguments and {counts[1]} results")

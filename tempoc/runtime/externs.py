@@ -1,17 +1,12 @@
-"""The user's Python functions: found, called, their results checked.
+"""The user's Python functions: called, their results checked.
 
 An exception inside becomes `Failed`, which the machine turns into a diagnostic with the point.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
-import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -20,9 +15,9 @@ from tempoc.program.arith import Arith, evaluate
 from tempoc.program.nodes import ArrayType, Extern
 from tempoc.runtime import backend, errors
 from tempoc.runtime.dtypes import NUMPY, Array, described
-from tempoc.runtime.problems import Problem, RunError
+from tempoc.runtime.imports import Function, report, told
+from tempoc.runtime.problems import RunError
 
-Function = Callable[..., Any]
 FLOATS = ("bf16", "f16", "f32", "f64")
 WIDE = ("i64", "f64")
 
@@ -38,64 +33,6 @@ class Failed(Exception):
         self.extern = extern
         self.what = what
         self.trace = trace
-
-
-def find(externs: Sequence[Extern], paths: Sequence[str | Path]) -> dict[Extern, Function]:
-    """The functions, whose modules are imported once.
-
-    The folders are looked through before everything else that Python knows, in their order.
-    Raises `RunError` with all that cannot be found.
-    """
-    folders = [str(Path(p).resolve()) for p in paths] if externs else []
-    sys.path[:] = [*dict.fromkeys(folders), *(p for p in sys.path if p not in folders)]
-    found: dict[Extern, Function] = {}
-    problems: list[Problem] = []
-    for extern in externs:
-        try:
-            found[extern] = _find(extern, folders)
-        except RunError as error:
-            problems += error.problems
-    if problems:
-        raise RunError(*problems)
-    return found
-
-
-def _find(extern: Extern, folders: Sequence[str]) -> Function:
-    try:
-        module = importlib.import_module(extern.module)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{extern.module}.".startswith(f"{error.name}."):
-            raise RunError(errors.no_module(extern.name, extern.module, folders)) from None
-        raise RunError(_broken(extern, error)) from None
-    except Exception as error:
-        raise RunError(_broken(extern, error)) from None
-    function = getattr(module, extern.function, None)
-    if not callable(function):
-        known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-        raise RunError(errors.no_function(extern.name, extern.module, extern.function, known))
-    return function  # type: ignore[no-any-return]
-
-
-def _broken(extern: Extern, error: Exception) -> Problem:
-    what = f"{type(error).__name__}: {error}"
-    return errors.broken_module(extern.name, extern.module, what, report(error))
-
-
-def report(error: BaseException) -> str:
-    """Python's traceback from the user's code on: what lies before it is ours."""
-    lines = traceback.format_exception(type(error), error, _inside(error.__traceback__))
-    return "".join(lines).rstrip()
-
-
-def _inside(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback after the files of this package and of importlib."""
-    own = (str(Path(__file__).resolve().parent), "<frozen importlib")
-    while trace is not None and trace.tb_next is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if not name.startswith(own) and not name.startswith(str(Path(importlib.__file__).parent)):
-            break
-        trace = trace.tb_next
-    return trace
 
 
 @dataclass(slots=True, eq=False)
@@ -226,9 +163,8 @@ def invoke(extern: Extern, function: Function, args: Sequence[Any]) -> tuple[Any
     """Call the user's function; as many results as it promises. Raises `Failed`."""
     try:
         found = function(*args)
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise Failed(extern.name, what, report(error)) from error
+    except (Exception, SystemExit) as error:
+        raise Failed(extern.name, told(error), report(error)) from error
     count = len(extern.results)
     if count == 1:
         return (found,)

@@ -230,7 +230,7 @@ def _statement(
         members=members,
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
-        turn=next((t for m in members if (t := turn(graph.nodes[m])) is not None), None),
+        turn=next((found for m in members if (found := turn(graph.nodes[m])) is not None), None),
     )
 
 
