@@ -350,7 +350,7 @@ def no_function(extern: str, module: str, function: str, known: Sequence[str]) -
     return Problem(
         code="RT572",
         message=f"the Python module {module} has no function {function} for the extern {extern}",
-        help=did_you_mean(function, known),
+        help=did_you_mean(function.rpartition(".")[2], known),
     )
 
 

@@ -124,7 +124,7 @@ def report(error: BaseException) -> str:
 def _inside(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback after the files of this package and of importlib."""
     own = (str(Path(__file__).resolve().parent), "<frozen importlib")
-    while trace is not None and trace.tb_next is not None:
+    while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if not name.startswith(own) and not name.startswith(str(Path(importlib.__file__).parent)):
             break
