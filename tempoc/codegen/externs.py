@@ -48,12 +48,17 @@ def extern(one: Import, alias: str, *, host: bool = False) -> nodes.Extern:
         host=host,
         module=one.module,
         function=one.function,
-        arguments=tuple(map(_type, one.arguments)),
-        results=tuple(map(_type, one.results)),
+        arguments=_types(one.takes, one.arguments),
+        results=_types(one.gives, one.results),
         free=one.free,
     )
 
 
-def _type(text: str) -> nodes.ArrayType:
-    found = signature_type(text)
-    return nodes.ArrayType(dtype=found.dtype.value, shape=tuple(map(to_arith, found.shape)))
+def _types(names: tuple[str, ...], texts: tuple[str, ...]) -> tuple[nodes.ArrayType, ...]:
+    """Types of a signature; those of graphs written by hand may have no names."""
+    named = names or tuple(str(k + 1) for k in range(len(texts)))
+    types = ((name, signature_type(text)) for name, text in zip(named, texts, strict=True))
+    return tuple(
+        nodes.ArrayType(name=name, dtype=t.dtype.value, shape=tuple(map(to_arith, t.shape)))
+        for name, t in types
+    )

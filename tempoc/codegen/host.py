@@ -17,6 +17,7 @@ from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.opdef import Import, Value
 from tempoc.ops.padding import natural
+from tempoc.ops.types import TensorType
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
 from tempoc.sdg.graph import Graph, Node
@@ -33,6 +34,7 @@ class Calling:
     after: Function | None
     operands: tuple[nodes.Store, ...]
     results: tuple[nodes.Store, ...]
+    shapes: tuple[tuple[Arith, ...], ...]
 
     @property
     def kernels(self) -> tuple[Function, ...]:
@@ -52,6 +54,7 @@ class Calling:
             point=point,
             args=tuple(nodes.Cell(store=s.name) for s in self.operands),
             results=tuple(nodes.Cell(store=s.name) for s in self.results),
+            shapes=self.shapes,
             equations=self.before.equations,
         )
 
@@ -67,28 +70,21 @@ def host(
     after = None
     if statement.writes:
         after = function(statement, stages, names.fresh(f"{name}_results"), _After)
-    operands = tuple(
-        nodes.Store(
-            name=_operand(statement, k),
-            dtype=t.dtype.value,
-            shape=tuple(to_arith(e) for e in t.shape),
+    types = operand_types(stages.graph, node)
+
+    def store(name: str, type_: TensorType) -> nodes.Store:
+        room = (stages.space.upper_bound(e, statement.domain) for e in type_.shape)
+        return nodes.Store(
+            name=name, dtype=type_.dtype.value, shape=tuple(to_arith(e) for e in room)
         )
-        for k, t in enumerate(operand_types(stages.graph, node))
-    )
-    results = tuple(
-        nodes.Store(
-            name=_result(statement, k),
-            dtype=t.dtype.value,
-            shape=tuple(to_arith(e) for e in t.shape),
-        )
-        for k, t in enumerate(node.types)
-    )
+
     return Calling(
         extern=externs[node.op.declared],
         before=before,
         after=after,
-        operands=operands,
-        results=results,
+        operands=tuple(store(_operand(statement, k), t) for k, t in enumerate(types)),
+        results=tuple(store(_result(statement, k), t) for k, t in enumerate(node.types)),
+        shapes=tuple(tuple(to_arith(e) for e in t.shape) for t in types),
     )
 
 
@@ -139,7 +135,7 @@ class _After(Body):
             name = self.names.fresh(identifier(f"{node.name}.{k}"))
             cell = (_result(self.statement, k), ())
             self.arguments[cell] = Argument(cell=cell, name=name)
-            self._values[node.name, k] = Value(name, type_, type_.shape)
+            self._values[node.name, k] = Value(name, type_, self._padded(type_))
         for write in self.statement.writes:
             if self._store(write).axes:
                 self._argument(self._cell(write))

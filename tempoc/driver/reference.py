@@ -12,6 +12,7 @@ from tempoc.ops.externs import Extern, ExternHost, ExternVjp
 from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.effects import Show, described
+from tempoc.runtime.hosts import Hosted
 from tempoc.runtime.imports import find
 from tempoc.runtime.whole import whole_inputs, whole_params
 from tempoc.sdg.graph import Graph, Node
@@ -72,7 +73,8 @@ def caller(
         function = externs.Traced(known[node.name], found[known[node.name]], bounds)
         try:
             if isinstance(node.op, ExternHost):
-                return externs.Hosted(function.extern, function.function, bounds).given(args)
+                at = {**bounds, **dict(zip(node.domain.dims, point, strict=True))}
+                return Hosted(function.extern, function.function).given(args, at)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_back(function, args)
             return externs.evaluated(function, args)

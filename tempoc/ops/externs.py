@@ -49,6 +49,7 @@ class Extern(Op):
 
     ``arguments`` and ``results`` are types as texts (``signature_text``); ``free`` are the names in
     them that stand for any extent: an operand gives them their value, where they stand alone.
+    ``takes`` and ``gives`` name them (``x``); leaves of records have paths (``net.w``).
     """
 
     extern: str
@@ -57,12 +58,21 @@ class Extern(Op):
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     free: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    gives: tuple[str, ...] = ()
 
     @property
     def declared(self) -> Import:
         """The function as it is declared."""
         return Import(
-            self.module, self.function, self.extern, self.arguments, self.results, self.free
+            module=self.module,
+            function=self.function,
+            extern=self.extern,
+            arguments=self.arguments,
+            results=self.results,
+            free=self.free,
+            takes=self.takes,
+            gives=self.gives,
         )
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:

@@ -115,6 +115,8 @@ class Import(NamedTuple):
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     free: tuple[str, ...]
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from tempoc.program.errors import ProgramError
 from tempoc.program.nodes import Program
 from tempoc.program.verify import verify
 from tempoc.runtime import errors
-from tempoc.runtime.externs import Hosted, Traced
+from tempoc.runtime.externs import Traced
+from tempoc.runtime.hosts import Hosted
 from tempoc.runtime.imports import find
 from tempoc.runtime.problems import RunError
 

@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import Options
-from tempoc.driver.reference import evaluate_given
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.problems import RunError, render_all
-from tempoc.runtime.run import run
-from tempoc.runtime.source import as_sources
+from tests.support.functions import agreed, laid_out, refused
 from tests.support.golden import Golden
 
 X = {"x": np.array([1.0, 2.0, 4.0], np.float32)}
 
 
-def laid_out(folder: Path, files: Mapping[str, str]) -> Path:
-    """Files below a folder; the main one."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder / "main.rt"
-
-
-def agreed(path: Path, paths: tuple[Path, ...] = ()) -> dict[str, list[float]]:
-    """The outputs at all levels and by the evaluator, which are the same."""
-    given = Given(bounds={}, inputs=as_sources(X), params={})
-    compilation = Compilation.from_path(str(path), Options())
-    names = [str(p) for p in paths]
-    wanted = evaluate_given(compilation.graph, given, names, compilation.loaded.beside)
-    for level in (0, 1, 2):
-        out = path.parent / f"out{level}"
-        Compilation.from_path(str(path), Options(level=level, verify_each=True)).write(str(out))
-        found = run(out, {}, X, extern_path=paths).outputs
-        for name, value in wanted.items():
-            np.testing.assert_array_equal(found[name], value)
-    return {name: value.tolist() for name, value in wanted.items()}
-
-
-def refused(path: Path, paths: tuple[Path, ...] = ()) -> str:
-    Compilation.from_path(str(path), Options()).write(str(path.parent / "out"))
-    with pytest.raises(RunError) as error:
-        run(path.parent / "out", {}, X, extern_path=paths)
-    return render_all(error.value.problems).replace(str(path.parent), "DIR")
+def values(path: Path, paths: tuple[Path, ...] = ()) -> dict[str, list[float]]:
+    """The outputs, as lists."""
+    return {name: x.tolist() for name, x in agreed(path, X, paths=paths)[0].items()}
 
 
 def test_one_name_for_many_functions_and_many_names_for_one(tmp_path: Path) -> None:
@@ -90,7 +57,7 @@ def deep(x) = more.step(x)
         },
     )
     more = [2.0, 3.0, 5.0]
-    assert agreed(path) == {
+    assert values(path) == {
         "a": more, "b": [10.0, 20.0, 40.0], "c": [100.0, 200.0, 400.0], "d": more, "e": more,
         "f": more, "g": [100.0, 200.0, 400.0], "h": [-1.0, -2.0, -4.0],
     }  # fmt: skip
@@ -114,7 +81,7 @@ def test_methods_and_packages(tmp_path: Path) -> None:
         "ep_pack/sub.py": python,
     }
     path = laid_out(tmp_path, files)
-    assert agreed(path) == {"y": [3.0, 6.0, 12.0], "z": [3.0, 6.0, 12.0]}
+    assert values(path) == {"y": [3.0, 6.0, 12.0], "z": [3.0, 6.0, 12.0]}
 
 
 def test_named_folders_decide_between_two_modules(tmp_path: Path, golden: Golden) -> None:
@@ -126,19 +93,19 @@ def test_named_folders_decide_between_two_modules(tmp_path: Path, golden: Golden
         "lib/ep_two.py": text.format(2),
     }
     path = laid_out(tmp_path, files)
-    golden("externs/two_modules.txt", refused(path))
-    assert agreed(path, (tmp_path / "lib",)) == {"y": [2.0, 4.0, 8.0]}
+    golden("externs/two_modules.txt", refused(path, X))
+    assert values(path, (tmp_path / "lib",)) == {"y": [2.0, 4.0, 8.0]}
 
 
 def test_another_module_in_use_is_not_taken(tmp_path: Path, golden: Golden) -> None:
     for name in ("one", "two"):
         files = {"main.rt": ONE.replace("MODULE", "ep_twin:f"), "ep_twin.py": "f = abs\n"}
         laid_out(tmp_path / name, files)
-    assert agreed(tmp_path / "one" / "main.rt") == {"y": [1.0, 2.0, 4.0]}
-    text = refused(tmp_path / "two" / "main.rt").replace(str(tmp_path), "DIR/..")
+    assert values(tmp_path / "one" / "main.rt") == {"y": [1.0, 2.0, 4.0]}
+    text = refused(tmp_path / "two" / "main.rt", X).replace(str(tmp_path), "DIR/..")
     golden("externs/other_module.txt", text)
     del sys.modules["ep_twin"]
-    assert agreed(tmp_path / "two" / "main.rt") == {"y": [1.0, 2.0, 4.0]}
+    assert values(tmp_path / "two" / "main.rt") == {"y": [1.0, 2.0, 4.0]}
 
 
 BROKEN = {
@@ -154,4 +121,4 @@ BROKEN = {
 def test_broken_modules_are_told(what: str, tmp_path: Path, golden: Golden) -> None:
     place, python = BROKEN[what]
     files = {"main.rt": ONE.replace("MODULE", place), f"{place.partition(':')[0]}.py": python}
-    golden(f"externs/{what}.txt", refused(laid_out(tmp_path, files)))
+    golden(f"externs/{what}.txt", refused(laid_out(tmp_path, files), X))
