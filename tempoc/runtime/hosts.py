@@ -7,7 +7,7 @@ what it gets, change it, and reuse what it gave.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,7 @@ class Hosted:
 
 @dataclass(slots=True, eq=False)
 class Caller:
-    """The calls of one statement. ``rooms`` are the shapes of the cells that results go to."""
+    """The calls of one statement, counted. ``rooms`` are the shapes of the cells for results."""
 
     hosted: Hosted
     host: Host
@@ -83,6 +83,8 @@ class Caller:
     rooms: Sequence[tuple[int, ...]]
     trace: Trace | None = None
     record: Record | None = None
+    count: int = 0
+    seconds: float = 0.0
 
     def __call__(
         self, point: tuple[int, ...], *args: backend.DeviceArray
@@ -99,6 +101,8 @@ class Caller:
             found = self.hosted.call(arrays, known)
         except Failed as error:
             raise failure(error, self.host.dims, point, self.host.equations) from error
+        self.count += 1
+        self.seconds += time.perf_counter() - started
         extern = self.hosted.extern
         if self.trace is not None:
             self.trace.note(f"host {self.host.extern}", list(point), started)
@@ -107,6 +111,15 @@ class Caller:
             self.record.setdefault(extern.module, []).append(made)
         types = zip(found, extern.results, self.rooms, strict=True)
         return [backend.put(_roomy(a, room), t.dtype) for a, t, room in types]
+
+
+def totals(callers: Iterable[Caller]) -> dict[str, tuple[int, float]]:
+    """Calls and seconds of each host function, in the order of the program."""
+    found: dict[str, tuple[int, float]] = {}
+    for caller in callers:
+        count, seconds = found.get(caller.host.extern, (0, 0.0))
+        found[caller.host.extern] = (count + caller.count, seconds + caller.seconds)
+    return found
 
 
 def _roomy(array: Array, room: tuple[int, ...]) -> Array:

@@ -65,8 +65,8 @@ class Machine:
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
         self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
-        self.scope |= {
-            f"host{i}": Caller(
+        self.callers = [
+            Caller(
                 own[h.extern],
                 h,
                 self.bounds,
@@ -74,8 +74,9 @@ class Machine:
                 trace,
                 record,
             )
-            for i, h in enumerate(self.walk.hosts)
-        }
+            for h in self.walk.hosts
+        ]
+        self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
         filled = filled_stores(program)
         for i, store in enumerate(program.stores):
             self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))

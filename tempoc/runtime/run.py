@@ -14,7 +14,7 @@ from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given, bind
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
-from tempoc.runtime.hosts import Record
+from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import collect
@@ -47,7 +47,7 @@ class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
     ``peak_bytes`` is 0 unless accounting was on; seconds are for the walk alone. ``made`` are the
-    calls of host functions if they were to be kept.
+    calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 
     outputs: Mapping[str, Array]
@@ -56,6 +56,7 @@ class RunResult:
     peak_bytes: int
     given_bytes: int
     made: Record = field(default_factory=dict)
+    hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
 
 
 def run(
@@ -135,4 +136,5 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         peak_bytes=machine.ledger.peak if settings.account else 0,
         given_bytes=given_bytes,
         made=made or {},
+        hosts=totals(machine.callers),
     )

@@ -73,7 +73,8 @@ output y
 
 
 def test_methods_and_packages(tmp_path: Path) -> None:
-    text = ONE + 'extern jax g(x: f32) -> (y: f32) from "ep_pack.sub:Model.call"\nz = g(x)\noutput z\n'
+    text = ONE + 'extern jax g(x: f32) -> (y: f32) from "ep_pack.sub:Model.call"\n'
+    text += "z = g(x)\noutput z\n"
     python = "class Model:\n    def call(x):\n        return 3 * x\n\n\nmodel = Model\n"
     files = {
         "main.rt": text.replace("MODULE", "ep_pack.sub:model.call"),
