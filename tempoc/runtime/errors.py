@@ -363,11 +363,13 @@ def extern_raised(
     return Problem(code="RT573", message=f"{extern} raised {reason}{where}", notes=(*notes, trace))
 
 
-def extern_broke(reason: str, point: str, equations: Sequence[str]) -> Problem:
+def extern_broke(
+    reason: str, point: str, equations: Sequence[str], help: str | None = None
+) -> Problem:
     """An extern gives back something else than it promised."""
     where = f" at {point}" if point else ""
     notes = tuple(f"in {e}" for e in equations)
-    return Problem(code="RT574", message=reason + where, notes=notes)
+    return Problem(code="RT574", message=reason + where, notes=notes, help=help)
 
 
 def saved_twice(path: str) -> Problem:

@@ -26,14 +26,16 @@ WIDE = ("i64", "f64")
 class Failed(Exception):
     """A Python function raised, or gave back something else than it promised.
 
-    ``trace`` is Python's own report of an exception, empty for a promise that was broken.
+    ``trace`` is Python's own report of an exception, empty for a promise that was broken; ``help``
+    says what to do about that.
     """
 
-    def __init__(self, extern: str, what: str, trace: str = "") -> None:
+    def __init__(self, extern: str, what: str, trace: str = "", help: str | None = None) -> None:
         super().__init__(what)
         self.extern = extern
         self.what = what
         self.trace = trace
+        self.help = help
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +90,7 @@ def failure(
     if error.trace:
         raised = errors.extern_raised(error.extern, error.what, error.trace, at, equations)
         return RunError(raised)
-    return RunError(errors.extern_broke(error.what, at, equations))
+    return RunError(errors.extern_broke(error.what, at, equations, error.help))
 
 
 def place(dims: Sequence[str], point: Sequence[int]) -> str:
@@ -162,4 +164,5 @@ def check(
         raise Failed(extern.name, what)
     if np.dtype(array.dtype) != NUMPY[dtype]:
         what = f"{one} has dtype {described(array.dtype)}, expected {dtype}"
-        raise Failed(extern.name, what)
+        wanted = NUMPY[dtype].name
+        raise Failed(extern.name, what, help=f"nothing is cast: make it {wanted} in the function")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.space import Space
 from tempoc.schedule.compute import compute
 from tempoc.schedule.replay import World, trace, valuations
@@ -127,3 +132,75 @@ def test_places_of_instances() -> None:
         if s.turn is not None
     }
     assert set(places.values()) == {(-1, -1), (1, -1), (1, 1)}
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Calls of two modules over some dimensions, each with what came before or after it."""
+    lines = ["dim i < I", "dim t < T", "input x[i, t]: f32"]
+    for module in ("m", "n"):
+        lines.append(f'extern host {module}(x: f32) -> (y: f32) from "{module}:f"')
+    dims = [draw(st.sampled_from([(), ("i",), ("t",), ("i", "t")])) for _ in range(4)]
+    reads = {"i": ["i", "i-1", "0", "0:i", "i:I"], "t": ["t", "t+1", "T-1", "t:T", "0:T"]}
+    for k, own in enumerate(dims):
+        source = draw(st.integers(0, 3))
+        entries = []
+        for d in dims[source]:
+            last, whole = f"{d.upper()}-1", f"0:{d.upper()}"
+            entries.append(draw(st.sampled_from(reads[d] if d in own else [last, whole])))
+        at = f"[{', '.join(entries)}]" if entries else ""
+        parts = []
+        if "i-1" in entries:
+            parts.append("i >= 1")
+        if "t+1" in entries:
+            parts.append("t < T-1")
+        guard = f" when {' and '.join(parts)}" if parts else ""
+        target = f"a{k}[{', '.join(own)}]" if own else f"a{k}"
+        module = draw(st.sampled_from("mn"))
+        if guard:
+            lines.append(f"{target} = {module}(sum(a{source}{at})){guard}")
+            lines.append(f"{target} = 0.0")
+        else:
+            lines.append(f"{target} = {module}(sum(a{source}{at}))")
+    return "\n".join([*lines, "output x", ""])
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_an_order_is_found_where_there_is_one(text: str) -> None:
+    try:
+        graph = graph_of(text)
+    except DiagnosticError:
+        return
+    space = Space(graph.universe)
+    system = statements(graph, space)
+    try:
+        tree = compute(system, space, graph).tree
+    except DiagnosticError as error:
+        assert error.diagnostics[0].code in ("RT400", "RT401", "RT403")
+        small = valuations(graph.universe, (1, 2, 3))
+        assert any(has_cycle(World(system, graph.universe, b)) for b in small)
+        return
+    assert list(proof(system, tree, space)) == []
+    assert list(replay(system, tree, space)) == []
+
+
+def has_cycle(world: World) -> bool:
+    """Whether values and turns together leave no first instance, found without isl."""
+    by_name = {s.name: s for s in world.statements.statements}
+    instances = list(world.instances())
+    writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
+    needs = {
+        i: {writer[cell] for _, cell in world.reads(by_name[i[0]], i[1]) if cell in writer}
+        for i in instances
+    }
+    for queue in "mn":
+        taking = [i for i in instances if (t := by_name[i[0]].turn) and t.queue == queue]
+        taking.sort(key=lambda i: world.turn(by_name[i[0]], i[1]))
+        for before, after in pairwise(taking):
+            needs[after].add(before)
+    try:
+        list(TopologicalSorter(needs).static_order())
+    except CycleError:
+        return True
+    return False
