@@ -143,9 +143,10 @@ def programs(draw: st.DrawFn) -> str:
     dims = [draw(st.sampled_from([(), ("i",), ("t",), ("i", "t")])) for _ in range(4)]
     reads = {"i": ["i", "i-1", "0", "0:i", "i:I"], "t": ["t", "t+1", "T-1", "t:T", "0:T"]}
     for k, own in enumerate(dims):
-        source = draw(st.integers(0, 3))
+        source = draw(st.sampled_from([*range(-1, k)] * 4 + [*range(k, 4)]))
+        read, theirs = (f"a{source}", dims[source]) if source >= 0 else ("x", ("i", "t"))
         entries = []
-        for d in dims[source]:
+        for d in theirs:
             last, whole = f"{d.upper()}-1", f"0:{d.upper()}"
             entries.append(draw(st.sampled_from(reads[d] if d in own else [last, whole])))
         at = f"[{', '.join(entries)}]" if entries else ""
@@ -158,10 +159,10 @@ def programs(draw: st.DrawFn) -> str:
         target = f"a{k}[{', '.join(own)}]" if own else f"a{k}"
         module = draw(st.sampled_from("mn"))
         if guard:
-            lines.append(f"{target} = {module}(sum(a{source}{at})){guard}")
+            lines.append(f"{target} = {module}(sum({read}{at})){guard}")
             lines.append(f"{target} = 0.0")
         else:
-            lines.append(f"{target} = {module}(sum(a{source}{at}))")
+            lines.append(f"{target} = {module}(sum({read}{at}))")
     return "\n".join([*lines, "output x", ""])
 
 
