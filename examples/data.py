@@ -27,7 +27,7 @@ def nothing(bounds: Bounds, random: np.random.Generator) -> Arrays:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One program. `given` are the bounds that no input tells; `heavy` ones are tested with fewer sizes."""
+    """One program. `given`: bounds that no input tells; `heavy`: tested with fewer sizes."""
 
     name: str
     bounds: Callable[[int], Bounds]

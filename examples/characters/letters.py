@@ -1,7 +1,8 @@
-"""Letters and numbers.
+"""Letters and their numbers.
 
-    python examples/characters/letters.py encode sonnets.txt text.npz    # an input `text`
-    python examples/characters/letters.py decode letters.npy             # print what was written
+python examples/characters/letters.py text build/text.npz                # what is learnt from
+python examples/characters/letters.py prompt build/prompt.npz "Shall I"  # a beginning
+python examples/characters/letters.py show build/letter.npy              # what was written
 """
 
 from __future__ import annotations
@@ -12,28 +13,26 @@ from pathlib import Path
 import numpy as np
 
 SONNETS = Path(__file__).resolve().parent / "sonnets.txt"
+ALPHABET = "".join(sorted(set(SONNETS.read_text(encoding="utf-8"))))
 
 
-def alphabet(text: str) -> str:
-    """The letters of a text, in order; a letter's number is its place here."""
-    return "".join(sorted(set(text)))
+def encode(text: str) -> np.ndarray:
+    """A letter's number is its place in the alphabet."""
+    return np.array([ALPHABET.index(letter) for letter in text], np.int32)
 
 
-def encode(text: str, letters: str) -> np.ndarray:
-    return np.array([letters.index(c) for c in text], np.int32)
+def decode(numbers: np.ndarray) -> str:
+    return "".join(ALPHABET[number] for number in numbers)
 
 
-def decode(numbers: np.ndarray, letters: str) -> str:
-    return "".join(letters[n] for n in numbers)
-
-
-def main(task: str, source: str, target: str = "") -> None:
-    letters = alphabet(SONNETS.read_text(encoding="utf-8"))
-    if task == "encode":
-        np.savez(target, text=encode(Path(source).read_text(encoding="utf-8"), letters))
+def main(task: str, file: str, beginning: str = "") -> None:
+    if task == "text":
+        np.savez(file, text=encode(SONNETS.read_text(encoding="utf-8")))
+    elif task == "prompt":
+        np.savez(file, prompt=encode(beginning))
     else:
-        for row in np.atleast_2d(np.load(source)):
-            print(decode(row, letters) + "\n")
+        for row in np.load(file):
+            print(f"{decode(row)}\n")
 
 
 if __name__ == "__main__":

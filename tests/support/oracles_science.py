@@ -1,4 +1,4 @@
-"""The examples of estimation and learning, independently: by other formulas where there are some."""
+"""The examples of estimation and learning: by other formulas where there are some."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def lbfgs(bounds: dict[str, int], data: Arrays) -> Arrays:
         direction = -two_loops(gradient(w), pairs[-4:])
         slope = gradient(w) @ direction
         size = next(
-            s for s in 0.5 ** np.arange(13) if objective(w + s * direction) <= losses[-1] + 1e-4 * s * slope
+            s
+            for s in 0.5 ** np.arange(13)
+            if objective(w + s * direction) <= losses[-1] + 1e-4 * s * slope
         )
         pairs.append((size * direction, gradient(w + size * direction) - gradient(w)))
         if i + 1 < bounds["I"]:
@@ -109,7 +111,9 @@ def learned_rates(bounds: dict[str, int], data: Arrays) -> Arrays:
         ends = [[inner_run(bounds["K"], data, rates + s * d)[1] for s in (1, -1)] for d in TURNS]
         rates = rates - 0.3 * np.array([up - down for up, down in ends]) / (2 * STEP)
     names = ("train", "test", "rates.0", "rates.1")
-    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    return {
+        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
 
 
 def inner_run(steps: int, data: Arrays, rates: Any) -> tuple[list[float], float]:
@@ -138,7 +142,14 @@ def s5(bounds: dict[str, int], data: Arrays) -> Arrays:
         (layer(data, data["pitch"] + d)[1] - layer(data, data["pitch"] - d)[1]) / (2 * STEP)
         for d in turns
     ]
-    return {"y": y, "cost": cost, "slope": slope, "y_scan": y, "cost_scan": cost, "slope_scan": slope}
+    return {
+        "y": y,
+        "cost": cost,
+        "slope": slope,
+        "y_scan": y,
+        "cost_scan": cost,
+        "slope_scan": slope,
+    }
 
 
 def layer(data: Arrays, pitch: Any) -> tuple[Any, float]:
