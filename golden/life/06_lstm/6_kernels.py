@@ -13,9 +13,9 @@ def g_gru_cell_g_transpose(at, forth_w, forth_u, retour_w, retour_u):
     """06_lstm.rt:16: hidden[0] = zeros([H])
     06_lstm.rt:17: memory[0] = zeros([H])
     06_lstm.rt:21: after[T-1] = zeros([H])
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
-    nn.rt:142: a = x @ cell.w.T + h @ cell.u.T + cell.b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
     """
     h_lstm_cell_a_transpose = jnp.transpose(forth_w, (1, 0))
     h_lstm_cell_a_transpose2 = jnp.transpose(forth_u, (1, 0))
@@ -30,10 +30,10 @@ def both(
 ):
     """06_lstm.rt:19: h, c = nn.lstm_cell(x, hidden, memory, forth)
     06_lstm.rt:25: both = concat([h, g], 0)
-    nn.rt:142: a = x @ cell.w.T + h @ cell.u.T + cell.b
-    nn.rt:143: keep = sigmoid(split(a, 4, -1)[1]) * c
-    nn.rt:144: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
-    nn.rt:145: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
+    nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
+    nn.rt:144: keep = sigmoid(split(a, 4, -1)[1]) * c
+    nn.rt:145: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
+    nn.rt:146: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
     """
     t = at[0]
     x_t = x[t]
@@ -61,12 +61,12 @@ def both(
 
 def g(at, x, g_gru_cell_a_transpose, retour_b, after, g_gru_cell_g_transpose, retour_c):
     """06_lstm.rt:23: g = nn.gru_cell(x, after, retour)
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
-    nn.rt:133: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:134: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:135: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:136: return (1.0 - z) * n + z * h
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
     """
     t = at[0]
     x_t = x[t]

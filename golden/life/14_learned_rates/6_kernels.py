@@ -45,7 +45,7 @@ def start_0_w_default(at, random_seed):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     start_mlp_init_linear_init_glorot_key = random_key(random_seed, 3852686859)
     start_mlp_init_linear_init_glorot_uniform = random_uniform(start_mlp_init_linear_init_glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((10, 1)), 32, 23, jnp.float32)
@@ -59,7 +59,7 @@ def start_1_w_default(at, random_seed):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     start_mlp_init_linear_init2_glorot_key = random_key(random_seed, 3009051787)
     start_mlp_init_linear_init2_glorot_uniform = random_uniform(start_mlp_init_linear_init2_glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((1, 10)), 32, 23, jnp.float32)
@@ -85,7 +85,7 @@ def test_d_test_broadcast_to(at, x, new_x, rates_0, rates_1, *, M):
     """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     train_expand_dims = jnp.expand_dims(x, 1)
     test_expand_dims = jnp.expand_dims(new_x, 1)
@@ -104,7 +104,7 @@ def train(at, net_0_w, train_expand_dims, net_0_b, net_1_w, net_1_b, y, train, *
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i, k = at[0], at[1]
     train_predict_transpose = jnp.transpose(net_0_w, (1, 0))
@@ -190,7 +190,7 @@ def test(
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i = at[0]
     test_predict_transpose = jnp.transpose(net_0_w_at, (1, 0))

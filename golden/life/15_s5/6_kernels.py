@@ -60,8 +60,8 @@ def heard(
     15_s5.rt:37: def answer(x, heard, u) = u + gelu(2.0 * (c.re @ x.re - c.im @ x.im) + skip * heard)
     15_s5.rt:47: stretch = {keep: keep + zeros_like(push), push: push}
     15_s5.rt:48: all = associative_scan(joined, stretch[t = 0:T], 0).push
-    nn.rt:47: d = x - mean(x, axis = -1, keepdims = true)
-    nn.rt:48: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
+    nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
+    nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
     """
     t = at[0]
     u_t = u[t]

@@ -60,48 +60,221 @@ def random_normal(key, positions, dtype):
 
 
 def start_letters_default(at, random_seed):
-    """gru.rt:19: param start = { letters: 0.1 * random.normal([V, E]), cell: {w: nn.glorot([3 * H, E]), u: nn.glorot([3 * H, H]), b: zeros([3 * H]), c: zeros([3 * H])}, out: nn.linear_init(V, H), }"""
-    start_key = random_key(random_seed, 3975913826)
-    start_normal = random_normal(start_key, jnp.arange(1392, dtype=jnp.uint32).reshape((58, 24)), jnp.float32)
-    start_letters_default = jnp.float32(0.1) * start_normal
+    """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
+    nn.rt:281: return random.normal([tokens, width]) * sqrt(1.0 / width)
+    """
+    start_embedding_init_key = random_key(random_seed, 2838371397)
+    start_embedding_init_normal = random_normal(start_embedding_init_key, jnp.arange(1392, dtype=jnp.uint32).reshape((58, 24)), jnp.float32)
+    start_letters_default = start_embedding_init_normal * jnp.float32(0.2041241452319315)
     return (start_letters_default,)
 
 
 def start_cell_w_default(at, random_seed):
-    """gru.rt:19: param start = { letters: 0.1 * random.normal([V, E]), cell: {w: nn.glorot([3 * H, E]), u: nn.glorot([3 * H, H]), b: zeros([3 * H]), c: zeros([3 * H])}, out: nn.linear_init(V, H), }
-    gru.rt:36: loss = mean(cost[t = 0:T])
-    nn.rt:136: return (1.0 - z) * n + z * h
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
+    gru.rt:32: loss = mean(cost[t = 0:T])
+    nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
-    start_glorot_key = random_key(random_seed, 697075592)
-    start_glorot_uniform = random_uniform(start_glorot_key, jnp.arange(6912, dtype=jnp.uint32).reshape((288, 24)), 32, 23, jnp.float32)
-    start_glorot_mul = jnp.float32(2.0) * start_glorot_uniform
-    start_glorot_sub = start_glorot_mul - jnp.float32(1.0)
-    start_cell_w_default = start_glorot_sub * jnp.float32(0.1386750490563073)
+    start_gru_init_w_glorot_key = random_key(random_seed, 3724917717)
+    start_gru_init_w_glorot_uniform = random_uniform(start_gru_init_w_glorot_key, jnp.arange(2304, dtype=jnp.uint32).reshape((96, 24)), 32, 23, jnp.float32)
+    start_gru_init_w_glorot_mul = jnp.float32(2.0) * start_gru_init_w_glorot_uniform
+    start_gru_init_w_glorot_sub = start_gru_init_w_glorot_mul - jnp.float32(1.0)
+    start_gru_init_w_glorot_mul2 = start_gru_init_w_glorot_sub * jnp.float32(0.22360679774997896)
+    start_gru_init_w_glorot2_key = random_key(random_seed, 1148537413)
+    start_gru_init_w_glorot2_uniform = random_uniform(start_gru_init_w_glorot2_key, jnp.arange(2304, dtype=jnp.uint32).reshape((96, 24)), 32, 23, jnp.float32)
+    start_gru_init_w_glorot2_mul = jnp.float32(2.0) * start_gru_init_w_glorot2_uniform
+    start_gru_init_w_glorot2_sub = start_gru_init_w_glorot2_mul - jnp.float32(1.0)
+    start_gru_init_w_glorot2_mul2 = start_gru_init_w_glorot2_sub * jnp.float32(0.22360679774997896)
+    start_gru_init_w_glorot3_key = random_key(random_seed, 683919773)
+    start_gru_init_w_glorot3_uniform = random_uniform(start_gru_init_w_glorot3_key, jnp.arange(2304, dtype=jnp.uint32).reshape((96, 24)), 32, 23, jnp.float32)
+    start_gru_init_w_glorot3_mul = jnp.float32(2.0) * start_gru_init_w_glorot3_uniform
+    start_gru_init_w_glorot3_sub = start_gru_init_w_glorot3_mul - jnp.float32(1.0)
+    start_gru_init_w_glorot3_mul2 = start_gru_init_w_glorot3_sub * jnp.float32(0.22360679774997896)
+    start_cell_w_default = jnp.concatenate([start_gru_init_w_glorot_mul2, start_gru_init_w_glorot2_mul2, start_gru_init_w_glorot3_mul2], axis=0)
     return (start_cell_w_default,)
 
 
 def start_cell_u_default(at, random_seed):
-    """gru.rt:19: param start = { letters: 0.1 * random.normal([V, E]), cell: {w: nn.glorot([3 * H, E]), u: nn.glorot([3 * H, H]), b: zeros([3 * H]), c: zeros([3 * H])}, out: nn.linear_init(V, H), }
-    gru.rt:36: loss = mean(cost[t = 0:T])
-    nn.rt:136: return (1.0 - z) * n + z * h
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
+    nn.rt:246: below = expand_dims(arange(n), 1) >= arange(m)
+    nn.rt:247: x = where(below, random.normal([n, m]), 0.0)
+    nn.rt:248: first = sum(eye(n, m) * x, axis = 0)
+    nn.rt:249: side = where(first < 0.0, -1.0, 1.0)
+    nn.rt:250: v = x + eye(n, m) * side * sqrt(sum(x * x, axis = 0))
+    nn.rt:251: dots = v.T @ v
+    nn.rt:252: above = expand_dims(arange(m), 1) < arange(m)
+    nn.rt:253: half = 0.5 * sum(v * v, axis = 0)
+    nn.rt:254: power = where(above, -dots, 0.0) / expand_dims(half, 1)
+    nn.rt:255: inverse = eye(m)
+    nn.rt:257: inverse = inverse + power @ inverse if 2 ** k < m else inverse
+    nn.rt:258: power = power @ power if 2 ** (k + 1) < m else power
+    nn.rt:260: q = -side * (eye(n, m) - v @ ((inverse / half) @ v[0:m].T))
     """
-    start_glorot2_key = random_key(random_seed, 617295465)
-    start_glorot2_uniform = random_uniform(start_glorot2_key, jnp.arange(27648, dtype=jnp.uint32).reshape((288, 96)), 32, 23, jnp.float32)
-    start_glorot2_mul = jnp.float32(2.0) * start_glorot2_uniform
-    start_glorot2_sub = start_glorot2_mul - jnp.float32(1.0)
-    start_cell_u_default = start_glorot2_sub * jnp.float32(0.125)
+    start_gru_init_u_orthogonal_below_arange = jnp.arange(96, dtype=jnp.int32)
+    start_gru_init_u_orthogonal_below_expand_dims = jnp.expand_dims(start_gru_init_u_orthogonal_below_arange, 1)
+    start_gru_init_u_orthogonal_below_ge = start_gru_init_u_orthogonal_below_expand_dims >= start_gru_init_u_orthogonal_below_arange
+    start_gru_init_u_orthogonal_x_key = random_key(random_seed, 1271816731)
+    start_gru_init_u_orthogonal_x_normal = random_normal(start_gru_init_u_orthogonal_x_key, jnp.arange(9216, dtype=jnp.uint32).reshape((96, 96)), jnp.float32)
+    start_gru_init_u_orthogonal_x_where = jnp.where(start_gru_init_u_orthogonal_below_ge, start_gru_init_u_orthogonal_x_normal, jnp.float32(0.0))
+    start_gru_init_u_orthogonal_first_eye = jnp.eye(96, 96, dtype=jnp.float32)
+    start_gru_init_u_orthogonal_first_mul = start_gru_init_u_orthogonal_first_eye * start_gru_init_u_orthogonal_x_where
+    start_gru_init_u_orthogonal_first_sum = jnp.sum(start_gru_init_u_orthogonal_first_mul, axis=0)
+    start_gru_init_u_orthogonal_side_lt = start_gru_init_u_orthogonal_first_sum < jnp.float32(0.0)
+    start_gru_init_u_orthogonal_side_where = jnp.where(start_gru_init_u_orthogonal_side_lt, jnp.float32(-1.0), jnp.float32(1.0))
+    start_gru_init_u_orthogonal_v_mul = start_gru_init_u_orthogonal_first_eye * start_gru_init_u_orthogonal_side_where
+    start_gru_init_u_orthogonal_v_mul2 = start_gru_init_u_orthogonal_x_where * start_gru_init_u_orthogonal_x_where
+    start_gru_init_u_orthogonal_v_sum = jnp.sum(start_gru_init_u_orthogonal_v_mul2, axis=0)
+    start_gru_init_u_orthogonal_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal_v_sum)
+    start_gru_init_u_orthogonal_v_mul3 = start_gru_init_u_orthogonal_v_mul * start_gru_init_u_orthogonal_v_sqrt
+    start_gru_init_u_orthogonal_v_add = start_gru_init_u_orthogonal_x_where + start_gru_init_u_orthogonal_v_mul3
+    start_gru_init_u_orthogonal_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal_v_add, (1, 0))
+    start_gru_init_u_orthogonal_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal_dots_transpose, start_gru_init_u_orthogonal_v_add)
+    start_gru_init_u_orthogonal_above_lt = start_gru_init_u_orthogonal_below_expand_dims < start_gru_init_u_orthogonal_below_arange
+    start_gru_init_u_orthogonal_half_mul = start_gru_init_u_orthogonal_v_add * start_gru_init_u_orthogonal_v_add
+    start_gru_init_u_orthogonal_half_sum = jnp.sum(start_gru_init_u_orthogonal_half_mul, axis=0)
+    start_gru_init_u_orthogonal_half_mul2 = jnp.float32(0.5) * start_gru_init_u_orthogonal_half_sum
+    start_gru_init_u_orthogonal_power_neg = -start_gru_init_u_orthogonal_dots_matmul
+    start_gru_init_u_orthogonal_power_where = jnp.where(start_gru_init_u_orthogonal_above_lt, start_gru_init_u_orthogonal_power_neg, jnp.float32(0.0))
+    start_gru_init_u_orthogonal_power_expand_dims = jnp.expand_dims(start_gru_init_u_orthogonal_half_mul2, 1)
+    start_gru_init_u_orthogonal_power_div = start_gru_init_u_orthogonal_power_where / start_gru_init_u_orthogonal_power_expand_dims
+    start_gru_init_u_orthogonal_inverse_matmul = jnp.matmul(start_gru_init_u_orthogonal_power_div, start_gru_init_u_orthogonal_first_eye)
+    start_gru_init_u_orthogonal_inverse_add = start_gru_init_u_orthogonal_first_eye + start_gru_init_u_orthogonal_inverse_matmul
+    start_gru_init_u_orthogonal_power_matmul = jnp.matmul(start_gru_init_u_orthogonal_power_div, start_gru_init_u_orthogonal_power_div)
+    start_gru_init_u_orthogonal_inverse_matmul2 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul, start_gru_init_u_orthogonal_inverse_add)
+    start_gru_init_u_orthogonal_inverse_add2 = start_gru_init_u_orthogonal_inverse_add + start_gru_init_u_orthogonal_inverse_matmul2
+    start_gru_init_u_orthogonal_power_matmul2 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul, start_gru_init_u_orthogonal_power_matmul)
+    start_gru_init_u_orthogonal_inverse_matmul3 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul2, start_gru_init_u_orthogonal_inverse_add2)
+    start_gru_init_u_orthogonal_inverse_add3 = start_gru_init_u_orthogonal_inverse_add2 + start_gru_init_u_orthogonal_inverse_matmul3
+    start_gru_init_u_orthogonal_power_matmul3 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul2, start_gru_init_u_orthogonal_power_matmul2)
+    start_gru_init_u_orthogonal_inverse_matmul4 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul3, start_gru_init_u_orthogonal_inverse_add3)
+    start_gru_init_u_orthogonal_inverse_add4 = start_gru_init_u_orthogonal_inverse_add3 + start_gru_init_u_orthogonal_inverse_matmul4
+    start_gru_init_u_orthogonal_power_matmul4 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul3, start_gru_init_u_orthogonal_power_matmul3)
+    start_gru_init_u_orthogonal_inverse_matmul5 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul4, start_gru_init_u_orthogonal_inverse_add4)
+    start_gru_init_u_orthogonal_inverse_add5 = start_gru_init_u_orthogonal_inverse_add4 + start_gru_init_u_orthogonal_inverse_matmul5
+    start_gru_init_u_orthogonal_power_matmul5 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul4, start_gru_init_u_orthogonal_power_matmul4)
+    start_gru_init_u_orthogonal_inverse_matmul6 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul5, start_gru_init_u_orthogonal_inverse_add5)
+    start_gru_init_u_orthogonal_inverse_add6 = start_gru_init_u_orthogonal_inverse_add5 + start_gru_init_u_orthogonal_inverse_matmul6
+    start_gru_init_u_orthogonal_power_matmul6 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul5, start_gru_init_u_orthogonal_power_matmul5)
+    start_gru_init_u_orthogonal_inverse_matmul7 = jnp.matmul(start_gru_init_u_orthogonal_power_matmul6, start_gru_init_u_orthogonal_inverse_add6)
+    start_gru_init_u_orthogonal_inverse_add7 = start_gru_init_u_orthogonal_inverse_add6 + start_gru_init_u_orthogonal_inverse_matmul7
+    start_gru_init_u_orthogonal_q_neg = -start_gru_init_u_orthogonal_side_where
+    start_gru_init_u_orthogonal_q_div = start_gru_init_u_orthogonal_inverse_add7 / start_gru_init_u_orthogonal_half_mul2
+    start_gru_init_u_orthogonal_q_transpose = jnp.transpose(start_gru_init_u_orthogonal_v_add, (1, 0))
+    start_gru_init_u_orthogonal_q_matmul = jnp.matmul(start_gru_init_u_orthogonal_q_div, start_gru_init_u_orthogonal_q_transpose)
+    start_gru_init_u_orthogonal_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal_v_add, start_gru_init_u_orthogonal_q_matmul)
+    start_gru_init_u_orthogonal_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal_q_matmul2
+    start_gru_init_u_orthogonal_q_mul = start_gru_init_u_orthogonal_q_neg * start_gru_init_u_orthogonal_q_sub
+    start_gru_init_u_orthogonal2_x_key = random_key(random_seed, 2829219409)
+    start_gru_init_u_orthogonal2_x_normal = random_normal(start_gru_init_u_orthogonal2_x_key, jnp.arange(9216, dtype=jnp.uint32).reshape((96, 96)), jnp.float32)
+    start_gru_init_u_orthogonal2_x_where = jnp.where(start_gru_init_u_orthogonal_below_ge, start_gru_init_u_orthogonal2_x_normal, jnp.float32(0.0))
+    start_gru_init_u_orthogonal2_first_mul = start_gru_init_u_orthogonal_first_eye * start_gru_init_u_orthogonal2_x_where
+    start_gru_init_u_orthogonal2_first_sum = jnp.sum(start_gru_init_u_orthogonal2_first_mul, axis=0)
+    start_gru_init_u_orthogonal2_side_lt = start_gru_init_u_orthogonal2_first_sum < jnp.float32(0.0)
+    start_gru_init_u_orthogonal2_side_where = jnp.where(start_gru_init_u_orthogonal2_side_lt, jnp.float32(-1.0), jnp.float32(1.0))
+    start_gru_init_u_orthogonal2_v_mul = start_gru_init_u_orthogonal_first_eye * start_gru_init_u_orthogonal2_side_where
+    start_gru_init_u_orthogonal2_v_mul2 = start_gru_init_u_orthogonal2_x_where * start_gru_init_u_orthogonal2_x_where
+    start_gru_init_u_orthogonal2_v_sum = jnp.sum(start_gru_init_u_orthogonal2_v_mul2, axis=0)
+    start_gru_init_u_orthogonal2_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal2_v_sum)
+    start_gru_init_u_orthogonal2_v_mul3 = start_gru_init_u_orthogonal2_v_mul * start_gru_init_u_orthogonal2_v_sqrt
+    start_gru_init_u_orthogonal2_v_add = start_gru_init_u_orthogonal2_x_where + start_gru_init_u_orthogonal2_v_mul3
+    start_gru_init_u_orthogonal2_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal2_v_add, (1, 0))
+    start_gru_init_u_orthogonal2_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal2_dots_transpose, start_gru_init_u_orthogonal2_v_add)
+    start_gru_init_u_orthogonal2_half_mul = start_gru_init_u_orthogonal2_v_add * start_gru_init_u_orthogonal2_v_add
+    start_gru_init_u_orthogonal2_half_sum = jnp.sum(start_gru_init_u_orthogonal2_half_mul, axis=0)
+    start_gru_init_u_orthogonal2_half_mul2 = jnp.float32(0.5) * start_gru_init_u_orthogonal2_half_sum
+    start_gru_init_u_orthogonal2_power_neg = -start_gru_init_u_orthogonal2_dots_matmul
+    start_gru_init_u_orthogonal2_power_where = jnp.where(start_gru_init_u_orthogonal_above_lt, start_gru_init_u_orthogonal2_power_neg, jnp.float32(0.0))
+    start_gru_init_u_orthogonal2_power_expand_dims = jnp.expand_dims(start_gru_init_u_orthogonal2_half_mul2, 1)
+    start_gru_init_u_orthogonal2_power_div = start_gru_init_u_orthogonal2_power_where / start_gru_init_u_orthogonal2_power_expand_dims
+    start_gru_init_u_orthogonal2_inverse_matmul = jnp.matmul(start_gru_init_u_orthogonal2_power_div, start_gru_init_u_orthogonal_first_eye)
+    start_gru_init_u_orthogonal2_inverse_add = start_gru_init_u_orthogonal_first_eye + start_gru_init_u_orthogonal2_inverse_matmul
+    start_gru_init_u_orthogonal2_power_matmul = jnp.matmul(start_gru_init_u_orthogonal2_power_div, start_gru_init_u_orthogonal2_power_div)
+    start_gru_init_u_orthogonal2_inverse_matmul2 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul, start_gru_init_u_orthogonal2_inverse_add)
+    start_gru_init_u_orthogonal2_inverse_add2 = start_gru_init_u_orthogonal2_inverse_add + start_gru_init_u_orthogonal2_inverse_matmul2
+    start_gru_init_u_orthogonal2_power_matmul2 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul, start_gru_init_u_orthogonal2_power_matmul)
+    start_gru_init_u_orthogonal2_inverse_matmul3 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul2, start_gru_init_u_orthogonal2_inverse_add2)
+    start_gru_init_u_orthogonal2_inverse_add3 = start_gru_init_u_orthogonal2_inverse_add2 + start_gru_init_u_orthogonal2_inverse_matmul3
+    start_gru_init_u_orthogonal2_power_matmul3 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul2, start_gru_init_u_orthogonal2_power_matmul2)
+    start_gru_init_u_orthogonal2_inverse_matmul4 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul3, start_gru_init_u_orthogonal2_inverse_add3)
+    start_gru_init_u_orthogonal2_inverse_add4 = start_gru_init_u_orthogonal2_inverse_add3 + start_gru_init_u_orthogonal2_inverse_matmul4
+    start_gru_init_u_orthogonal2_power_matmul4 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul3, start_gru_init_u_orthogonal2_power_matmul3)
+    start_gru_init_u_orthogonal2_inverse_matmul5 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul4, start_gru_init_u_orthogonal2_inverse_add4)
+    start_gru_init_u_orthogonal2_inverse_add5 = start_gru_init_u_orthogonal2_inverse_add4 + start_gru_init_u_orthogonal2_inverse_matmul5
+    start_gru_init_u_orthogonal2_power_matmul5 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul4, start_gru_init_u_orthogonal2_power_matmul4)
+    start_gru_init_u_orthogonal2_inverse_matmul6 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul5, start_gru_init_u_orthogonal2_inverse_add5)
+    start_gru_init_u_orthogonal2_inverse_add6 = start_gru_init_u_orthogonal2_inverse_add5 + start_gru_init_u_orthogonal2_inverse_matmul6
+    start_gru_init_u_orthogonal2_power_matmul6 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul5, start_gru_init_u_orthogonal2_power_matmul5)
+    start_gru_init_u_orthogonal2_inverse_matmul7 = jnp.matmul(start_gru_init_u_orthogonal2_power_matmul6, start_gru_init_u_orthogonal2_inverse_add6)
+    start_gru_init_u_orthogonal2_inverse_add7 = start_gru_init_u_orthogonal2_inverse_add6 + start_gru_init_u_orthogonal2_inverse_matmul7
+    start_gru_init_u_orthogonal2_q_neg = -start_gru_init_u_orthogonal2_side_where
+    start_gru_init_u_orthogonal2_q_div = start_gru_init_u_orthogonal2_inverse_add7 / start_gru_init_u_orthogonal2_half_mul2
+    start_gru_init_u_orthogonal2_q_transpose = jnp.transpose(start_gru_init_u_orthogonal2_v_add, (1, 0))
+    start_gru_init_u_orthogonal2_q_matmul = jnp.matmul(start_gru_init_u_orthogonal2_q_div, start_gru_init_u_orthogonal2_q_transpose)
+    start_gru_init_u_orthogonal2_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal2_v_add, start_gru_init_u_orthogonal2_q_matmul)
+    start_gru_init_u_orthogonal2_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal2_q_matmul2
+    start_gru_init_u_orthogonal2_q_mul = start_gru_init_u_orthogonal2_q_neg * start_gru_init_u_orthogonal2_q_sub
+    start_gru_init_u_orthogonal3_x_key = random_key(random_seed, 2091371773)
+    start_gru_init_u_orthogonal3_x_normal = random_normal(start_gru_init_u_orthogonal3_x_key, jnp.arange(9216, dtype=jnp.uint32).reshape((96, 96)), jnp.float32)
+    start_gru_init_u_orthogonal3_x_where = jnp.where(start_gru_init_u_orthogonal_below_ge, start_gru_init_u_orthogonal3_x_normal, jnp.float32(0.0))
+    start_gru_init_u_orthogonal3_first_mul = start_gru_init_u_orthogonal_first_eye * start_gru_init_u_orthogonal3_x_where
+    start_gru_init_u_orthogonal3_first_sum = jnp.sum(start_gru_init_u_orthogonal3_first_mul, axis=0)
+    start_gru_init_u_orthogonal3_side_lt = start_gru_init_u_orthogonal3_first_sum < jnp.float32(0.0)
+    start_gru_init_u_orthogonal3_side_where = jnp.where(start_gru_init_u_orthogonal3_side_lt, jnp.float32(-1.0), jnp.float32(1.0))
+    start_gru_init_u_orthogonal3_v_mul = start_gru_init_u_orthogonal_first_eye * start_gru_init_u_orthogonal3_side_where
+    start_gru_init_u_orthogonal3_v_mul2 = start_gru_init_u_orthogonal3_x_where * start_gru_init_u_orthogonal3_x_where
+    start_gru_init_u_orthogonal3_v_sum = jnp.sum(start_gru_init_u_orthogonal3_v_mul2, axis=0)
+    start_gru_init_u_orthogonal3_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal3_v_sum)
+    start_gru_init_u_orthogonal3_v_mul3 = start_gru_init_u_orthogonal3_v_mul * start_gru_init_u_orthogonal3_v_sqrt
+    start_gru_init_u_orthogonal3_v_add = start_gru_init_u_orthogonal3_x_where + start_gru_init_u_orthogonal3_v_mul3
+    start_gru_init_u_orthogonal3_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal3_v_add, (1, 0))
+    start_gru_init_u_orthogonal3_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal3_dots_transpose, start_gru_init_u_orthogonal3_v_add)
+    start_gru_init_u_orthogonal3_half_mul = start_gru_init_u_orthogonal3_v_add * start_gru_init_u_orthogonal3_v_add
+    start_gru_init_u_orthogonal3_half_sum = jnp.sum(start_gru_init_u_orthogonal3_half_mul, axis=0)
+    start_gru_init_u_orthogonal3_half_mul2 = jnp.float32(0.5) * start_gru_init_u_orthogonal3_half_sum
+    start_gru_init_u_orthogonal3_power_neg = -start_gru_init_u_orthogonal3_dots_matmul
+    start_gru_init_u_orthogonal3_power_where = jnp.where(start_gru_init_u_orthogonal_above_lt, start_gru_init_u_orthogonal3_power_neg, jnp.float32(0.0))
+    start_gru_init_u_orthogonal3_power_expand_dims = jnp.expand_dims(start_gru_init_u_orthogonal3_half_mul2, 1)
+    start_gru_init_u_orthogonal3_power_div = start_gru_init_u_orthogonal3_power_where / start_gru_init_u_orthogonal3_power_expand_dims
+    start_gru_init_u_orthogonal3_inverse_matmul = jnp.matmul(start_gru_init_u_orthogonal3_power_div, start_gru_init_u_orthogonal_first_eye)
+    start_gru_init_u_orthogonal3_inverse_add = start_gru_init_u_orthogonal_first_eye + start_gru_init_u_orthogonal3_inverse_matmul
+    start_gru_init_u_orthogonal3_power_matmul = jnp.matmul(start_gru_init_u_orthogonal3_power_div, start_gru_init_u_orthogonal3_power_div)
+    start_gru_init_u_orthogonal3_inverse_matmul2 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul, start_gru_init_u_orthogonal3_inverse_add)
+    start_gru_init_u_orthogonal3_inverse_add2 = start_gru_init_u_orthogonal3_inverse_add + start_gru_init_u_orthogonal3_inverse_matmul2
+    start_gru_init_u_orthogonal3_power_matmul2 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul, start_gru_init_u_orthogonal3_power_matmul)
+    start_gru_init_u_orthogonal3_inverse_matmul3 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul2, start_gru_init_u_orthogonal3_inverse_add2)
+    start_gru_init_u_orthogonal3_inverse_add3 = start_gru_init_u_orthogonal3_inverse_add2 + start_gru_init_u_orthogonal3_inverse_matmul3
+    start_gru_init_u_orthogonal3_power_matmul3 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul2, start_gru_init_u_orthogonal3_power_matmul2)
+    start_gru_init_u_orthogonal3_inverse_matmul4 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul3, start_gru_init_u_orthogonal3_inverse_add3)
+    start_gru_init_u_orthogonal3_inverse_add4 = start_gru_init_u_orthogonal3_inverse_add3 + start_gru_init_u_orthogonal3_inverse_matmul4
+    start_gru_init_u_orthogonal3_power_matmul4 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul3, start_gru_init_u_orthogonal3_power_matmul3)
+    start_gru_init_u_orthogonal3_inverse_matmul5 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul4, start_gru_init_u_orthogonal3_inverse_add4)
+    start_gru_init_u_orthogonal3_inverse_add5 = start_gru_init_u_orthogonal3_inverse_add4 + start_gru_init_u_orthogonal3_inverse_matmul5
+    start_gru_init_u_orthogonal3_power_matmul5 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul4, start_gru_init_u_orthogonal3_power_matmul4)
+    start_gru_init_u_orthogonal3_inverse_matmul6 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul5, start_gru_init_u_orthogonal3_inverse_add5)
+    start_gru_init_u_orthogonal3_inverse_add6 = start_gru_init_u_orthogonal3_inverse_add5 + start_gru_init_u_orthogonal3_inverse_matmul6
+    start_gru_init_u_orthogonal3_power_matmul6 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul5, start_gru_init_u_orthogonal3_power_matmul5)
+    start_gru_init_u_orthogonal3_inverse_matmul7 = jnp.matmul(start_gru_init_u_orthogonal3_power_matmul6, start_gru_init_u_orthogonal3_inverse_add6)
+    start_gru_init_u_orthogonal3_inverse_add7 = start_gru_init_u_orthogonal3_inverse_add6 + start_gru_init_u_orthogonal3_inverse_matmul7
+    start_gru_init_u_orthogonal3_q_neg = -start_gru_init_u_orthogonal3_side_where
+    start_gru_init_u_orthogonal3_q_div = start_gru_init_u_orthogonal3_inverse_add7 / start_gru_init_u_orthogonal3_half_mul2
+    start_gru_init_u_orthogonal3_q_transpose = jnp.transpose(start_gru_init_u_orthogonal3_v_add, (1, 0))
+    start_gru_init_u_orthogonal3_q_matmul = jnp.matmul(start_gru_init_u_orthogonal3_q_div, start_gru_init_u_orthogonal3_q_transpose)
+    start_gru_init_u_orthogonal3_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal3_v_add, start_gru_init_u_orthogonal3_q_matmul)
+    start_gru_init_u_orthogonal3_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal3_q_matmul2
+    start_gru_init_u_orthogonal3_q_mul = start_gru_init_u_orthogonal3_q_neg * start_gru_init_u_orthogonal3_q_sub
+    start_cell_u_default = jnp.concatenate([start_gru_init_u_orthogonal_q_mul, start_gru_init_u_orthogonal2_q_mul, start_gru_init_u_orthogonal3_q_mul], axis=0)
     return (start_cell_u_default,)
 
 
 def start_out_w_default(at, random_seed):
-    """gru.rt:19: param start = { letters: 0.1 * random.normal([V, E]), cell: {w: nn.glorot([3 * H, E]), u: nn.glorot([3 * H, H]), b: zeros([3 * H]), c: zeros([3 * H])}, out: nn.linear_init(V, H), }
-    gru.rt:36: loss = mean(cost[t = 0:T])
-    nn.rt:136: return (1.0 - z) * n + z * h
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
+    gru.rt:32: loss = mean(cost[t = 0:T])
+    nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
-    start_linear_init_glorot_key = random_key(random_seed, 1811278088)
+    start_linear_init_glorot_key = random_key(random_seed, 1226745117)
     start_linear_init_glorot_uniform = random_uniform(start_linear_init_glorot_key, jnp.arange(5568, dtype=jnp.uint32).reshape((58, 96)), 32, 23, jnp.float32)
     start_linear_init_glorot_mul = jnp.float32(2.0) * start_linear_init_glorot_uniform
     start_linear_init_glorot_sub = start_linear_init_glorot_mul - jnp.float32(1.0)
@@ -110,13 +283,13 @@ def start_out_w_default(at, random_seed):
 
 
 def start_cell_b_default(at):
-    """gru.rt:19: param start = { letters: 0.1 * random.normal([V, E]), cell: {w: nn.glorot([3 * H, E]), u: nn.glorot([3 * H, H]), b: zeros([3 * H]), c: zeros([3 * H])}, out: nn.linear_init(V, H), }"""
+    """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}"""
     start_cell_b_default = jnp.full((288,), jnp.float32(0.0))
     return start_cell_b_default, start_cell_b_default
 
 
 def start_out_b_default(at):
-    """gru.rt:19: param start = { letters: 0.1 * random.normal([V, E]), cell: {w: nn.glorot([3 * H, E]), u: nn.glorot([3 * H, H]), b: zeros([3 * H]), c: zeros([3 * H])}, out: nn.linear_init(V, H), }"""
+    """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}"""
     start_out_b_default = jnp.full((58,), jnp.float32(0.0))
     return (start_out_b_default,)
 
@@ -125,13 +298,14 @@ def net_out_b_0(
     at, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w,
     start_out_b, h_0, *, T, N,
 ):
-    """gru.rt:26: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
-    gru.rt:30: h[0, 0] = zeros([B, H])
-    gru.rt:36: loss = mean(cost[t = 0:T])
-    gru.rt:38: net[0] = start
-    nn.rt:135: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:136: return (1.0 - z) * n + z * h
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
+    gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:32: loss = mean(cost[t = 0:T])
+    gru.rt:34: net[0] = start
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     at_arange = jnp.arange(16, dtype=jnp.int32)
     at_index = jnp.int32(N//16)
@@ -145,10 +319,10 @@ def net_out_b_0(
 
 
 def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T):
-    """gru.rt:26: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
-    nn.rt:28: return x @ w.T + b
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
+    """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
     """
     i = at[0]
     at_index2 = jnp.int32(T*i)
@@ -164,22 +338,23 @@ def cost(
     state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b, loss_d_loss_div,
     state_getitem, state, cost, loss_d_logits_add, *, N,
 ):
-    """gru.rt:26: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
-    gru.rt:27: letter = (text[0:N])[at]
-    gru.rt:28: next = (text[0:N])[at+1]
-    gru.rt:33: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
-    gru.rt:34: logits = nn.linear(state, net.out.w, net.out.b)
-    gru.rt:35: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
-    gru.rt:36: loss = mean(cost[t = 0:T])
-    nn.rt:13: return x - logsumexp(x, axis = axis, keepdims = true)
-    nn.rt:28: return x @ w.T + b
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
-    nn.rt:133: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:134: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:135: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:136: return (1.0 - z) * n + z * h
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
+    gru.rt:23: letter = (text[0:N])[at]
+    gru.rt:24: next = (text[0:N])[at+1]
+    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
+    gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
+    gru.rt:32: loss = mean(cost[t = 0:T])
+    nn.rt:14: return x - logsumexp(x, axis = axis, keepdims = true)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     t = at[1]
     at_index3 = jnp.int32(t)
@@ -255,14 +430,14 @@ def cost(
 
 
 def h_1(at, state_prev, h, *, T):
-    """gru.rt:31: h[i, 0] = stop_gradient(state[i-1, T-1])"""
+    """gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])"""
     state_at = state_prev[T-1]
     h = lax.dynamic_update_index_in_dim(h, state_at, 0, 0)
     return (h,)
 
 
 def h_2(at, state, h):
-    """gru.rt:32: h[i, t] = state[i, t-1]"""
+    """gru.rt:28: h[i, t] = state[i, t-1]"""
     t = at[1]
     state_prev = state[t-1]
     h = lax.dynamic_update_index_in_dim(h, state_prev, t, 0)
@@ -270,7 +445,7 @@ def h_2(at, state, h):
 
 
 def loss(at, cost, loss, *, T):
-    """gru.rt:36: loss = mean(cost[t = 0:T])"""
+    """gru.rt:32: loss = mean(cost[t = 0:T])"""
     i = at[0]
     loss_i = jnp.sum(cost, axis=0) / jnp.float32(T)
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
@@ -350,14 +525,14 @@ def loss_d_logits_sum(
     loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_sum,
     loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum,
 ):
-    """gru.rt:30: h[0, 0] = zeros([B, H])
-    gru.rt:33: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
-    gru.rt:34: logits = nn.linear(state, net.out.w, net.out.b)
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
-    nn.rt:133: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:134: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:135: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    """gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     t = at[1]
     h_0_2 = jnp.full((16, 96), jnp.float32(0.0))
@@ -388,14 +563,14 @@ def loss_d_h_add(
     loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid, state_gru_cell_z_sigmoid,
     state_gru_cell_g_transpose, loss_d_state_gru_cell_g_add_add2,
 ):
-    """gru.rt:30: h[0, 0] = zeros([B, H])
-    gru.rt:31: h[i, 0] = stop_gradient(state[i-1, T-1])
-    gru.rt:32: h[i, t] = state[i, t-1]
-    nn.rt:132: g = h @ cell.u.T + cell.c
-    nn.rt:133: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:134: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:135: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:136: return (1.0 - z) * n + z * h
+    """gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])
+    gru.rt:28: h[i, t] = state[i, t-1]
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
     """
     t = at[1]
     loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub
@@ -427,11 +602,11 @@ def net_adam_adam_direction_v_mul7(
     loss_d_state_gru_cell_g_add_add2, h, loss_d_state_gru_cell_a_add_sum,
     loss_d_state_gru_cell_g_add_sum, loss_d_logits_add, state, loss_d_logits_sum,
 ):
-    """gru.rt:38: net[0] = start
-    gru.rt:39: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
-    nn.rt:28: return x @ w.T + b
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
+    """gru.rt:34: net[0] = start
+    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     """
     loss_d_net_letters_sum = jnp.sum(loss_d_state_getitem_scatter_add, axis=0)
@@ -496,7 +671,7 @@ def net_out_b_1(
     net_adam_adam_direction_v_moving_average_m_out_b, net_letters, net_cell_w, net_cell_u,
     net_cell_b, net_cell_c, net_out_w, net_out_b,
 ):
-    """gru.rt:39: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
+    """gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
     optim.rt:37: return x - lr * adam_direction(g, i, b1, b2, eps)
     optim.rt:56: m = moving_average(g, i, b1) / seen(i, b1)
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
@@ -564,18 +739,18 @@ def net_out_b_1(
 
 
 def print_loss(at, loss):
-    """gru.rt:42: print loss[i] when i % 50 == 0"""
+    """gru.rt:38: print loss[i] when i % 50 == 0"""
     i = at[0]
     loss_i = loss[i]
     return (loss_i,)
 
 
 def save_net(at, net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b):
-    """gru.rt:43: save net[i] to 'gru.safetensors' when i == I - 1"""
+    """gru.rt:39: save net[i] to 'gru.safetensors' when i == I - 1"""
     return net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b
 
 
 def loss_d_state_0_add(at, loss_d_logits_linear_matmul_einsum, loss_d_h_add_next):
-    """gru.rt:33: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)"""
+    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)"""
     loss_d_state_0_add = loss_d_logits_linear_matmul_einsum + loss_d_h_add_next
     return (loss_d_state_0_add,)

@@ -62,7 +62,7 @@ def random_normal(key, positions, dtype):
 def start_0_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     start_mlp_init_linear_init_glorot_key = random_key(random_seed, 3852686859)
     start_mlp_init_linear_init_glorot_uniform = random_uniform(start_mlp_init_linear_init_glorot_key, jnp.arange(640, dtype=jnp.uint32).reshape((64, 10)), 32, 23, jnp.float32)
@@ -75,7 +75,7 @@ def start_0_w_default(at, random_seed):
 def start_1_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     start_mlp_init_linear_init2_glorot_key = random_key(random_seed, 3009051787)
     start_mlp_init_linear_init2_glorot_uniform = random_uniform(start_mlp_init_linear_init2_glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
@@ -88,7 +88,7 @@ def start_1_w_default(at, random_seed):
 def start_2_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     start_mlp_init_linear_init3_glorot_key = random_key(random_seed, 1738273217)
     start_mlp_init_linear_init3_glorot_uniform = random_uniform(start_mlp_init_linear_init3_glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
@@ -101,7 +101,7 @@ def start_2_w_default(at, random_seed):
 def start_3_w_default(at, random_seed):
     """moons.rt:19: param start = nn.mlp_init([2 + 2 * waves, hidden, hidden, hidden, 2])
     moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     start_mlp_init_linear_init4_glorot_key = random_key(random_seed, 3023049794)
     start_mlp_init_linear_init4_glorot_uniform = random_uniform(start_mlp_init_linear_init4_glorot_key, jnp.arange(128, dtype=jnp.uint32).reshape((2, 64)), 32, 23, jnp.float32)
@@ -140,9 +140,9 @@ def loss(
     moons.rt:40: c = expand_dims(cos(level), 1)
     moons.rt:41: d = expand_dims(sin(level), 1)
     moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
-    nn.rt:28: return x @ w.T + b
-    nn.rt:35: h = act(linear(h, layers[k].w, layers[k].b))
-    nn.rt:216: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:29: return x @ w.T + b
+    nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i = at[0]
     clean_moons_angle_key = random_key(random_seed, 2578763086, i)
@@ -421,8 +421,8 @@ def net_adam_adam_direction_v_mul8(
     loss_direction_mlp_h_silu2, loss_direction_mlp_h_silu3,
 ):
     """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
-    nn.rt:28: return x @ w.T + b
-    nn.rt:35: h = act(linear(h, layers[k].w, layers[k].b))
+    nn.rt:29: return x @ w.T + b
+    nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     optim.rt:118: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
     """
@@ -538,8 +538,8 @@ def rest(
     moons.rt:52: guess = direction(net[I-1], x, angle + zeros([samples]))
     moons.rt:53: point = cos(angle) * x - sin(angle) * guess
     moons.rt:54: rest = sin(angle) * x + cos(angle) * guess
-    nn.rt:28: return x @ w.T + b
-    nn.rt:35: h = act(linear(h, layers[k].w, layers[k].b))
+    nn.rt:29: return x @ w.T + b
+    nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
     """
     s = at[0]
     x_s = x[s]
@@ -565,7 +565,7 @@ def rest(
 
 
 def guess_direction_mlp_linear_transpose(at, net_0_w_at, net_1_w_at, net_2_w_at, net_3_w_at):
-    """nn.rt:28: return x @ w.T + b"""
+    """nn.rt:29: return x @ w.T + b"""
     guess_direction_mlp_h_linear_transpose = jnp.transpose(net_0_w_at, (1, 0))
     guess_direction_mlp_h_linear2_transpose = jnp.transpose(net_1_w_at, (1, 0))
     guess_direction_mlp_h_linear3_transpose = jnp.transpose(net_2_w_at, (1, 0))

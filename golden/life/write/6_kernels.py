@@ -62,13 +62,13 @@ def after(
     after_gru_cell_g_transpose, net_cell_c, drawn_linear_transpose, net_out_b, random_seed,
 ):
     """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
-    nn.rt:28: return x @ w.T + b
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
-    nn.rt:133: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:134: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:135: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:136: return (1.0 - z) * n + z * h
+    nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
     sampling.rt:10: return random.categorical(logits / heat)
     """
     b, t = at[0], at[1]
@@ -106,9 +106,9 @@ def after(
 
 
 def drawn_linear_transpose(at, net_cell_w, net_cell_u, net_out_w):
-    """nn.rt:28: return x @ w.T + b
-    nn.rt:131: a = x @ cell.w.T + cell.b
-    nn.rt:132: g = h @ cell.u.T + cell.c
+    """nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
     """
     after_gru_cell_a_transpose = jnp.transpose(net_cell_w, (1, 0))
     after_gru_cell_g_transpose = jnp.transpose(net_cell_u, (1, 0))
