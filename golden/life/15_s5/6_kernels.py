@@ -502,20 +502,28 @@ def cost_scan_d_all_associative_scan_fold(
         mul23 = add * x_0
         mul24 = add * x_4
         add9 = mul18 + mul24
+        full = jnp.full((4,), jnp.float32(0.0))
+        cond = jnp.where(x_12, full, add9)
         add10 = mul11 + mul15
         add11 = add10 + mul19
         add12 = add11 + mul23
-        where = jnp.where(x_12, add, add12)
+        cond2 = jnp.where(x_12, add, add12)
         add13 = mul20 + mul22
+        full2 = jnp.full((4,), jnp.float32(0.0))
+        cond3 = jnp.where(x_12, full2, add13)
         add14 = mul9 + mul13
         add15 = add14 + mul17
         add16 = add15 + mul21
-        where2 = jnp.where(x_12, add2, add16)
+        cond4 = jnp.where(x_12, add2, add16)
         add17 = mul10 + mul16
-        where3 = jnp.where(x_12, add3, add3)
+        full3 = jnp.full((4,), jnp.float32(0.0))
+        cond5 = jnp.where(x_12, full3, add17)
+        cond6 = jnp.where(x_12, add3, add3)
         add18 = mul12 + mul14
-        where4 = jnp.where(x_12, add4, add4)
-        return ((add9, add13, add17, add18), (where, where2, where3, where4))
+        full4 = jnp.full((4,), jnp.float32(0.0))
+        cond7 = jnp.where(x_12, full4, add18)
+        cond8 = jnp.where(x_12, add4, add4)
+        return ((cond, cond3, cond5, cond7), (cond2, cond4, cond6, cond8))
     folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full_2, stretch_full_2, stretch_full_2, stretch_full_2), (cost_scan_d_all_associative_scan_take, cost_scan_d_all_associative_scan_take2, cost_scan_d_all_associative_scan_take3, cost_scan_d_all_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_all_associative_scan_full2, cost_scan_d_all_associative_scan_full2, cost_scan_d_all_re_sum, cost_scan_d_all_im_sum, cost_scan_d_all_associative_scan_eq), reverse=True)[1]
     cost_scan_d_all_associative_scan_fold_0 = folded[0]
     cost_scan_d_all_associative_scan_fold_1 = folded[1]
