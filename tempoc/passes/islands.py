@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Param
+from tempoc.passes.coordinates import coordinates
 from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import components, reachable
@@ -19,10 +20,12 @@ class Islands:
     """The units (computed nodes), what they need, and for each unit the island that it is on.
 
     An island is called after its first unit. Only units of equal ``purposes`` come together.
+    ``stands``: the dimensions along which a unit has coordinates.
     """
 
     units: tuple[str, ...]
     domains: dict[str, Domain]
+    stands: dict[str, tuple[str, ...]]
     purposes: dict[str, tuple[str, ...]]
     needs: tuple[Dependence, ...]
     homes: dict[str, str]
@@ -32,9 +35,11 @@ class Islands:
     def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
         """Each unit on an island of its own; dependences on other nodes do not count."""
         known = {*units}
+        dims = {u: graph.nodes[u].domain.dims for u in units}
         return cls(
             units=tuple(units),
             domains={u: graph.nodes[u].domain for u in units},
+            stands={u: tuple(coordinates(graph.universe, dims[u])) for u in units},
             purposes=purposes(graph),
             needs=tuple(d for d in needs if d.sink in known and d.source in known),
             homes={u: u for u in units},
@@ -80,7 +85,7 @@ class Islands:
         if not self.keeps_direction(first, second):
             return False
         part = self.cycle_of(first, list(dict.fromkeys(homes.values())), after)
-        return is_schedulable(part, after, {h: self.domains[h].dims for h in part})
+        return is_schedulable(part, after, {h: self.stands[h] for h in part})
 
     def contracted(self, homes: dict[str, str]) -> list[Dependence]:
         """Dependences between islands; inside an island only what is not at one point."""
