@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Param
-from tempoc.passes.coordinates import coordinates
 from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import components, reachable
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 
 

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.ops.control import Merge
-from tempoc.passes.coordinates import coordinates
 from tempoc.poly import distance
 from tempoc.poly.distance import Passage, Signs
 from tempoc.poly.space import Space
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, conjunction
 

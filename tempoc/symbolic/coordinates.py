@@ -7,6 +7,7 @@ multiple of theirs, or theirs a multiple of it, as far as bounds are declared th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from tempoc.symbolic.domain import Universe
@@ -33,14 +34,15 @@ def _step(universe: Universe, fine: str, coarse: str) -> int | None:
     """The number of points along a dimension for each one below the bound ``coarse``."""
     bounds = {b.name: b.value for b in universe.bounds}
     own = universe.dim(fine).bound
-    return _multiple(bounds[own], coarse) or _whole(bounds[coarse], own)
+    return _multiple(bounds, own, coarse) or _whole(bounds[coarse], own)
 
 
-def _multiple(value: Expr | None, of: str) -> int | None:
-    """``c`` of ``c * I``."""
-    match value:
-        case Sum(terms=((c, Sym(name=name)),), const=0) if name == of and c > 1:
-            return c
+def _multiple(bounds: Mapping[str, Expr | None], name: str, of: str) -> int | None:
+    """``c`` of ``c * I``, also if it takes several bounds to say so."""
+    match bounds[name]:
+        case Sum(terms=((c, Sym(name=other)),), const=0) if c > 1:
+            more = 1 if other == of else _multiple(bounds, other, of)
+            return None if more is None else c * more
     return None
 
 
