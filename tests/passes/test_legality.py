@@ -70,15 +70,18 @@ def test_a_slice_over_what_a_branch_fixes() -> None:
 
 
 def test_slices_through_shifted_branches() -> None:
+    guards = "i == 0", "i >= 1 and t == 0", "i >= 1 and t >= 1"
     text = """
 %s.0 = exp %x : [t] f32
 %s.1 = neg %step[i, T-1] : [i | i+1 < I] f32
 %s.2 = neg %step : [i, t | t+1 < T] f32
-%s = merge{targets=((0, t), (i+1, 0), (i, t+1))} %s.0 when i == 0, %s.1[i-1] when i >= 1 and t == 0, %s.2[i, t-1] when i >= 1 and t >= 1 : [i, t] f32
+%s = merge{targets=((0, t), (i+1, 0), (i, t+1))} BRANCHES : [i, t] f32
 %step = tanh %s : [i, t] f32
 %all = sum %s[i, 0:T] : [i] f32
 """
-    signs = found(text)
+    reads = ("%s.0", "%s.1[i-1]", "%s.2[i, t-1]")
+    branches = ", ".join(f"{r} when {g}" for r, g in zip(reads, guards, strict=True))
+    signs = found(text.replace("BRANCHES", branches))
     assert signs["step", "s.1"] == signs["all", "s.1"] == [{"i": [1]}]
     assert signs["all", "s.2"] == [{"i": [0]}]
 
