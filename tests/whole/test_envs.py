@@ -1,4 +1,4 @@
-"""The environments of `examples/rl/envs`, called from programs, against the libraries themselves."""
+"""The environments of `examples/rl`, called from programs, against the libraries themselves."""
 
 from __future__ import annotations
 
