@@ -22,6 +22,7 @@ from tempoc.poly.space import Space
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components
+from tempoc.sdg.turns import befores, turn
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, conjunction
@@ -65,8 +66,11 @@ class Dependence:
 
 
 def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
-    """All dependences between computed nodes; merges are passed through to their branches."""
-    found: dict[Dependence, None] = {}
+    """All dependences between computed nodes; merges are passed through to their branches.
+
+    What takes turns depends on what has its turn before.
+    """
+    found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
     known: dict[Passage, tuple[tuple[str, Signs], ...] | None] = {}
     for sink in graph.nodes.values():
         if is_computed(sink):
@@ -78,6 +82,21 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
                     if listed is not None:
                         found[Dependence(sink=sink.name, source=source, signs=listed)] = None
     return tuple(found)
+
+
+def _turns(graph: Graph) -> Iterable[Dependence]:
+    queued = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
+    for sink, mine in queued:
+        for source, other in queued:
+            if mine.queue != other.queue:
+                continue
+            dims, first = sink.domain.dims, other.number < mine.number
+            for shared, less in befores(dims, source.domain.dims, first, graph.universe):
+                signs = dict.fromkeys(shared, STAYS)
+                if less:
+                    signs[shared[-1]] = frozenset((1,))
+                listed = tuple((d, signs.get(d, ANY)) for d in dims if d in source.domain.dims)
+                yield Dependence(sink=sink.name, source=source.name, signs=listed)
 
 
 def _passages(graph: Graph, sink: Node, edge: Edge) -> Iterable[tuple[str, Passage]]:
@@ -116,7 +135,8 @@ def _signs(space: Space, passage: Passage) -> tuple[tuple[str, Signs], ...] | No
     here = coordinates(space.universe, passage.reader.dims)
     there = coordinates(space.universe, passage.writer.dims)
     along = {d: (e, there[d]) for d, e in here.items() if d in there}
-    if passage.read == identity(passage.tensor) and passage.written == passage.read:
+    same = all(e == other for e, other in along.values())
+    if same and passage.read == identity(passage.tensor) == passage.written:
         return tuple((d, STAYS) for d in along)
     found = distance.signs(space, passage, along)
     return None if found is None else tuple(found.items())
