@@ -12,6 +12,7 @@ import pytest
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import caller
+from tempoc.driver.stages import stage_text
 from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
 from tests.support.examples import ROOT
@@ -86,4 +87,6 @@ def test_five_steps_are_a_change_of_one_line(tmp_path: Path) -> None:
     path = tmp_path / "five.rt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     compilation = Compilation.from_path(str(path), Options())
-    assert "min(T, t+5)" in compilation.texts_after("canonicalize")[-1]
+    steady = stage_text(compilation, "schedule").split("for t in ")[2]
+    assert "r[i, t, b]" in steady  # acts
+    assert "g[i, t-4, b]" in steady and "loss.d.logits.mlp.h.tanh.mul2[i, t-4, b]" in steady
