@@ -48,9 +48,11 @@ class Group:
 
 
 class Wish(Enum):
-    """What a merge must offer: both groups' first option, no loop turned around, a delay."""
+    """What a merge must offer: both groups' first option (with a delay), no loop turned around, a
+    delay."""
 
     FAVOURITE = auto()
+    LATE = auto()
     NATURAL = auto()
     DELAYED = auto()
     ANY = auto()
@@ -116,9 +118,9 @@ class Grouping:
     def merged(self) -> list[Group]:
         """The groups, merged, in an order of execution."""
         flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
-        # First where both get the loop that each wants most; a delay is better than to turn a loop
-        # around that could run forwards.
-        for wish in (Wish.FAVOURITE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
+        # First where both get the loop that each wants most, even if one must wait for the other; a
+        # delay is better than to turn a loop around that could run forwards.
+        for wish in (Wish.FAVOURITE, Wish.LATE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
             for a, b in flows:
                 self.consider(a, b, wish)
         for a, b in self.strangers():
@@ -141,9 +143,10 @@ class Grouping:
         common = common or [o for o in second.options if o in first.guest]
         if first is second or not common:
             return
-        if wish is Wish.FAVOURITE:
+        if wish in (Wish.FAVOURITE, Wish.LATE):
             if not tuple(common[:1]) == first.options[:1] == second.options[:1]:
                 return
+            common = common if wish is Wish.FAVOURITE else common[:1]
         elif wish is not Wish.ANY:
             common = [o for o in common if o[1] > 0 or (o[0], 1) not in common]
         self.join(self.home[a], self.home[b], common, wish)
@@ -165,7 +168,7 @@ class Grouping:
         options: list[Option] = []
         for option in common:
             pins = self.pins((first, *between, second), between, option)
-            if pins is not None and wish is Wish.DELAYED:
+            if pins is not None and wish in (Wish.LATE, Wish.DELAYED):
                 pins = self.delayed(late, inside, option, pins)
             if pins is None or not all(self.forwards(e, option, pins) for e in inside):
                 if wish is Wish.FAVOURITE and not options:
