@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.effects import Effect
+from tempoc.ops.ending import Until
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Param
 from tempoc.passes.legality import Dependence, is_schedulable
@@ -141,7 +142,9 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     without = replace(graph, nodes={**graph.nodes, **cut})
     outward = (n for n in graph.nodes.values() if isinstance(n.op, Effect | ExternHost))
     effects = [n.name for n in outward]
-    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *effects])}
+    ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
+    roots = [*(o.source for o in graph.outputs), *effects, *ends]
+    needed = {"": reachable(without, roots)}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
     found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
     return found | {name: (f"effect {name}",) for name in effects}

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
+from tempoc.ops.ending import Until
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.opdef import Op
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.query import mentioned
 from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Turn, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -36,7 +38,7 @@ from tempoc.symbolic.expr import (
     mod,
     sub,
 )  # fmt: skip
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 def statements(graph: Graph, space: Space) -> Statements:
@@ -234,7 +236,21 @@ def _statement(
         writes=tuple(writes),
         turn=next((turn for m in members if (turn := _turn(graph.nodes[m].op)) is not None), None),
         effect=any(isinstance(graph.nodes[m].op, Effect) for m in members),
+        ends=tuple(op.bound for m in members if isinstance(op := graph.nodes[m].op, Until)),
+        mentions=_mentions(graph, members, writes),
     )
+
+
+def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tuple[Expr, ...]:
+    """What a statement uses besides its reads that names a length."""
+    lengths = graph.universe.lengths
+    if not lengths:
+        return ()
+    found = [e for m in members for e in mentioned(graph.nodes[m])]
+    found += [e for w in writes for e in (*w.entries, w.where)]
+    return tuple(dict.fromkeys(e for e in found if any(n in lengths for n in symbols(e))))
+
+
 
 
 def _turn(op: Op) -> Turn | None:

@@ -76,6 +76,8 @@ class Statement:
     A statement with an ``effect`` is seen outside, so the order of its points counts: that of
     plain loops, and of two such statements at one point that of this program.
     ``turn`` says the same of calls of host functions, module by module.
+    ``ends`` names the bounds whose last step this decides. ``mentions`` are the values naming such
+    bounds that the members and writes use: extents, attributes, points, conditions.
     """
 
     name: str
@@ -85,6 +87,13 @@ class Statement:
     writes: tuple[Write, ...]
     turn: Turn | None = None
     effect: bool = False
+    ends: tuple[str, ...] = ()
+    mentions: tuple[Expr, ...] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may run at any time, even where nobody needs it: it reads and does nothing."""
+        return not (self.reads or self.turn or self.effect or self.ends or self.mentions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
