@@ -15,7 +15,6 @@ coordinate (`T'`, the length), and the parameter stands for the largest length:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -194,8 +193,11 @@ class Run(Space):
     @cached_property
     def symbolic(self) -> Space:  # type: ignore[override]
         """The same space without the values of fixed bounds."""
-        found = copy(self)
-        Space.__init__(found, super().symbolic.universe)
+        found = Run.__new__(Run)
+        found.largest = self.largest
+        bounds = self.universe.bounds
+        free = (replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
+        Space.__init__(found, replace(self.universe, bounds=tuple(free)), self.frame)
         return found
 
     def sized(self, s: isl.Set) -> isl.Set:

@@ -114,11 +114,12 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
+    found = machine.bounds
     return RunResult(
         outputs={
-            o.name: collect(o, layouts[o.store], cells[o.store], bounds) for o in program.outputs
+            o.name: collect(o, layouts[o.store], cells[o.store], found) for o in program.outputs
         },
-        bounds=bounds,
+        bounds=found,
         seconds=seconds,
         peak_bytes=machine.ledger.peak if settings.account else 0,
         given_bytes=given_bytes,
