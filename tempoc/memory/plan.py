@@ -30,7 +30,9 @@ def plan(
 ) -> Plan:
     """Stores for all tensors, what dies when, and what may be overwritten."""
     lives = lifetimes(statements, scheduled, outputs)
-    planner = _Planner(statements, outputs, scheduled.timeline.space if space.universe.ended else space, lives)
+    # Room is made for all that may happen.
+    room = scheduled.timeline.space if space.universe.ended else space
+    planner = _Planner(statements, outputs, room, lives)
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return Plan(
         stores=stores,

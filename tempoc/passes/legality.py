@@ -11,14 +11,16 @@ is sufficient, not necessary: what fails here is not merged, but may well have a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.ops.control import Merge
+from tempoc.ops.ending import Until
+from tempoc.poly.lengths import Waits, may_wait, signs_of, waits
 from tempoc.poly.space import Space
-from tempoc.sdg.build import is_computed
+from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import components
+from tempoc.sdg.query import components, mentioned
 from tempoc.sdg.rewrite import compose
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import And, Entry, Expr, Slice, Sym, conjunction
@@ -71,7 +73,40 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
             for edge in node.inputs:
                 for dependence in _through(graph, space, node, edge):
                     found[dependence] = None
+    found |= dict.fromkeys(_waiting(graph, space))
     return tuple(found)
+
+
+def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
+    """Nodes that must know whether a run ends, with those that look."""
+    universe = graph.universe
+    stops = [n for n in graph.nodes.values() if isinstance(n.op, Until)]
+    targets = _targets(graph) if stops else {}
+    for node in graph.nodes.values() if stops else ():
+        more = (*mentioned(node), *targets.get(node.name, ()))
+        mentions = tuple(e for e in more if any(n in universe.lengths for n in symbols(e)))
+        if not is_computed(node) or not (node.inputs or mentions):
+            continue
+        for stop in stops:
+            assert isinstance(stop.op, Until)
+            reads = tuple(e.entries for e in node.inputs)
+            task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
+            if may_wait(universe, task):
+                needs = waits(space.symbolic, task, stop.domain)
+                if not needs.is_empty():
+                    found = signs_of(needs, node.domain.dims, stop.domain.dims)
+                    yield from _dependence(node, stop, found)
+
+
+def _targets(graph: Graph) -> dict[str, list[Expr]]:
+    """Where each node writes into merges, and under which condition."""
+    found: dict[str, list[Expr]] = {}
+    for node in graph.nodes.values():
+        if isinstance(node.op, Merge):
+            for k, edge in enumerate(node.inputs):
+                where = written_where(node, k, graph)
+                found.setdefault(edge.source, []).extend((*node.op.targets[k], where))
+    return found
 
 
 def _through(graph: Graph, space: Space, sink: Node, edge: Edge) -> Iterable[Dependence]:

@@ -86,8 +86,8 @@ class Unended(Space):
         lengths: dict[str, Expr] = {b.name: Sym(primed(b.name)) for b in self.universe.ended}
         self.env = self.universe.at_lengths(lengths)
 
-    @property
-    def symbolic(self) -> Space:  # type: ignore[override]
+    @cached_property
+    def symbolic(self) -> Space:
         """This space: it has no values of bounds."""
         return self
 
@@ -179,7 +179,7 @@ class Run(Space):
         most: dict[str, Expr] = {b.name: Sym(self.largest[b.name]) for b in universe.ended}
         values = universe.at_lengths(most)
         bounds = [
-            *(replace(b, until="", outer=(), value=None) if b.until else b for b in universe.bounds),
+            *(Bound(name=b.name) if b.until else b for b in universe.bounds),
             *(
                 Bound(name=self.largest[b.name], value=b.value if b.until else values[b.name])
                 for b in universe.bounds
@@ -191,7 +191,7 @@ class Run(Space):
         super().__init__(replace(universe, bounds=tuple(bounds), assumptions=facts))
 
     @cached_property
-    def symbolic(self) -> Space:  # type: ignore[override]
+    def symbolic(self) -> Space:
         """The same space without the values of fixed bounds."""
         found = Run.__new__(Run)
         found.largest = self.largest
@@ -295,9 +295,8 @@ def _unequal(a: Expr, b: Expr) -> Expr:
 
 
 def _access(space: Space, at: Coordinates, entries: tuple[Entry, ...]) -> isl.Map:
-    return maps.access(
-        space.frame, at, entries, space.frame.coordinates(tuple(f"read{k}" for k in range(len(entries))))
-    )
+    read = tuple(f"read{k}" for k in range(len(entries)))
+    return maps.access(space.frame, at, entries, space.frame.coordinates(read))
 
 
 def may_wait(universe: Universe, task: Waits) -> bool:
@@ -308,7 +307,9 @@ def may_wait(universe: Universe, task: Waits) -> bool:
     return any(b.name == task.bound for n in named for b in universe.roots(n))
 
 
-def signs(found: isl.Map, sink: tuple[str, ...], stop: tuple[str, ...]) -> dict[str, frozenset[int]]:
+def signs_of(
+    found: isl.Map, sink: tuple[str, ...], stop: tuple[str, ...]
+) -> dict[str, frozenset[int]]:
     """For each common dimension the possible signs of a waiting point minus what it waits for."""
     tests = {-1: found.order_lt, 0: found.equate, 1: found.order_gt}
     return {

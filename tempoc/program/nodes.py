@@ -12,9 +12,9 @@ A *store* holds one tensor. Its dimensions are split into *keys* (the host picks
 and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
 array of a store: the store's name and a key. Kernels are functions of ``kernels.py``:
 ``kernel(at, *arrays, T=..., B=...)`` where ``at`` is one int32 vector with the point's coordinates
-and the keyword arguments are the static bounds it names; bounds that are lengths, which may differ from
-call to call, follow the coordinates in ``at``. The result is a tuple of arrays for the
-cells in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by it.
+and the keyword arguments are the static bounds it names; bounds that are lengths, which may differ
+from call to call, follow the coordinates in ``at``. The result is a tuple of arrays for the cells
+in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by it.
 
 Expressions are the nodes of ``arith.py``: integers, names, operators; they parse back from JSON.
 """
@@ -125,8 +125,9 @@ class Kernel:
 
     Position 0 is the first array argument (``at`` is not counted). ``dims`` name the coordinates of
     its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
-    of its calls it returns a bool for each ending of them. A kernel with ``checks`` returns one
-    more result at the end: an i32, 0 or the number (from 1) of the check that failed. Each text says what is wrong then, and where (``index 7 of x[...] is out of range``).
+    of its calls it returns a bool for each of their endings. A kernel with ``checks`` returns one
+    more result at the end: an i32, 0 or the number (from 1) of the check that failed. Each text
+    says what is wrong then, and where (``index 7 of x[...] is out of range``).
     """
 
     name: str

@@ -134,8 +134,8 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{left}{kernel}{at}({_cells(args)})"
             for ending in s.endings:
-                point = f"[{', '.join(map(text, ending.outer))}]" if ending.outer else ""
-                yield f"{indent}  may end {ending.bound}{point} = {text(ending.length)}"
+                outer = f"[{', '.join(map(text, ending.outer))}]" if ending.outer else ""
+                yield f"{indent}  may end {ending.bound}{outer} = {text(ending.length)}"
         case Host(extern=extern, point=point, args=args, results=results):
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{_cells(results)} = host {extern}{at}({_cells(args)})"

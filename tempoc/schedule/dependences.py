@@ -46,7 +46,7 @@ def endings(statements: Statements, universe: Universe) -> Iterator[Flow]:
                         reader=s.name,
                         writer=stop.name,
                         tensor=stop.domain,
-                        read=tuple(Slice(ZERO, Sym(universe.dim(d).bound)) for d in stop.domain.dims),
+                        read=tuple(Slice(ZERO, Sym(d)) for d in stop.domain.dims),
                         written=identity(stop.domain),
                         waits=found,
                     )

@@ -236,7 +236,7 @@ class _Checker:
             assert isinstance(node.op, Until)
             bound = ended.get(node.op.bound)
             if bound is None:
-                raise VerifyError(node.name, f"ends {node.op.bound}, which is not ended", self.after)
+                raise VerifyError(node.name, f"ends {node.op.bound} unasked", self.after)
             steps = [d for d in node.domain.dims if d not in bound.outer]
             fits = len(steps) == 1 and universe.dim(steps[0]).bound == bound.name
             fits = fits and node.domain.dims == (*bound.outer, steps[0])
