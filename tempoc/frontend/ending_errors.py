@@ -54,8 +54,20 @@ def declared_later(span: Span, name: str, dim: str, later: str) -> Diagnostic:
         "RT273",
         f"the length of `{dim}` varies with `{later}`, which is declared after `{dim}`",
         span,
-        f"declare `{later}` before `{dim}`, or end it by `any({name}[{later} = ...])`",
+        f"declare `{later}` before `{dim}`, or end it when `any({name}[...])`",
         f"`{name}` varies with `{later}`",
+    )
+
+
+def several_lengths(span: Span, name: str, dim: str, dims: tuple[str, ...]) -> Diagnostic:
+    """The length is not the same everywhere."""
+    others = listed(tuple(d for d in dims if d != dim))
+    return _error(
+        "RT254",
+        f"a length of `{dim}` that varies with {others} is not supported by this version of "
+        "tempoc yet",
+        span,
+        f"end it for all at once, for example when `all({name}[...])`",
     )
 
 

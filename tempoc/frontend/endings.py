@@ -53,6 +53,8 @@ def _ending(round: Round, top: Frame, item: ast.Dim, until: ast.Ident) -> None:
     for other in dims:
         if order.index(other) > order.index(dim):
             raise Problem(ending_errors.declared_later(span, name, dim, other))
+    if len(dims) > 1:
+        raise Problem(ending_errors.several_lengths(span, name, dim, dims))
     round.outer[bound] = tuple(d for d in dims if d != dim)
     draft = Draft(
         hint=f"{name}.until",

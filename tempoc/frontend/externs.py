@@ -147,6 +147,8 @@ def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> 
         for n in (n for e in operand.type.shape for n in symbols(e)):
             if round.universe.is_dim(n):
                 raise Problem(extern_errors.ragged(span, name, operand.type, n))
+            if n in round.universe.lengths:
+                raise Problem(extern_errors.unknown_length(span, name, operand.type, n))
 
 
 def _operand(
@@ -213,4 +215,6 @@ def _type(round: Round, frame: Frame, e: ast.TypeExpr) -> TensorType:
         for n in symbols(extent):
             if round.universe.is_dim(n):
                 raise Problem(extern_errors.dim_extent(x.span, n))
+            if n in round.universe.lengths:
+                raise Problem(extern_errors.length_extent(x.span, n))
     return TensorType(DType(e.dtype), (*shape, *KEY.shape) if e.dtype == "key" else shape)

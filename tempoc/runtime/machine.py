@@ -166,9 +166,17 @@ class Machine:
 
     def known(self) -> dict[str, int]:
         """The values of all bounds by now, and of lengths at points."""
-        found = dict(self.bounds)
-        for name, table in self.lengths.items():
-            found |= {at_point(name, point): length for point, length in table.found.items()}
+        return self.bounds | self.found_lengths()
+
+    def found_lengths(self) -> dict[str, int]:
+        """The lengths of bounds with one, ended or not; of others those that were found."""
+        found: dict[str, int] = {}
+        for length in self.program.lengths:
+            if length.outer:
+                table = self.lengths[length.bound].found
+                found |= {at_point(length.bound, point): n for point, n in table.items()}
+            else:
+                found[length.bound] = self.bounds[length.bound]
         return found
 
     def check(self) -> None:

@@ -44,6 +44,7 @@ class Settings:
 class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
+    ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
     ``peak_bytes`` is 0 unless accounting was on; seconds are for the walk alone.
     """
 
@@ -52,6 +53,7 @@ class RunResult:
     seconds: float
     peak_bytes: int
     given_bytes: int
+    lengths: Mapping[str, int]
 
 
 def run(
@@ -123,4 +125,5 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         seconds=seconds,
         peak_bytes=machine.ledger.peak if settings.account else 0,
         given_bytes=given_bytes,
+        lengths=machine.found_lengths(),
     )

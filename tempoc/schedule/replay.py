@@ -149,6 +149,11 @@ class World:
         }
         return with_lengths(self.universe, env, lengths)
 
+    def lengths(self) -> dict[str, int]:
+        """The values of all bounds whose lengths vary with nothing."""
+        known = {name: n for (name, point), n in self.ends.items() if not point}
+        return with_lengths(self.universe, self.bounds, known)
+
     def does(self, s: Statement, point: Point) -> tuple[object, ...]:
         """All that an instance does as far as it may depend on lengths, to be compared."""
         if not self.has(s, point):
