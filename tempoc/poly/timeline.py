@@ -13,7 +13,7 @@ from tempoc.poly.lengths import Run
 from tempoc.poly.scheduling import Problem
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ZERO, Expr, Sym
+from tempoc.symbolic.expr import FALSE, ZERO, Expr, Sym
 from tempoc.symbolic.walk import substitute
 
 
@@ -51,7 +51,10 @@ def timeline(
     parts: dict[str, list[isl.Map]] = {name: [] for name in tasks}
     for o in found:
         parts[o.task].append(_times(there, tasks[o.task], o, length))
-    times = {name: maps.union(m) for name, m in parts.items() if m}
+    for name, m in parts.items():
+        if not m:
+            m.append(_times(there, tasks[name], _never(name, tasks[name]), length))
+    times = {name: maps.union(m) for name, m in parts.items()}
     return Timeline(space=there, tasks=tasks, times=times)
 
 
@@ -73,6 +76,12 @@ def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> T
     return replace(whole, times=times)
 
 
+def _never(name: str, task: Domain) -> Occurrence:
+    """No moment at all: what a task without points has."""
+    nowhere = (ZERO,) * len(task.dims)
+    return Occurrence(task=name, variables=(), where=FALSE, point=nowhere, time=())
+
+
 def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
     frame = space.frame
     at = frame.coordinates(o.variables)
@@ -89,9 +98,7 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
 def complete(found: Timeline, task: str) -> bool:
     """Whether every point of the task runs, and each exactly once."""
     points = found.space.set(found.tasks[task])
-    times = found.times.get(task)
-    if times is None:
-        return bool(points.is_empty())
+    times = found.times[task]
     return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
 

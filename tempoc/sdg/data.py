@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 
-from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
-from tempoc.ops.opdef import Array
+from tempoc.ops.opdef import Array, Op
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
 from tempoc.sdg import errors
-from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.graph import Graph
+from tempoc.sdg.turns import turn
 from tempoc.symbolic.walk import evaluate
 
 Point = tuple[int, ...]
@@ -50,40 +50,31 @@ def given(
 
 
 def call_order(graph: Graph, bounds: Mapping[str, int]) -> dict[Question, Question | None]:
-    """For each call of a Python function the one that comes right before it, by plain loops.
+    """For each call of a Python function the one that comes right before it.
 
     Points are those of the whole box; which of them are there is asked later.
     """
-    found: dict[str, list[tuple[Point, int, Question]]] = {}
-    for node in graph.nodes.values():
-        if isinstance(node.op, ExternHost):
-            for place, question in _points(graph, bounds, node):
-                found.setdefault(node.op.module, []).append((place, node.op.turn, question))
     before: dict[Question, Question | None] = {}
-    for calls in found.values():
-        last: Question | None = None
-        for _, _, question in sorted(calls):
-            before[question] = last
-            last = question
+    last: dict[str, Question] = {}
+    for queue, question in in_turn(graph, bounds, ExternHost, -1):
+        before[question] = last.get(queue)
+        last[queue] = question
     return before
 
 
-def effect_order(graph: Graph, bounds: Mapping[str, int]) -> list[Question]:
-    """Effects in the order in which they are seen: by indices, a point before those it begins."""
-    found = [
-        item
-        for node in graph.nodes.values()
-        if isinstance(node.op, Effect)
-        for item in _points(graph, bounds, node)
-    ]
-    return [question for _, question in sorted(found, key=lambda item: item[0])]
-
-
-def _points(
-    graph: Graph, bounds: Mapping[str, int], node: Node
-) -> Iterator[tuple[Point, Question]]:
-    """The points of a node's box, each with its place among those of other nodes."""
-    dims = node.domain.dims
-    for point in product(*(range(bounds[graph.universe.dim(d).bound]) for d in dims)):
-        at = dict(zip(dims, point, strict=True))
-        yield tuple(at.get(d.name, -1) for d in graph.universe.dims), (node.name, point)
+def in_turn(
+    graph: Graph, bounds: Mapping[str, int], kind: type[Op], missing: int
+) -> list[tuple[str, Question]]:
+    """All points of the nodes that take turns, in order; ``missing`` is an index not there."""
+    dims = graph.universe.dims
+    found: list[tuple[Point, int, str, Question]] = []
+    for node in graph.nodes.values():
+        mine = turn(node)
+        if mine is None or not isinstance(node.op, kind):
+            continue
+        own = node.domain.dims
+        for point in product(*(range(bounds[graph.universe.dim(d).bound]) for d in own)):
+            at = dict(zip(own, point, strict=True))
+            place = tuple(at.get(d.name, missing) for d in dims)
+            found.append((place, mine.number, mine.queue, (node.name, point)))
+    return [(queue, question) for _, _, queue, question in sorted(found)]

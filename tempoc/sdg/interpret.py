@@ -28,10 +28,10 @@ from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import TensorType
 from tempoc.sdg import errors
-from tempoc.sdg.data import all_bounds, call_order, effect_order, given
+from tempoc.sdg.data import all_bounds, call_order, given, in_turn
 from tempoc.sdg.ending import Lengths, Place, Undecided
 from tempoc.sdg.graph import Edge, Graph, Node, Output
-from tempoc.sdg.query import expressions
+from tempoc.sdg.query import mentioned
 from tempoc.sdg.widen import widen
 from tempoc.symbolic.expr import TRUE, Const, Entry, Slice, Sym, compare
 
@@ -41,11 +41,13 @@ Question = tuple[str, Point]
 """A node at a point; or the length of a bound, for which the name says so."""
 _LENGTH = "length "
 Found = TypeVar("Found")
-Externs = Callable[[Node, Point, tuple[Array, ...]], tuple[Array, ...]]
-"""Calls the Python function of a node at a point with these operands."""
+Externs = Callable[[Node, Mapping[str, int], tuple[Array, ...]], tuple[Array, ...]]
+"""Calls the Python function of a node, where dimensions and bounds have these values."""
 
 
-def unknown_externs(node: Node, point: Point, args: tuple[Array, ...]) -> tuple[Array, ...]:
+def unknown_externs(
+    node: Node, at: Mapping[str, int], args: tuple[Array, ...]
+) -> tuple[Array, ...]:
     """For graphs that call no functions of the user's."""
     raise OperandError("its Python function is not known here")
 
@@ -159,8 +161,9 @@ class _Machine:
         return domain.where == TRUE or bool(self.lengths.value(domain.where, at))
 
     def effects(self, perform: Perform) -> None:
-        """Perform effects at all their points: by indices, a point before those it begins."""
-        for question in effect_order(self.graph, self.bounds):
+        """Perform effects at all their points, those over fewer dimensions after the others."""
+        missing = max(self.bounds.values(), default=0)
+        for _, question in in_turn(self.graph, self.bounds, Effect, missing):
             if not self.settled(partial(self.exists, question)):
                 continue
             op = self.graph.nodes[question[0]].op
@@ -287,11 +290,11 @@ class _Machine:
     ) -> tuple[Array, ...]:
         """The operator's meaning."""
         node = self.graph.nodes[question[0]]
-        for e in expressions(node.op) if at.open else ():
+        for e in mentioned(node) if at.open else ():
             self.lengths.value(e, at)
         try:
             if isinstance(node.op, Extern):
-                return self.externs(node, question[1], args)
+                return self.externs(node, at.values, args)
             return node.op.evaluate(args, at.values)
         except OperandError as error:
             why = error.message

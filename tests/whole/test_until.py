@@ -200,7 +200,8 @@ def test_given_ends(tmp_path: Path) -> None:
     assert found["x"].shape == (4, 2)
 
 
-EFFECTS = """dim t < T until stop
+EFFECTS = """# A host function decides, another one sees everything.
+dim t < T until stop
 extern host step(s: i32) -> (s2: i32, end: bool) from "MODULE:step"
 s2, stop = step(s)
 s[0] = 0
@@ -209,7 +210,9 @@ print s[t] when t % 2 == 0
 total = sum(s[0:T])
 print total
 save s[t] to "s-{t}.safetensors"
-output s
+extern host all(s: i32[n]) -> (top: i32) from "MODULE_end:top"
+top = all(s[0:T])
+output s, top
 """
 HOST = """
 log = []
@@ -217,6 +220,10 @@ log = []
 def step(s):
     log.append(int(s))
     return s + 1, bool(s == 4)
+
+def top(s):
+    log.append(s.tolist())
+    return int(s.max())
 """
 
 
@@ -226,7 +233,8 @@ def test_nothing_happens_after_the_end(
     monkeypatch.syspath_prepend(str(tmp_path))
     for level in (0, 2):
         name = f"until_host{level}"
-        (tmp_path / f"{name}.py").write_text(HOST, encoding="utf-8")
+        for module in (name, f"{name}_end"):
+            (tmp_path / f"{module}.py").write_text(HOST, encoding="utf-8")
         out = compiled(EFFECTS.replace("MODULE", name), tmp_path, level)
         files = tmp_path / f"files{level}"
         files.mkdir()
@@ -234,6 +242,8 @@ def test_nothing_happens_after_the_end(
         found = run(out, {"T": 50}, extern_path=[tmp_path])
         assert found.outputs["s"].tolist() == [0, 1, 2, 3, 4]
         assert __import__(name).log == [0, 1, 2, 3, 4]
+        assert __import__(f"{name}_end").log == [[0, 1, 2, 3, 4]]
+        assert found.outputs["top"] == 4
         shown = capsys.readouterr().err
         assert shown.splitlines() == ["s[t=0] = 0", "s[t=2] = 2", "s[t=4] = 4", "total = 10"]
         assert sorted(p.name for p in files.iterdir()) == [f"s-{t}.safetensors" for t in range(5)]
