@@ -305,19 +305,3 @@ def may_wait(universe: Universe, task: Waits) -> bool:
     named = [n for e in (task.domain.where, *entries, *task.mentions) for n in symbols(e)]
     named += [universe.dim(d).bound for d in task.domain.dims]
     return any(b.name == task.bound for n in named for b in universe.roots(n))
-
-
-def signs_of(
-    found: isl.Map, sink: tuple[str, ...], stop: tuple[str, ...]
-) -> dict[str, frozenset[int]]:
-    """For each common dimension the possible signs of a waiting point minus what it waits for."""
-    tests = {-1: found.order_lt, 0: found.equate, 1: found.order_gt}
-    return {
-        dim: frozenset(
-            sign
-            for sign, test in tests.items()
-            if not test(D.in_, sink.index(dim), D.out, stop.index(dim)).is_empty()
-        )
-        for dim in stop
-        if dim in sink
-    }
