@@ -45,10 +45,11 @@ class Islands:
         first, second = (self.homes[x] for x in (a, b))
         if first == second:
             return True
+        if self.domains[a] != self.domains[b] or self.purposes[a] != self.purposes[b]:
+            return False
         if self.units.index(first) > self.units.index(second):
             first, second = second, first
-        alike = self.domains[a] == self.domains[b] and self.purposes[a] == self.purposes[b]
-        if not alike or (first, second) in self.refused:
+        if (first, second) in self.refused:
             return False
         members = [u for u in self.units if self.homes[u] in (first, second)]
         small = not limit or len(members) <= limit
@@ -88,7 +89,7 @@ class Islands:
             sink, source = homes[d.sink], homes[d.source]
             whole = d.sink == d.source or sink != source
             for part in (d,) if whole else d.moving():
-                found[replace(part, sink=sink, source=source)] = None
+                found[Dependence(sink=sink, source=source, signs=part.signs)] = None
         return list(found)
 
     def cycle_of(

@@ -158,11 +158,14 @@ def is_schedulable(
     sources: dict[str, list[str]] = {name: [] for name in names}
     for d in inside:
         sources[d.sink].append(d.source)
-    for part in components(names, sources.__getitem__):
-        cycle = [d for d in inside if d.sink in part and d.source in part]
-        if cycle and not _is_carried(part, cycle, dims, carried):
-            return False
-    return True
+    parts = components(names, sources.__getitem__)
+    home = {name: k for k, part in enumerate(parts) for name in part}
+    cycles: list[list[Dependence]] = [[] for _ in parts]
+    for d in inside:
+        if home[d.sink] == home[d.source]:
+            cycles[home[d.sink]].append(d)
+    pairs = zip(parts, cycles, strict=True)
+    return all(_is_carried(part, cycle, dims, carried) for part, cycle in pairs if cycle)
 
 
 def _is_carried(
