@@ -9,9 +9,9 @@ from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import Extern, ExternHost, ExternVjp
-from tempoc.runtime import externs
+from tempoc.runtime import effects, externs
 from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.effects import Show, described
+from tempoc.runtime.effects import Show
 from tempoc.runtime.hosts import Hosted
 from tempoc.runtime.imports import find
 from tempoc.runtime.replayed import Replayed
@@ -58,7 +58,7 @@ def _performer(graph: Graph, show: Show) -> Perform:
     }
 
     def perform(op: Effect, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
-        show(described(forms[op], at), values)
+        effects.perform(forms[op], at, values, show)
 
     return perform
 
