@@ -206,7 +206,8 @@ class Place:
 class Effect:
     """Call a kernel without results and give what it returns to the outside.
 
-    ``kind`` is ``print`` (a line for each tensor on standard error) or ``save`` (a file with all of them; ``{i}`` in ``path`` stands for an index of the point).
+    ``kind`` is ``print`` (a line for each tensor on standard error) or ``save`` (a file with all of
+    them; ``{i}`` in ``path`` stands for an index of the point).
     """
 
     kind: str
