@@ -7,8 +7,7 @@ import click
 from tempoc.cli.options import FileName, define_option, error_format_option, options_from
 from tempoc.cli.run_options import run_options, run_options_from
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.reference import evaluate_given
-from tempoc.ops.effects import Save
+from tempoc.driver.reference import evaluate_given, saves
 from tempoc.runtime.execute import check_targets, deliver, gather, outside
 
 
@@ -26,8 +25,7 @@ def command(
     compilation = Compilation.from_path(file, options_from(defines))
     graph = compilation.graph
     data = gather(wanted)
-    saving = any(isinstance(node.op, Save) for node in graph.nodes.values())
-    check_targets(wanted, saving)
+    check_targets(wanted, saves(graph))
     paths = wanted.extern_path, compilation.loaded.beside
     show = outside(wanted)
     deliver(wanted, evaluate_given(graph, data, *paths, float64=float64, show=show))

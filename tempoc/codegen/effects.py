@@ -16,7 +16,9 @@ def to_effect(
     op: Effect, types: tuple[TensorType, ...], call: nodes.Call = NO_CALL
 ) -> nodes.Effect:
     """The runner's form of an operator with operands of these types."""
-    parts = op.parts if isinstance(op, Print) else ("",) * len(op.names)
+    count = len(op.names)
+    parts = (op.parts if isinstance(op, Print) else ()) or ("",) * count
+    places = op.places or ((),) * count
     return nodes.Effect(
         kind=op.name,
         call=call,
@@ -27,7 +29,7 @@ def to_effect(
                 shape=tuple(to_arith(e) for e in type_.shape),
                 part=part,
             )
-            for name, entries, type_, part in zip(op.names, op.places, types, parts, strict=True)
+            for name, entries, type_, part in zip(op.names, places, types, parts, strict=True)
         ),
         path=op.path if isinstance(op, Save) else "",
     )

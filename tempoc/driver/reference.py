@@ -7,7 +7,7 @@ from tempoc.codegen.effects import to_effect
 from tempoc.codegen.equations import shown
 from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
-from tempoc.ops.effects import Effect
+from tempoc.ops.effects import Effect, Save
 from tempoc.ops.externs import Extern, ExternHost, ExternVjp
 from tempoc.runtime import effects, externs
 from tempoc.runtime.bindings import Given, bind
@@ -48,6 +48,11 @@ def evaluate_given(
         externs=caller(graph, bindings.bounds, paths, beside, made),
         perform=nothing if show is None else _performer(graph, show),
     )
+
+
+def saves(graph: Graph) -> bool:
+    """Whether files are written somewhere."""
+    return any(isinstance(node.op, Save) for node in graph.nodes.values())
 
 
 def _performer(graph: Graph, show: Show) -> Perform:

@@ -88,9 +88,9 @@ def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> Draft | Non
         _check_path(round, item.path, Domain(dims, holds))
         stored = [_stored(r, n) for r, n in zip(refs, names, strict=True)]
         titles, places = (tuple(part) for part in zip(*stored, strict=True))
-        op = Save(names=titles, places=places, path=item.path.value)
+        op = Save(names=titles, places=places if any(places) else (), path=item.path.value)
     else:
-        parts = tuple("" for _ in refs)
+        parts: tuple[str, ...] = ()
         read = _whole(round, frame, item.value)
         at = tuple(_place(r, n, dims) for r, n in zip(refs, names, strict=True))
         if read is not item.value:

@@ -23,12 +23,12 @@ Place = tuple[tuple[str, Entry], ...]
 class Effect(Op):
     """Tensors given to the outside, each under a name; the names are those of a tree's leaves.
 
-    ``places`` are the points at which they were read, as far as that matters. ``turn`` is the place
+    ``places`` are the points at which they were read, if these matter. ``turn`` is the place
     in the source among all effects and calls of host functions.
     """
 
     names: tuple[str, ...]
-    places: tuple[Place, ...]
+    places: tuple[Place, ...] = ()
     turn: int = 0
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
@@ -51,10 +51,10 @@ class Effect(Op):
 class Print(Effect):
     """``loss[i=10] = 0.1234`` on standard error; ``places`` says what stands in the brackets.
 
-    ``parts`` are what was taken of the tensors there, as it stands in the source (``[0]``).
+    ``parts`` are what was taken of the tensors there, if not all, as in the source (``[0]``).
     """
 
-    parts: tuple[str, ...]
+    parts: tuple[str, ...] = ()
 
     name = "print"
 

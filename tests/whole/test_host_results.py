@@ -152,6 +152,6 @@ y[i, t] = x[t = j in max(0, t-1):t+1] when t >= 1
 z[i] = sum(y[i, 1:T])
 output z
 """
-    python = "def pick(i, t):\n    return t - (i == 1 and t == 2) * 2\n"
+    python = "def pick(i, t):\n    return int(t) - 2 * int(i == 1 and t == 2)\n"
     path = laid_out(tmp_path, {"main.rt": text, "hb_pick.py": python})
     golden("externs/promise.txt", refused(path, {"x": np.zeros((2, 3), np.float32)}))
