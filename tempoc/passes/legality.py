@@ -155,14 +155,16 @@ def is_schedulable(
     """Whether statements of these dimensions have a loop nest, inside loops ``carried`` already."""
     known = {*names}
     inside = [d for d in needs if d.sink in known and d.source in known]
-    sources: dict[str, list[str]] = {name: [] for name in names}
+    sources: dict[str, dict[str, None]] = {name: {} for name in names}
     for d in inside:
-        sources[d.sink].append(d.source)
-    for part in components(names, sources.__getitem__):
-        cycle = [d for d in inside if d.sink in part and d.source in part]
-        if cycle and not _is_carried(part, cycle, dims, carried):
-            return False
-    return True
+        sources[d.sink][d.source] = None
+    parts = components(names, sources.__getitem__)
+    place = {name: k for k, part in enumerate(parts) for name in part}
+    cycles: dict[int, list[Dependence]] = {}
+    for d in inside:
+        if place[d.sink] == place[d.source]:
+            cycles.setdefault(place[d.sink], []).append(d)
+    return all(_is_carried(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
 
 
 def _is_carried(
