@@ -18,7 +18,7 @@ from tempoc.program.nodes import Call, Program
 from tempoc.program.verify import bound_order
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
-from tempoc.runtime.effects import Show, described
+from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.problems import RunError
@@ -154,7 +154,7 @@ class Machine:
         for value, shown in zip(values, effect.places, strict=True):
             true = tuple(slice(evaluate(e, at)) for e in shown.shape)
             arrays.append(backend.host(value)[true])
-        self.show(described(effect, at), arrays)
+        perform(effect, at, arrays, self.show)
 
     def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
         """A bound has its length at a point. Raises ``RunError`` if an assumption is violated."""
