@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
-from tempoc.frontend import gradient_errors
 from tempoc.frontend.gathering import gather
 from tempoc.frontend.guarding import guarded
 from tempoc.frontend.point_build import Growing, PointBuild
@@ -110,10 +108,6 @@ class Sweep:
             return
         if node.op.name in FLAT:
             return
-        rule = RULES.get(node.op.name)
-        if rule is None:
-            through = node.spans[0] if node.spans else None
-            raise DiagnosticError(gradient_errors.no_rule(self.spans[0], node.op.name, through))
         build = PointBuild(
             growing=self.growing,
             domain=node.domain,
@@ -128,7 +122,7 @@ class Sweep:
         if isinstance(node.op, Cond):
             found: tuple[Term | None, ...] = (None, cots[0], cots[0])
         else:
-            found = rule(node.op, build.calculus, args, results, cots)
+            found = RULES[node.op.name](node.op, build.calculus, args, results, cots)
         for slot, part in enumerate(found):
             edge = node.inputs[slot]
             if part is not None and self.flows(edge) and part.number != 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 from tempoc.ops.shapes import type_text
-from tempoc.ops.types import TensorType
+from tempoc.ops.types import DType, TensorType
 
 
 def not_scalar(span: Span, type: TensorType) -> Diagnostic:
@@ -25,7 +25,9 @@ def not_float(span: Span, what: str, type: TensorType) -> Diagnostic:
         code="RT261",
         message=f"grad {subject} floating point numbers, this is {type_text(type)}",
         primary=Label(span),
-        help="convert with f32(...) before anything is computed from it",
+        help=None
+        if type.dtype is DType.KEY
+        else "convert with f32(...) before anything is computed from it",
     )
 
 
@@ -49,18 +51,6 @@ def not_differentiable(span: Span, what: str) -> Diagnostic:
     )
 
 
-def no_rule(span: Span, op: str, through: Span | None) -> Diagnostic:
-    """An operator on the way has no derivative."""
-    places = () if through is None else (Label(through, "the loss depends on it here"),)
-    return Diagnostic(
-        code="RT264",
-        message=f"the loss depends on this tensor through `{op}`, which has no derivative",
-        primary=Label(span),
-        secondary=places,
-        help="put stop_gradient around what shall count as constant",
-    )
-
-
 def itself(span: Span) -> Diagnostic:
     """The gradient is part of what it differentiates."""
     return Diagnostic(
@@ -73,16 +63,4 @@ def itself(span: Span) -> Diagnostic:
         ),
         help="differentiate by everything that the gradient updates (the whole record), or put "
         "stop_gradient around what shall count as constant",
-    )
-
-
-def no_inverse(span: Span, shown: str, through: Span | None) -> Diagnostic:
-    """A read cannot be turned around."""
-    places = () if through is None else (Label(through),)
-    return Diagnostic(
-        code="RT266",
-        message=f"grad cannot turn the read `{shown}` around: who reads a point is no slice",
-        primary=Label(span),
-        secondary=places,
-        help="read through a tensor in between whose index is a shift, a slice or a constant",
     )

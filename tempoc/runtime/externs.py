@@ -5,8 +5,10 @@ An exception inside becomes `Failed`, which the machine turns into a diagnostic 
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,7 +91,30 @@ def evaluated_back(
         derived: Function = function
         for count in counts:
             derived = backend.pulled_back(derived, count)
-        return tuple(np.array(backend.host(array)) for array in derived(*arrays))
+        try:
+            found = derived(*arrays)
+        except Failed:
+            raise
+        except Exception as error:
+            raise underivable(extern, error) from error
+        return tuple(np.array(backend.host(array)) for array in found)
+
+
+def underivable(extern: Extern, error: Exception) -> Failed:
+    """JAX finds no derivative of a function."""
+    what = f"{extern.name} cannot be differentiated: {told(error).rstrip('.')}"
+    help = "put stop_gradient around what it gives, or define its derivative with jax.custom_vjp"
+    return Failed(extern.name, what, help=help)
+
+
+def blamed(error: Exception, externs: Sequence[Extern]) -> Failed | None:
+    """What an exception of JAX says about the function that a kernel differentiates, if it does."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        line = frame.line or ""
+        if Path(frame.filename).name == "kernels.py" and "jax.vjp(" in line:
+            extern = next((e for e in externs if e.alias and f" {e.alias}(" in line), None)
+            return None if extern is None else underivable(extern, error)
+    return None
 
 
 def failure(

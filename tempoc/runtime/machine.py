@@ -19,7 +19,7 @@ from tempoc.program.verify import bound_order
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, perform
-from tempoc.runtime.externs import Failed, failure, place
+from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
@@ -137,6 +137,10 @@ class Machine:
             raise self._extern_failed(error) from error
         except backend.DeviceError as error:
             raise self._failed(error) from error
+        except Exception as error:
+            if (cause := blamed(error, self.program.externs)) is None:
+                raise
+            raise self._extern_failed(cause.with_traceback(error.__traceback__)) from error
         finally:
             # The walk and its scope know each other: without this, arrays would wait for the
             # garbage collector.

@@ -127,6 +127,42 @@ def test_named_folders_come_first(tmp_path: Path) -> None:
     assert (found["y"].tolist(), found["z"].tolist()) == ([4.0], [2])
 
 
+STEEP = """
+dim t < T
+extern jax f(x: f32) -> (y: f32) from "MODULE:f"
+input x[t]: f32
+y = f(x)
+g = grad(y ** 2, x)
+output g
+"""
+NO_SLOPE = """
+import jax
+
+@jax.custom_vjp
+def f(x):
+    return x
+
+def back(_, g):
+    raise NotImplementedError("no slope is known.")
+
+f.defvjp(lambda x: (x, None), back)
+"""
+
+
+def test_functions_without_a_derivative_are_told(tmp_path: Path, golden) -> None:
+    path = written(tmp_path, STEEP, "ext_steep", NO_SLOPE)
+    compilation = Compilation.from_path(str(path), Options())
+    compilation.write(str(tmp_path / "out"))
+    inputs = {"x": np.ones(2, np.float32)}
+    with pytest.raises(RunError) as error:
+        run(tmp_path / "out", {"T": 2}, inputs)
+    golden("externs/derivative.txt", render_all(error.value.problems))
+    externs = caller(compilation.graph, {"T": 2}, [str(tmp_path)])
+    with pytest.raises(RunError) as again:
+        evaluate(compilation.graph, {"T": 2}, inputs, {}, externs=externs)
+    assert again.value.problems[0].message == error.value.problems[0].message
+
+
 TWICE = """
 dim t < T
 extern jax f(x: f32[2], n: i32, w: f32) -> (y: f32, m: i32, z: f32[2]) from "MODULE:f"

@@ -58,8 +58,8 @@ PROGRAMS: dict[str, str] = {
     )
     + "loss = sum((y2 * y3 * y4 * y5)[t = 0:T])",
 }
-TWICE = ("window", "spans", "holes")
-COMPILED = ("clipped", "window", "spans", "both", "holes", "ragged")
+TWICE = ("spans", "holes")
+COMPILED = ("window", "spans", "holes", "ragged")
 
 
 def sizes(text: str) -> list[dict[str, int]]:
