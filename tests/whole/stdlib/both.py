@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tempoc.runtime.bindings import Given
+from tempoc.runtime.load import Loaded
 from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.source import as_sources
+from tempoc.sdg.graph import Graph
 from tempoc.sdg.interpret import evaluate
 from tests.support.agreement import compile_text
 
@@ -27,17 +29,37 @@ def both(
     atol: float = 2e-6,
 ) -> dict[str, Any]:
     """The outputs in float64 by the evaluator; compiled, they are the same to float32 rounding."""
-    given = {k: narrow(v) for k, v in inputs.items()}
     graph, loaded = compile_text(text, level)
+    return agreed(graph, loaded, bounds, inputs, seed=seed, rtol=rtol, atol=atol)
+
+
+def agreed(
+    graph: Graph,
+    loaded: Loaded,
+    bounds: Mapping[str, int],
+    inputs: Data,
+    *,
+    seed: int = 0,
+    rtol: float = 2e-5,
+    atol: float = 2e-6,
+) -> dict[str, Any]:
+    """The same for a program that is compiled already."""
+    given = {k: narrow(v) for k, v in inputs.items()}
     exact = evaluate(graph, bounds, given, {}, seed=seed, float64=True)
-    used = as_sources({i.name: given[i.name] for i in loaded.program.inputs})
-    found = run_given(loaded, Given(bounds=bounds, inputs=used, params={}, seed=seed), Settings())
-    assert set(found.outputs) == set(exact)
+    found = outputs(loaded, bounds, given, seed)
+    assert set(found) == set(exact)
     for name, value in exact.items():
-        np.testing.assert_allclose(
-            np.asarray(found.outputs[name]), value, rtol=rtol, atol=atol, err_msg=name
-        )
+        np.testing.assert_allclose(found[name], value, rtol=rtol, atol=atol, err_msg=name)
     return exact
+
+
+def outputs(
+    loaded: Loaded, bounds: Mapping[str, int], inputs: Data, seed: int = 0
+) -> dict[str, Any]:
+    """What a compiled program says."""
+    used = as_sources({i.name: inputs[i.name] for i in loaded.program.inputs})
+    found = run_given(loaded, Given(bounds=bounds, inputs=used, params={}, seed=seed), Settings())
+    return {name: np.asarray(x) for name, x in found.outputs.items()}
 
 
 def narrow(x: Any) -> Any:
