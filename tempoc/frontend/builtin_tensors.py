@@ -275,9 +275,11 @@ def _leaves(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
 
 
 def _range(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    first = bound.integer("start", 0)
-    low, high = (first, bound.integer("stop", 0)) if bound.has("stop") else (0, first)
-    step = bound.integer("step", 1)
+    start, stop, step = (
+        bound.integer(part, default, "an argument of `range`")
+        for part, default in (("start", 0), ("stop", 0), ("step", 1))
+    )
+    low, high = (start, stop) if bound.has("stop") else (0, start)
     if step == 0:
         raise Problem(type_errors.spatial_step(bound.span))
     numbers = range(low, high, step)
