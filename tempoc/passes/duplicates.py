@@ -7,6 +7,7 @@ All nodes of one operator, domain and type start out as equal; classes are split
 at equal places come from different classes. What is left together is equal: two nodes that read
 equal values at equal points have equal values, by induction along the order of evaluation. Starting
 from "all equal" instead of "all different" finds duplicates inside cycles (two equal recurrences).
+Nodes that only a branch of a `cond` needs stay apart from those that others need.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tempoc.ops.ending import Until
 from tempoc.ops.source import Input, Param
+from tempoc.sdg.branches import needs
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.rewrite import redirect
 from tempoc.sdg.turns import turn
@@ -48,9 +51,16 @@ def merge_duplicates(graph: Graph) -> Graph:
 def _classes(graph: Graph) -> dict[str, int]:
     """The number of each node's class; classes are numbered in node order."""
     classes = _numbered({name: _start(node) for name, node in graph.nodes.items()})
+    needed = needs(graph)
+
+    def needed_where(name: str) -> Key:
+        found = [n.condition for n in needed[name]]
+        held = (n.holds for n in needed[name])
+        return (*((classes[e.source], e.out, e.entries) for e in found), *held)
+
     while True:
         keys: dict[str, Key] = {
-            name: (classes[name], *(classes[e.source] for e in node.inputs))
+            name: (classes[name], needed_where(name), *(classes[e.source] for e in node.inputs))
             for name, node in graph.nodes.items()
         }
         finer = _numbered(keys)
@@ -61,7 +71,7 @@ def _classes(graph: Graph) -> dict[str, int]:
 
 def _start(node: Node) -> Key:
     """All that must agree besides the operands' sources."""
-    own = isinstance(node.op, Input | Param) or turn(node) is not None
+    own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
     given = node.name if own else ""
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.

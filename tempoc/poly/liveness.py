@@ -33,6 +33,7 @@ from tempoc.symbolic.expr import (
     Sym,
     conjunction,
     maximum,
+    minimum,
 )
 
 
@@ -106,7 +107,9 @@ class Liveness:
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
         """The greatest distance plus one."""
-        facts, universe = self.timeline.space.context, self.timeline.space.universe
+        space = self.timeline.space
+        facts, universe = space.sized(space.context), space.universe
+        gaps = space.sized(gaps)
         try:
             furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
         except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
@@ -115,8 +118,13 @@ class Liveness:
         exact = recover.value(size, facts)
         pieces = recover.distinct(size.gist(facts)) if exact is None else []
         parts = [recover.affine(aff) for aff in pieces] if exact is None else [exact]
+        parts = [space.size(p) for p in parts]
         # Where nothing clashes (say for T == 1) the size has no value; one slot is enough there.
         larger = [p for p in parts if p != ONE]
+        if exact is None and _is_least(
+            [a for a, p in zip(pieces, parts, strict=True) if p != ONE], size
+        ):
+            larger = [minimum(*larger)]
         known = any(fast.at_least(p, 1, universe) for p in larger)
         return maximum(*larger) if known else maximum(ONE, *larger)
 
@@ -237,3 +245,9 @@ class Liveness:
         where = recover.condition(cells.domain(), points)
         if where != FALSE:
             yield Release(task=task, entries=found[0], where=where)
+
+
+def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:
+    """Whether each of some pieces of a size is nowhere less than the size."""
+    domain = size.domain()
+    return all(domain.is_subset(size.le_set(p.to_pw_aff())) for p in pieces)
