@@ -58,8 +58,8 @@ PROGRAMS: dict[str, str] = {
     )
     + "loss = sum((y2 * y3 * y4 * y5)[t = 0:T])",
 }
-TWICE = ("spans", "holes")
-COMPILED = ("window", "spans", "holes", "ragged")
+TWICE = ("spans",)
+COMPILED = ("window", "holes")
 
 
 def sizes(text: str) -> list[dict[str, int]]:
