@@ -81,6 +81,10 @@ class Body:
         self._update([w.tensor for w in self._pending])
         return self._results()
 
+    def failure(self) -> str:
+        """The text of the number of the first check that failed, or 0."""
+        return self.out.failure()
+
     # ------------------------------------------------------------ members and operands
 
     def _member(self, name: str) -> None:

@@ -13,9 +13,10 @@ from tempoc.base.names import Names
 from tempoc.codegen.body import Body
 from tempoc.codegen.equations import shown
 from tempoc.codegen.naming import RESERVED
+from tempoc.codegen.vector import Together
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.emission import KernelEmitter
-from tempoc.sdg.statements import Statement
+from tempoc.sdg.statements import Statement, Vector
 
 WIDTH = 100
 INDENT = "    "
@@ -27,7 +28,8 @@ class Function:
 
     ``arguments`` and ``results`` name cells in coordinates of the statement;
     ``bounds`` the keyword arguments; ``checks`` the messages of the run-time checks, in which case
-    the function returns one more i32 (0, or the number from 1 of the check that failed).
+    the function returns one more i32 (0, or the number from 1 of the check that failed); with
+    ``vector`` that and the place of the first failing point among all points.
     """
 
     name: str
@@ -37,28 +39,32 @@ class Function:
     bounds: tuple[str, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    vector: tuple[Vector, ...] = ()
 
 
 Writer = type[Body]
 
 
-def function(statement: Statement, stages: Stages, name: str, writer: Writer = Body) -> Function:
+def function(
+    statement: Statement, stages: Stages, name: str, writer: Writer | None = None
+) -> Function:
     """Emit the kernel of a statement under the given function name."""
-    universe = stages.graph.universe
+    universe, point = stages.graph.universe, statement.single or statement
     dims, bounds = statement.domain.dims, tuple(b.name for b in universe.bounds)
     taken = (*stages.imports.values(), *(d.name for d in universe.dims), *bounds)
     names = Names([*RESERVED, *taken])
     out = KernelEmitter(
-        dims=dims,
-        bound=lambda e: stages.space.upper_bound(e, statement.domain),
+        dims=point.domain.dims,
+        bound=lambda e: stages.space.upper_bound(e, point.domain),
         names=names,
         imports=stages.imports,
     )
-    body = writer(statement, stages, out, names)
+    write = writer or (Together if statement.vector else Body)
+    body = write(statement, stages, out, names)
     results = body.run()
     returned = [*(r.text for r in results), *body.shown]
     if out.checks:
-        returned.append(out.failure())
+        returned.append(body.failure())
     lines = [*out.lines, _return(returned)]
     used = _names("\n".join(lines))
     lines = [*_unpacked(dims, used), *lines]
@@ -75,6 +81,7 @@ def function(statement: Statement, stages: Stages, name: str, writer: Writer = B
         bounds=keywords,
         equations=equations,
         checks=tuple(out.checks),
+        vector=statement.vector,
     )
 
 

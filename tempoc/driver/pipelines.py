@@ -6,6 +6,7 @@ from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
 
@@ -13,11 +14,12 @@ Pass = Step[Graph, PassContext]
 
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
-O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Fuse())
+O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Vectorize(), Fuse())
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
+    "vectorize": Vectorize,
     "fuse": Fuse,
 }

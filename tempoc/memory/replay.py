@@ -101,10 +101,10 @@ class Replay:
     def _write(self, write: Write, env: Mapping[str, int]) -> Iterator[Address]:
         self.steps -= 1
         if self._is_stored(write.tensor) and evaluate(write.where, env):
-            point = tuple(evaluate(e, env) for e in write.entries)
-            address = self.address(write.tensor, point)
-            self.slots[address] = point
-            yield address
+            for point in points(write.entries, env):
+                address = self.address(write.tensor, point)
+                self.slots[address] = point
+                yield address
 
     def _release(self, tensor: str, key: Point) -> None:
         moduli = self.sizes[tensor][0]

@@ -23,6 +23,7 @@ class Islands:
 
     units: tuple[str, ...]
     domains: dict[str, Domain]
+    vectors: dict[str, tuple[str, ...]]
     purposes: dict[str, tuple[str, ...]]
     needs: tuple[Dependence, ...]
     homes: dict[str, str]
@@ -35,6 +36,7 @@ class Islands:
         return cls(
             units=tuple(units),
             domains={u: graph.nodes[u].domain for u in units},
+            vectors={u: graph.nodes[u].vector for u in units},
             purposes=purposes(graph),
             needs=tuple(d for d in needs if d.sink in known and d.source in known),
             homes={u: u for u in units},
@@ -48,8 +50,7 @@ class Islands:
             return True
         if self.units.index(first) > self.units.index(second):
             first, second = second, first
-        alike = self.domains[a] == self.domains[b] and self.purposes[a] == self.purposes[b]
-        if not alike or (first, second) in self.refused:
+        if not self.is_alike(a, b) or (first, second) in self.refused:
             return False
         members = [u for u in self.units if self.homes[u] in (first, second)]
         small = not limit or len(members) <= limit
@@ -61,12 +62,19 @@ class Islands:
         self.refused[first, second] = None
         return False
 
+    def is_alike(self, a: str, b: str) -> bool:
+        """Whether two units run at the same points, in the same way, for the same purposes."""
+        kinds = self.domains, self.vectors, self.purposes
+        return all(kind[a] == kind[b] for kind in kinds)
+
     def ordered(self, members: Sequence[str]) -> tuple[str, ...] | None:
         """Members in an order in which one instance can run, or None if there is no such order."""
         inside = {*members}
         sources: dict[str, list[str]] = {m: [] for m in members}
         for d in self.needs:
             if d.sink in inside and d.source in inside and d.may_stay and d.sink != d.source:
+                if d.apart:
+                    return None
                 sources[d.sink].append(d.source)
         parts = components(members, sources.__getitem__)
         if any(len(part) > 1 for part in parts):
@@ -80,7 +88,7 @@ class Islands:
         if not self.keeps_direction(first, second):
             return False
         part = self.cycle_of(first, list(dict.fromkeys(homes.values())), after)
-        return is_schedulable(part, after, {h: self.domains[h].dims for h in part})
+        return is_schedulable(part, after, {h: loops(self.domains[h], self.vectors[h]) for h in part})
 
     def contracted(self, homes: dict[str, str]) -> list[Dependence]:
         """Dependences between islands; inside an island only what is not at one point."""
@@ -128,6 +136,11 @@ class Islands:
         ]
         islands = list(dict.fromkeys(self.homes.values()))
         return second in self.cycle_of(first, islands, along)
+
+
+def loops(domain: Domain, vector: tuple[str, ...]) -> tuple[str, ...]:
+    """The dimensions over which something loops that computes those of ``vector`` at once."""
+    return tuple(d for d in domain.dims if d not in vector)
 
 
 def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:

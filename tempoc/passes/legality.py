@@ -12,7 +12,7 @@ is sufficient, not necessary: what fails here is not merged, but may well have a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
 from tempoc.poly.space import Space
@@ -31,11 +31,16 @@ STAYS: Signs = frozenset((0,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order."""
+    """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
+
+    A dimension of which either computes all points at once is none of the common ones; ``apart``
+    says that a point may need other points along such a dimension than its own.
+    """
 
     sink: str
     source: str
     signs: tuple[tuple[str, Signs], ...]
+    apart: bool = False
 
     @property
     def may_stay(self) -> bool:
@@ -56,7 +61,7 @@ class Dependence:
                 if sign in signs:
                     rest = self.signs[k + 1 :]
                     part = (*before, (dim, frozenset((sign,))), *rest)
-                    found.append(Dependence(sink=self.sink, source=self.source, signs=part))
+                    found.append(replace(self, signs=part))
             if 0 not in signs:
                 break
             before = (*before, (dim, STAYS))
@@ -122,7 +127,13 @@ def _dependence(sink: Node, source: Node, signs: Mapping[str, Signs]) -> Iterabl
     common = [d for d in sink.domain.dims if d in source.domain.dims]
     listed = tuple((d, signs.get(d, ANY)) for d in common)
     if all(s for _, s in listed):  # no sign at all: the access reads nothing
-        yield Dependence(sink=sink.name, source=source.name, signs=listed)
+        at_once = {*sink.vector, *source.vector}
+        yield Dependence(
+            sink=sink.name,
+            source=source.name,
+            signs=tuple((d, s) for d, s in listed if d not in at_once),
+            apart=any(s != STAYS for d, s in listed if d in at_once),
+        )
 
 
 # ---------------------------------------------------------------- the test
@@ -135,6 +146,16 @@ def is_schedulable(
     carried: tuple[str, ...] = (),
 ) -> bool:
     """Whether statements of these dimensions have a loop nest, inside loops ``carried`` already."""
+    return not stuck(names, needs, dims, carried)
+
+
+def stuck(
+    names: Sequence[str],
+    needs: Iterable[Dependence],
+    dims: Mapping[str, tuple[str, ...]],
+    carried: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """Statements in a cycle that no loop carries, the innermost such cycle found; empty if none."""
     known = {*names}
     inside = [d for d in needs if d.sink in known and d.source in known]
     sources: dict[str, list[str]] = {name: [] for name in names}
@@ -142,18 +163,22 @@ def is_schedulable(
         sources[d.sink].append(d.source)
     for part in components(names, sources.__getitem__):
         cycle = [d for d in inside if d.sink in part and d.source in part]
-        if cycle and not _is_carried(part, cycle, dims, carried):
-            return False
-    return True
+        if cycle and (found := _stuck_part(part, cycle, dims, carried)):
+            return found
+    return ()
 
 
-def _is_carried(
+def _stuck_part(
     part: tuple[str, ...],
     cycle: Sequence[Dependence],
     dims: Mapping[str, tuple[str, ...]],
     carried: tuple[str, ...],
-) -> bool:
-    """Whether some loop carries a strongly connected part, and what is left has loops inside."""
+) -> tuple[str, ...]:
+    """What is stuck of a strongly connected part: nothing if a loop carries it, and what is left.
+
+    The least of what stays stuck inside the loops that can be had.
+    """
+    least = part
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
     for dim in shared:
         signs = [dict(d.signs).get(dim, ANY) for d in cycle]
@@ -161,6 +186,8 @@ def _is_carried(
             strict = [s == {forward} for s in signs]
             if any(strict) and all(-forward not in s for s in signs):
                 rest = [d for d, gone in zip(cycle, strict, strict=True) if not gone]
-                if is_schedulable(part, rest, dims, (*carried, dim)):
-                    return True
-    return False
+                found = stuck(part, rest, dims, (*carried, dim))
+                if not found:
+                    return ()
+                least = min(least, found, key=len)
+    return least

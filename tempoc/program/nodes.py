@@ -106,6 +106,15 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
+
+    dim: str
+    lower: Arith
+    upper: Arith
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
     """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
 
@@ -113,6 +122,8 @@ class Kernel:
     its points, for messages. A kernel with ``checks`` returns
     one more result after those of its calls: an i32, 0 or the number (from 1) of the check that
     failed. Each text says what is wrong then, and where (``index 7 of x[...] is out of range``).
+    A kernel with ``vector`` computes all points of these ranges in each call; instead of one i32 it
+    returns two, the second of which is the place of the first failing point among them.
     """
 
     name: str
@@ -121,6 +132,7 @@ class Kernel:
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    vector: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,8 +44,8 @@ def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Ite
             yield point
 
 
-def read_points(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
-    """The points that an access reads; none if one of its slices is empty."""
+def touched(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
+    """The points that an access touches; none if one of its slices is empty."""
     ranges = []
     for entry in entries:
         if isinstance(entry, Slice):
@@ -95,11 +95,11 @@ class World:
         env = self.at(s, point)
         for w in s.writes:
             if evaluate(w.where, env):
-                yield w.tensor, tuple(evaluate(e, env) for e in w.entries)
+                yield from ((w.tensor, cell) for cell in touched(w.entries, env))
 
     def reads(self, s: Statement, point: Point) -> Iterator[tuple[Read, Cell]]:
         """The cells that an instance reads."""
         env = self.at(s, point)
         for read in s.reads:
-            for cell in read_points(read.entries, env):
+            for cell in touched(read.entries, env):
                 yield read, (read.tensor, cell)

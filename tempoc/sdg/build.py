@@ -20,6 +20,7 @@ from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.together import together
 from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Turn, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -49,7 +50,7 @@ def statements(graph: Graph, space: Space) -> Statements:
     tensors = _tensors(graph, homes)
     merges = _merge_writes(graph, space)
     built = [
-        _statement(graph, space, name, members, homes, tensors, merges)
+        _together(graph, space, _statement(graph, space, name, members, homes, tensors, merges))
         for name, members in _parts(graph)
     ]
     return Statements(tensors={t.name: t for t in tensors.values()}, statements=tuple(built))
@@ -235,6 +236,11 @@ def _statement(
         turn=next((turn for m in members if (turn := _turn(graph.nodes[m].op)) is not None), None),
         effect=any(isinstance(graph.nodes[m].op, Effect) for m in members),
     )
+
+
+def _together(graph: Graph, space: Space, single: Statement) -> Statement:
+    vector = graph.nodes[single.members[0]].vector
+    return together(single, vector, space) if vector else single
 
 
 def _turn(op: Op) -> Turn | None:

@@ -51,14 +51,24 @@ class Read:
 class Write:
     """Output ``out`` of ``member`` becomes ``tensor`` at ``entries`` where ``where`` holds.
 
-    One affine expression over the statement's dimensions for each dimension of the tensor's domain.
+    One affine expression over the statement's dimensions for each dimension of the tensor's domain,
+    or a slice where the statement runs all points of a dimension at once.
     """
 
     tensor: str
     member: str
     out: int
-    entries: tuple[Expr, ...]
+    entries: tuple[Entry, ...]
     where: Expr = TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vector:
+    """All points ``lower <= dim < upper`` of a dimension at once; ends over bounds only."""
+
+    dim: str
+    lower: Expr
+    upper: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +86,8 @@ class Statement:
     A statement with an ``effect`` is seen outside, so the order of its points counts: that of
     plain loops, and of two such statements at one point that of this program.
     ``turn`` says the same of calls of host functions, module by module.
+    One that runs all points of some dimensions at once (``vector``, ``together.py``) has a domain
+    without them, and ``single`` says what it does at one point.
     """
 
     name: str
@@ -85,6 +97,8 @@ class Statement:
     writes: tuple[Write, ...]
     turn: Turn | None = None
     effect: bool = False
+    vector: tuple[Vector, ...] = ()
+    single: Statement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
