@@ -13,8 +13,8 @@ from tempoc.base.names import Names
 from tempoc.codegen.body import Body
 from tempoc.codegen.equations import shown
 from tempoc.codegen.naming import RESERVED
-from tempoc.codegen.vector import Together
 from tempoc.codegen.stages import Argument, Result, Stages
+from tempoc.codegen.vector import Together
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement, Vector
 

@@ -44,6 +44,15 @@ class _Home:
         return left.index(dim) if dim in self.shifts else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where rows begin along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
+
+    start: str
+    whole: bool
+    single: bool = False
+
+
 class Together:
     """Writes one kernel as ``Body`` does; ``run`` once."""
 
@@ -147,6 +156,9 @@ class Together:
             places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
             outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
             each = _vmap(each, places, outs)
+            if k > 0:
+                self.out.lines.append(f"{point} = {each}")
+                each = point
         given = [self._steps(d) for d in indices] + [self._moved(a) for a in moving]
         made = [self.names.fresh(self._hint(r)) for r in inner]
         made += [self.names.fresh("fault")] * bool(block.checks)
@@ -157,7 +169,11 @@ class Together:
     def _hint(self, inner: Result) -> str:
         tensor = inner.cell[0]
         write = self.rows.get(tensor)
-        text = inner.text if inner.text.isidentifier() else identifier(write.member if write else tensor)
+        text = (
+            inner.text
+            if inner.text.isidentifier()
+            else identifier(write.member if write else tensor)
+        )
         return f"{text}_rows"
 
     def _steps(self, dim: str) -> str:
@@ -168,7 +184,10 @@ class Together:
     def _moved(self, argument: Argument) -> str:
         """The part of a store that the points see, one after the other."""
         home = self.homes[argument.cell[0]]
-        cuts = [self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":" for a in home.store.axes]
+        cuts = [
+            self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":"
+            for a in home.store.axes
+        ]
         while cuts and cuts[-1] == ":":
             cuts.pop()
         return f"{argument.name}[{', '.join(cuts)}]" if cuts else argument.name
@@ -183,7 +202,10 @@ class Together:
 
     def _is_whole(self, axis: Axis, shift: Expr) -> bool:
         v = self.vector[axis.dim]
-        ends = compare("==", add(v.lower, shift), ZERO), compare("==", add(v.upper, shift), axis.size)
+        ends = (
+            compare("==", add(v.lower, shift), ZERO),
+            compare("==", add(v.upper, shift), axis.size),
+        )
         return self.stages.proves(self.statement, conjunction(*ends))
 
     def _out_place(self, inner: Result, dim: str, done: Sequence[str]) -> int:
@@ -200,42 +222,41 @@ class Together:
         """The store's new content, given what the points made of their parts."""
         name, key = inner.cell
         write = self.rows.get(name)
-        tensor = write.tensor if write else name
-        cell, store = (tensor, key), self.homes[tensor].store
-        starts: list[str] = []
-        whole = inner.where == TRUE
-        lead: list[str] = []
-        dims = self.stages.statements.tensors[tensor].domain.dims
-        for axis in store.axes:
-            entry = write.entries[dims.index(axis.dim)] if write else None
-            shift = _shift(write, dims, axis.dim) if write else self.homes[tensor].shifts.get(axis.dim)
-            if axis.dim in self.vector:
-                assert shift is not None, f"{tensor} is written at other points than its own"
-                starts.append(self._int(self.out.static(add(self.vector[axis.dim].lower, shift))))
-                whole = whole and self._is_whole(axis, shift)
-                lead.append(":")
-            elif write:
-                assert isinstance(entry, Expr)
-                at = self.out.index(entry)
-                at = f"({at}) % ({self.out.static(axis.size)})" if axis.ring else at
-                moving = any(d in symbols(entry) for d in self.statement.domain.dims)
-                starts.append(at if moving else self._int(at))
-                whole = False
-                lead.append("None")
-            else:
-                starts.append(self._int("0"))
-        if whole:
+        cell = (write.tensor if write else name, key)
+        home = self.homes[cell[0]]
+        places = [self._place(axis, write, home) for axis in home.store.axes]
+        if inner.where == TRUE and all(p.whole for p in places):
             self._latest[cell] = text
             return Result(cell=cell, text=text)
         old = self._old(cell)
+        lead = ["None" if p.single else ":" for p in places]
         rows = f"{text}[{', '.join(lead)}]" if "None" in lead else text
-        starts += [self._int("0")] * len(store.shape)
+        starts = [*(p.start for p in places), *([self._int("0")] * len(home.store.shape))]
         comma = "," if len(starts) == 1 else ""
         new = f"lax.dynamic_update_slice({old}, {rows}, ({', '.join(starts)}{comma}))"
         if inner.where != TRUE:
             new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
         self._latest[cell] = self.out.bind(old, new)
         return Result(cell=cell, text=self._latest[cell])
+
+    def _place(self, axis: Axis, write: Write | None, home: _Home) -> _Place:
+        """Where along an axis of a store goes what the points made."""
+        at = home.shifts.get(axis.dim)
+        if write is not None:
+            dims = self.stages.statements.tensors[write.tensor].domain.dims
+            entry = write.point[dims.index(axis.dim)]
+            if axis.dim not in self.vector:
+                moving = any(d in symbols(entry) for d in self.statement.domain.dims)
+                start = self.out.index(entry)
+                if axis.ring:
+                    start = f"({start}) % ({self.out.static(axis.size)})"
+                return _Place(start if moving else self._int(start), whole=False, single=True)
+            at = _shift(write, dims, axis.dim)
+        elif axis.dim not in self.vector:
+            return _Place(self._int("0"), whole=True)
+        assert at is not None, f"{home.store.tensor} is written at other points than its own"
+        first = self.out.static(add(self.vector[axis.dim].lower, at))
+        return _Place(self._int(first), whole=self._is_whole(axis, at))
 
     def _int(self, text: str) -> str:
         """A number among traced indices, which have 32 bits."""

@@ -88,7 +88,9 @@ class Islands:
         if not self.keeps_direction(first, second):
             return False
         part = self.cycle_of(first, list(dict.fromkeys(homes.values())), after)
-        return is_schedulable(part, after, {h: loops(self.domains[h], self.vectors[h]) for h in part})
+        return is_schedulable(
+            part, after, {h: loops(self.domains[h], self.vectors[h]) for h in part}
+        )
 
     def contracted(self, homes: dict[str, str]) -> list[Dependence]:
         """Dependences between islands; inside an island only what is not at one point."""

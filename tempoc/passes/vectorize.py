@@ -60,7 +60,8 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
         nodes = [n for n in starred.nodes.values() if is_computed(n)]
-        found = stuck([n.name for n in nodes], needs, {n.name: loops(n.domain, n.vector) for n in nodes})
+        dims = {n.name: loops(n.domain, n.vector) for n in nodes}
+        found = stuck(list(dims), needs, dims)
         if not found:
             break
         stars = [s for s in stars if s not in found]
@@ -92,7 +93,8 @@ def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space)
         return False
     left = space.project(node.domain, loops(node.domain, vector))
     inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
-    return inside and not any(_writes_parts(graph, node, m, vector, space) for m in graph.nodes.values())
+    merges = [m for m in graph.nodes.values() if isinstance(m.op, Merge)]
+    return inside and not any(_writes_parts(graph, node, m, vector, space) for m in merges)
 
 
 def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
@@ -103,9 +105,7 @@ def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Spa
 def _writes_parts(
     graph: Graph, node: Node, merge: Node, vector: tuple[str, ...], space: Space
 ) -> bool:
-    """Whether the node writes into a merge (or param) at some points of its ranges only."""
-    if not isinstance(merge.op, Merge):
-        return False
+    """Whether the node writes into a merge at some points of its ranges only."""
     for k, edge in enumerate(merge.inputs):
         if edge.source == node.name:
             where = space.simplify(written_where(merge, k, graph), node.domain)
@@ -131,19 +131,11 @@ def _frugal(graph: Graph, dim: str, stars: list[str]) -> list[str]:
 def _is_longer(graph: Graph, name: str, dim: str, stars: list[str], whole: set[str]) -> bool:
     """Whether some store between a star and a loop would grow."""
     free = {*stars, *whole}
-    node = graph.nodes[name]
-    for edge in node.inputs:
-        source = graph.nodes[edge.source]
-        if dim in source.domain.dims and edge.source not in free and is_computed(source):
-            return True
-        if isinstance(source.op, Merge) and dim in source.domain.dims and edge.source not in whole:
-            return True
-    for reader in graph.nodes.values():
-        reads = any(e.source == name for e in reader.inputs)
-        merged = isinstance(reader.op, Merge) and reader.name not in whole
-        if reads and name not in whole and (merged or (is_computed(reader) and dim in reader.domain.dims and reader.name not in free)):
-            return True
-    return False
+    sources = {e.source for e in graph.nodes[name].inputs} - free
+    if any(dim in graph.nodes[s].domain.dims for s in sources):
+        return True
+    readers = [n for n in graph.nodes.values() if any(e.source == name for e in n.inputs)]
+    return name not in whole and any(dim in r.domain.dims and r.name not in free for r in readers)
 
 
 def _kept_whole(graph: Graph, dim: str) -> set[str]:

@@ -24,8 +24,8 @@ class Flow:
     """A reader, a writer and a tensor between them, in index expressions.
 
     The reader reads the tensor at `read` (in its own dimensions); the writer writes it at `written`
-    (in its own; maybe slices) where `where` holds. `forwarded`: a reader that is its own writer may read in one
-    instance what that very instance writes.
+    (in its own; maybe slices) where `where` holds. `forwarded`: a reader that is its own writer may
+    read in one instance what that very instance writes.
     """
 
     reader: str

@@ -20,8 +20,8 @@ from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.together import together
 from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Turn, Write
+from tempoc.sdg.together import together
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     TRUE,
@@ -96,7 +96,7 @@ def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
 def may_meet(domain: Domain, read: tuple[Entry, ...], write: Write, space: Space) -> bool:
     """Whether at some point of the domain what is read includes what is written there."""
     parts: list[Expr] = [domain.where, write.where]
-    for entry, at in zip(read, write.entries, strict=True):
+    for entry, at in zip(read, write.point, strict=True):
         if isinstance(entry, Slice):
             parts.append(compare("<=", entry.lo, at))
             parts.append(compare("<", at, entry.hi))

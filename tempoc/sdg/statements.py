@@ -15,7 +15,7 @@ from typing import Literal
 
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, Expr
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 
 Origin = Literal["computed", "input", "param"]
 
@@ -60,6 +60,11 @@ class Write:
     out: int
     entries: tuple[Entry, ...]
     where: Expr = TRUE
+
+    @property
+    def point(self) -> tuple[Expr, ...]:
+        """The entries of a statement that runs one point at a time."""
+        return tuple(e for e in self.entries if not isinstance(e, Slice))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

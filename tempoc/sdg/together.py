@@ -67,13 +67,14 @@ def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vecto
         own = [p for p in parts if dim in symbols(p)]
         if any({*symbols(p)} & ({*domain.dims} - {dim}) for p in own):
             return None
-        low, high, alone = ZERO, Sym(space.universe.dim(dim).bound), Domain((dim,))
+        low: Expr = ZERO
+        high: Expr = Sym(space.universe.dim(dim).bound)
         if own:
             there = Domain((dim,), conjunction(*own))
             low = maximum(low, space.lower_bound(Sym(dim), there))
             high = minimum(high, add(space.upper_bound(Sym(dim), there), ONE))
             within = compare(">=", Sym(dim), low), compare("<", Sym(dim), high)
-            if not space.equal(there.where, conjunction(*within), alone):
+            if not space.equal(there.where, conjunction(*within), Domain((dim,))):
                 return None
         found[dim] = Vector(dim=dim, lower=low, upper=high)
     return found
