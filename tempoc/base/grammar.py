@@ -49,10 +49,11 @@ class Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A situation of a machine to come back to."""
+    """A situation of a machine to come back to; `sizes` are the numbers of children of `values`."""
 
     states: tuple[int, ...]
     values: tuple[object, ...]
+    sizes: tuple[int, ...]
 
 
 class Machine:
@@ -82,13 +83,18 @@ class Machine:
     def mark(self) -> Mark:
         """The present situation."""
         state = self._parser.parser_state
-        return Mark(tuple(state.state_stack), tuple(state.value_stack))
+        sizes = [len(v.children) if isinstance(v, Tree) else 0 for v in state.value_stack]
+        return Mark(tuple(state.state_stack), tuple(state.value_stack), tuple(sizes))
 
     def back(self, mark: Mark) -> None:
         """Return to an earlier situation."""
         state = self._parser.parser_state
         state.state_stack[:] = mark.states
         state.value_stack[:] = mark.values
+        # Lark appends to the lists of repetitions in place.
+        for value, size in zip(mark.values, mark.sizes, strict=True):
+            if isinstance(value, Tree):
+                del value.children[size:]
 
     def accepted(self, mark: Mark, tokens: Sequence[Token]) -> tuple[str, ...]:
         """The token types that can follow `tokens` after `mark`, sorted; runs no actions."""

@@ -53,7 +53,7 @@ def assert_type(
     """`value as type`: like `check`, but new names are bound to the extents found."""
     if isinstance(value, Unknown):
         return value
-    _bind(round, frame, value, e)
+    _bind(round, frame, value, e, span)
     return check(round, frame, value, type_tree(round, frame, e), span)
 
 
@@ -82,17 +82,19 @@ def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> Value:
     return BAD if found is None else found  # type: ignore[return-value]
 
 
-def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr) -> None:
+def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> None:
     if isinstance(e, ast.RecordType):
         for f in e.fields:
             part = value.get(f.name) if isinstance(value, Record) else None
             if part is not None:
-                _bind(round, frame, part, f.type)
+                _bind(round, frame, part, f.type, span)
         return
     if not isinstance(value, (Ref, Number)):
         return
-    found = type_of(value, e.span).shape
-    for name, extent in zip(e.extents, found, strict=False):
+    found = type_of(value, e.span)
+    if len(e.extents) != found.ndim and isinstance(value, Ref):
+        raise Problem(type_errors.annotation(span, found, e.span.text))
+    for name, extent in zip(e.extents, found.shape, strict=False):
         known = frame.scope.find(name.name) if isinstance(name, ast.Name) else BAD
         if isinstance(name, ast.Name) and (known is None or isinstance(known, Pending)):
             frame.scope.bind(name.name, lift(extent), name.span)

@@ -31,11 +31,11 @@ class Bound:
     def __getitem__(self, name: str) -> Value:
         return self.values[name]
 
-    def integer(self, name: str, default: int) -> int:
+    def integer(self, name: str, default: int, what: str = "") -> int:
         """A compile-time integer. Raises `Problem` or `StillUnknown`."""
         if name not in self.values:
             return default
-        return indices.integer(self.values[name], self.places[name], f"`{name}`")
+        return indices.integer(self.values[name], self.places[name], what or f"`{name}`")
 
     def axis(self, name: str = "axis") -> int | None:
         """A compile-time integer, if one is given. Raises `Problem` or `StillUnknown`."""

@@ -58,6 +58,7 @@ SIGNATURES: dict[str, str] = {
     "size": "x axis=",
     "ndim": "x",
     "len": "x",
+    "leaves": "x",
     "range": "start stop= step=",
     "grad": "loss x",
     "stop_gradient": "x",

@@ -18,6 +18,7 @@ from tempoc.frontend.values import (
     Several,
     Value,
     dims_of,
+    leaves,
     lift,
     map_leaves,
 )
@@ -269,10 +270,16 @@ def _ndim(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     return Number(type_of(bound["x"], bound.places["x"]).ndim)
 
 
+def _leaves(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+    return Listing(tuple(leaf for _, leaf in leaves(bound["x"])))
+
+
 def _range(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    first = bound.integer("start", 0)
-    low, high = (first, bound.integer("stop", 0)) if bound.has("stop") else (0, first)
-    step = bound.integer("step", 1)
+    start, stop, step = (
+        bound.integer(part, default, "an argument of `range`")
+        for part, default in (("start", 0), ("stop", 0), ("step", 1))
+    )
+    low, high = (start, stop) if bound.has("stop") else (0, start)
     if step == 0:
         raise Problem(type_errors.spatial_step(bound.span))
     numbers = range(low, high, step)
@@ -290,6 +297,6 @@ GROUP: dict[str, Group] = {
     "einsum": _einsum, "conv": _conv,
     "zeros": _filled, "ones": _filled, "full": _filled, "zeros_like": _like, "ones_like": _like,
     "eye": _eye, "arange": _arange, "size": _size, "len": _size, "ndim": _ndim, "range": _range,
-    "stop_gradient": stop_gradient,
+    "leaves": _leaves, "stop_gradient": stop_gradient,
 }  # fmt: skip
 """The function that builds each builtin."""

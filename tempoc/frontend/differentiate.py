@@ -80,11 +80,12 @@ def _expanded(graph: Graph, space: Space) -> Graph:
 
 def _without_dead(graph: Graph, growing: Growing) -> Graph:
     """Of the new nodes those that something needs, where it does; those that were there stay."""
-    found = replace(graph, nodes=growing.nodes)
-    needed = reachable(found, list(graph.nodes))
+    kept = list(graph.nodes)
+    needed = reachable(replace(graph, nodes=growing.nodes), kept)
     nodes = {k: v for k, v in growing.nodes.items() if k in needed}
     tighten(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
-    return replace(graph, nodes=nodes)
+    needed = reachable(replace(graph, nodes=nodes), kept)  # branches may be gone
+    return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
 
 
 def _target(node: Node) -> Edge:

@@ -13,10 +13,10 @@ from dataclasses import replace
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend import ast
 
-SMALL = ("RT008", "RT010", "RT012")
+SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")
 """Codes of mistakes in statements that have been read nevertheless."""
-_WORDS = re.compile(r"\s*(dim|const|assume|import|extern|def|for|return|\}|\{)(?!\w)")
-_DATA = re.compile(r"\s*(?:input|param)\s+(\w+)")
+_WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
+_DATA = re.compile(r"\s*(?:input|param|const)\s+(\w+)|\s*def\s+(\w+)[^{]*$")
 _RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -59,7 +59,9 @@ def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> lis
     before = [b for b in broken if b <= place]
     for item in tree.items:
         if item.span.start <= place < item.span.end:
-            whole = isinstance(item, ast.Equation | ast.Input | ast.Param | ast.Output)
+            if isinstance(item, ast.Def) and any(item.span.start < b for b in before):
+                return [item]
+            whole = isinstance(item, ast.Equation | ast.Input | ast.Param | ast.Output | ast.Def)
             return [item] if whole and error.code in SMALL else None
     starts = [item.span.start for item in tree.items if item.span.start <= place]
     return [] if before and max(before) > max(starts, default=-1) else None
@@ -67,18 +69,19 @@ def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> lis
 
 def _missing(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
     """The names that a broken statement, and what it swallowed, would define; None if unclear."""
-    if any(item.span.start < start < item.span.end for item in tree.items):
-        return None
+    for item in tree.items:
+        if item.span.start < start < item.span.end:
+            return [] if isinstance(item, ast.Def) else None
     text = tree.span.source.text
     following = [item.span.start for item in tree.items if item.span.start > start]
     following += [b for b in broken if b > start]
     names: list[str] = []
     for k, line in enumerate(text[start : min(following, default=len(text))].split("\n")):
-        if _WORDS.match(line):
-            return None
         data = _DATA.match(line)
         if data is not None:
-            names.append(data[1])
+            names.append(data[1] or data[2])
+        elif _WORDS.match(line):
+            return None
         elif (k == 0 or "=" in line) and not _RESULT.match(line):
             target = re.sub(r"\[[^\]]*\]?", " ", line.split("#")[0].split("=")[0])
             names += _NAME.findall(target)
@@ -102,7 +105,7 @@ def _names(item: ast.Item) -> tuple[str, ...]:
     match item:
         case ast.Equation(targets=targets):
             return tuple(t.name.name for t in targets)
-        case ast.Input(name=name) | ast.Param(name=name):
+        case ast.Input(name=name) | ast.Param(name=name) | ast.Def(name=name):
             return (name.name,)
         case _:
             return ()

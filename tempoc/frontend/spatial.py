@@ -115,7 +115,7 @@ def _prove(
     inside = conjunction(compare(">=", position, ZERO), compare("<", position, extent))
     if not is_affine(inside):
         return
-    here = round.domain(frame.where, inside)
+    here = round.domain(frame.where, e, extent)
     point = round.space.witness(here, inside)
     if point is None:
         return

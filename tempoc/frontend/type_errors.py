@@ -177,7 +177,8 @@ def wrong_results(span: Span, wanted: int, value: Value) -> Diagnostic:
     given = len(value.items) if hasattr(value, "items") else 1
     plural = "result" if given == 1 else "results"
     targets = "1 target" if wanted == 1 else f"{wanted} targets"
-    return _error("RT078", f"{targets} for {given} {plural}", span)
+    help = f"nothing comes back, so write `_ = {span.text}`" if given == 0 else None
+    return _error("RT078", f"{targets} for {given} {plural}", span, help)
 
 
 def several_results(span: Span, value: Value) -> Diagnostic:
@@ -190,12 +191,11 @@ def several_results(span: Span, value: Value) -> Diagnostic:
     )
 
 
-def annotation(span: Span, found: TensorType, declared: TensorType, where: str = "") -> Diagnostic:
+def annotation(span: Span, found: TensorType, declared: TensorType | str) -> Diagnostic:
     """A type annotation that cannot be right."""
+    says = declared if isinstance(declared, str) else type_text(declared)
     return _error(
-        ANNOTATION,
-        f"this is {type_text(found)}, the annotation says {type_text(declared)}{where}",
-        span,
+        ANNOTATION, f"this is {type_text(found)}, the annotation says {says}", span
     )
 
 

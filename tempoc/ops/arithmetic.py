@@ -5,6 +5,7 @@ Operands are converted to the dtype they promote to, then computed in it. Intege
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -170,6 +171,26 @@ class Power(Arithmetic):
         whole = np.power(a, np.abs(b))
         kept = np.where(np.abs(a) == 1, whole, np.zeros((), a.dtype))
         return np.where(b < 0, kept, whole)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """JAX leaves negative powers of integers undefined."""
+        base, exponent = self.texts(args, results, out)
+        plain = self.jax.format(base, exponent)
+        if results[0].dtype not in (DType.I32, DType.I64) or _is_count(exponent):
+            return (plain,)
+        zero = scalar(0, results[0].dtype)
+        exponent = out.bind("exponent", exponent)
+        whole = self.jax.format(base, f"jnp.abs({exponent})")
+        return (
+            f"jnp.where(({exponent} < 0) & (jnp.abs({base}) != 1), {zero}, {whole})",
+        )
+
+
+def _is_count(text: str) -> bool:
+    """Whether emitted code is a number that is not negative."""
+    return re.fullmatch(r"jnp\.\w+\(\d+\)(\.astype\([\w.]+\))?", text) is not None
 
 
 class Minimum(Nary):

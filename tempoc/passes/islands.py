@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.ops.effects import Effect
-from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Param
 from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import components, reachable
+from tempoc.sdg.turns import turn
 from tempoc.symbolic.domain import Domain
 
 
@@ -149,14 +148,13 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     """For each node what it is needed for: the params whose defaults it serves, "" for all else.
 
     A default is not computed where the param is given, so nothing else may depend on its kernels.
-    Each effect, and each call of a host function, has a purpose of its own.
+    What is seen outside (effects, calls of host functions) has a purpose of its own each.
     """
     params = [n for n in graph.nodes.values() if isinstance(n.op, Param) and n.inputs]
     cut = {p.name: replace(p, inputs=()) for p in params}
     without = replace(graph, nodes={**graph.nodes, **cut})
-    outward = (n for n in graph.nodes.values() if isinstance(n.op, Effect | ExternHost))
-    effects = [n.name for n in outward]
-    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *effects])}
+    outward = [n.name for n in graph.nodes.values() if turn(n) is not None]
+    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward])}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
     found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
-    return found | {name: (f"effect {name}",) for name in effects}
+    return found | {name: (f"turn {name}",) for name in outward}

@@ -20,6 +20,7 @@ from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components
 from tempoc.sdg.rewrite import compose
+from tempoc.sdg.turns import befores, turn
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import And, Entry, Expr, Slice, Sym, conjunction
 from tempoc.symbolic.walk import substitute, symbols
@@ -69,14 +70,31 @@ class Dependence:
 
 
 def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
-    """All dependences between computed nodes; merges are passed through to their branches."""
-    found: dict[Dependence, None] = {}
+    """All dependences between computed nodes; merges are passed through to their branches.
+
+    What takes turns depends on what has its turn before.
+    """
+    found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
     for node in graph.nodes.values():
         if is_computed(node):
             for edge in node.inputs:
                 for dependence in _through(graph, space, node, edge):
                     found[dependence] = None
     return tuple(found)
+
+
+def _turns(graph: Graph) -> Iterable[Dependence]:
+    queued = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
+    for sink, mine in queued:
+        for source, other in queued:
+            if mine.queue != other.queue:
+                continue
+            dims, first = sink.domain.dims, other.number < mine.number
+            for shared, less in befores(dims, source.domain.dims, first, graph.universe):
+                signs = dict.fromkeys(shared, STAYS)
+                if less:
+                    signs[shared[-1]] = frozenset((1,))
+                yield from _dependence(sink, source, signs)
 
 
 def _through(graph: Graph, space: Space, sink: Node, edge: Edge) -> Iterable[Dependence]:

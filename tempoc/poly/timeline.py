@@ -12,7 +12,7 @@ from tempoc.poly import maps
 from tempoc.poly.scheduling import Problem
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ZERO, Expr
+from tempoc.symbolic.expr import FALSE, ZERO, Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,17 @@ def timeline(
     parts: dict[str, list[isl.Map]] = {name: [] for name in tasks}
     for o in found:
         parts[o.task].append(_times(there, tasks[o.task], o, length))
-    times = {name: maps.union(m) for name, m in parts.items() if m}
+    for name, m in parts.items():
+        if not m:
+            m.append(_times(there, tasks[name], _never(name, tasks[name]), length))
+    times = {name: maps.union(m) for name, m in parts.items()}
     return Timeline(space=there, tasks=tasks, times=times)
+
+
+def _never(name: str, task: Domain) -> Occurrence:
+    """No moment at all: what a task without points has."""
+    nowhere = (ZERO,) * len(task.dims)
+    return Occurrence(task=name, variables=(), where=FALSE, point=nowhere, time=())
 
 
 def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
@@ -69,9 +78,7 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
 def complete(found: Timeline, task: str) -> bool:
     """Whether every point of the task runs, and each exactly once."""
     points = found.space.set(found.tasks[task])
-    times = found.times.get(task)
-    if times is None:
-        return bool(points.is_empty())
+    times = found.times[task]
     return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
 

@@ -46,6 +46,9 @@ def y_of(text: str) -> object:
         ("q[0] = {a: 0., b: 1.}\nq[t+1] = {a: q.a + x, b: 2. * q.b}\ny = q[t].a + q.b", [1, 2, 5]),
         ("y = f32(t) ** 2 + 2. ** t", [1, 3, 8]),
         ("y = size(x[0:t+1], 0) + ndim(x[0:T]) + len([1, 2])", [4, 5, 6]),
+        ("y = sum(stack([2. * e for e in leaves([{a: x, b: [x, 1.]}, x])]))", [2, 8, 14]),
+        ("def f(x) { for e in leaves({b: x, a: 2. * x}) { x = x + e }; return x }\n"
+         "y = f(x) + len(leaves(x))", [1, 5, 9]),
         ("def f(x) { x2 = x; y = x2 * 2.; return y }\ny = f(x)", [0, 2, 4]),
     ],
 )  # fmt: skip

@@ -25,8 +25,16 @@ CASES = {
         "dim t < T\nx[0] = 1\nx[t] = x[t-1] +\n  when t > 0\ny = x\nz = q", "RT001 4, RT020 6"
     ),
     "a dimension": ("dim t <= T\nx[t] = q\noutput x", "RT001 1"),
-    "a function": ("def f(x) = x *\n\ny = f(1) + q\noutput y", "RT001 1"),
-    "a body": ("def f(x) {\n  y = x + +\n  return y\n}\nz = f(1) + q\noutput z", "RT001 2"),
+    "a function": ("def f(x) = x *\n\ny = f(1) + q\nz = r\noutput y", "RT001 1, RT020 3, RT020 4"),
+    "a body": (
+        "def f(x) {\n  y = x + +\n  return y\n}\nz = f(1)\nw = q\noutput z", "RT001 2, RT020 6"
+    ),
+    "no return": ("def f(x) {\n  y = x\n}\nz = f(1)\nw = q\noutput z", "RT009 1, RT020 5"),
+    "a constant": ("const D = 3 +\nx = zeros([D])[D]\nw = q\noutput x", "RT001 1, RT020 3"),
+    "after two": (
+        "dim t < T\ninput x[t]: f32\ny = x\nz = x +\nw = q\noutput y", "RT001 4, RT020 5"
+    ),
+    "a target": ("dim t < T\nx[0:t] = 1.\nw = q\noutput x", "RT011 2, RT020 3"),
 }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 NAMES = ("i", "j", "k")
+NARROW = ("reduced", "derived")
+"""Kinds that leave the dimensions of their tensor in `kept`."""
 Draw = Callable[[st.SearchStrategy], object]
 
 
@@ -71,7 +73,7 @@ class Writer:
         dims = self.program.dims
         lines = getattr(self, kind)(name, dims, self.choose(*dims))
         self.program.lines += lines
-        self.program.tensors[name] = self.kept if kind == "reduced" else dims
+        self.program.tensors[name] = self.kept if kind in NARROW else dims
         self.program.outputs.append(name)
 
     def pointwise(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
@@ -259,9 +261,8 @@ KINDS = (
 )
 
 
-@st.composite
-def programs(draw: Draw) -> Program:
-    """A program with two to five tensors, whose first dimension has a bound of its own."""
+def begin(draw: Draw) -> Program:
+    """Dimensions, of which the first has a bound of its own, and inputs."""
     dims = NAMES[: int(str(draw(st.integers(1, 3))))]
     program = Program(dims=dims, tensors={"x": dims, "w": dims[:1]})
     first = bound(dims[0])
@@ -270,6 +271,13 @@ def programs(draw: Draw) -> Program:
     for dim in dims[1:]:
         program.lines.append(f"dim {dim} < {bound(dim)}{draw(st.sampled_from(rest))}")
     program.lines += [f"input x[{', '.join(dims)}]: f32", f"input w[{dims[0]}]: f32"]
+    return program
+
+
+@st.composite
+def programs(draw: Draw) -> Program:
+    """A program with two to five tensors."""
+    program = begin(draw)
     writer = Writer(draw, program)
     for kind in draw(st.lists(st.sampled_from(KINDS), min_size=2, max_size=5)):  # type: ignore[attr-defined]
         writer.add(kind)

@@ -78,6 +78,20 @@ y[i] = 0.1 * logsumexp(concat([y[0:i:2], ones([1])], 0)) + i
 output y
 """
 
+# A branch of the second derivative that no point takes.
+NOBODY_READS = """
+dim i < I
+input x[i]: f32
+y[i] = x[i] when i >= 2
+y[i] = x[i] * (x[i] if i >= 1 else 2.0)
+z[i] = y[i-1] when i >= 1
+z[i] = 3.0
+l = z[i] * x[i]
+g = grad(l, x)
+h = grad(g ** 2, x)
+output h
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, reject, settings
 from hypothesis import strategies as st
 
+from tempoc.base.diagnostics import DiagnosticError
 from tests.support.agreement import agree, free_bounds
+from tests.support.mixes import mixes
 from tests.support.programs import Program, programs
 
 SIZES = ((1, 1, 1), (5, 4, 3))
+SMALL = ((1, 1, 1), (4, 3, 2))
+COMMON = {
+    "deadline": None,
+    "derandomize": True,
+    "database": None,
+    "phases": (Phase.generate,),
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+
+NO_DERIVATIVE = {"RT264", "RT266"}
 
 pytestmark = pytest.mark.slow
 
 
 @given(program=programs(), special=st.booleans())
-@settings(
-    max_examples=12,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(max_examples=12, **COMMON)
 def test_generated_programs_agree(program: Program, special: bool) -> None:
     note(program.text)
     free = free_bounds(program.text)
     agree(program.text, *(dict(zip(free, size, strict=False)) for size in SIZES), special=special)
+
+
+@given(program=mixes())
+@settings(max_examples=6, **COMMON)
+def test_mixtures_agree(program: Program) -> None:
+    """Gradients, branching, windows, chance and chosen points in one program."""
+    note(program.text)
+    free = free_bounds(program.text)
+    try:
+        agree(program.text, *(dict(zip(free, size, strict=False)) for size in SMALL))
+    except DiagnosticError as error:
+        assert {d.code for d in error.diagnostics} <= NO_DERIVATIVE
+        reject()

@@ -12,20 +12,21 @@ def lately(at, reward, ahead, n_step, lately, *, T):
     """04_discounted_returns.rt:15: ahead[t] = rl.discounted_sum(reward[t:T], gamma)
     04_discounted_returns.rt:20: near[t] = rl.discounted_sum(reward[t:min(t+n, T)], gamma)
     04_discounted_returns.rt:25: lately[t] = sum(reward[max(0, t-n+1):t+1])
-    rl.rt:5: return sum(r * gamma ** arange(size(r, 0)))
+    rl.rt:10: weight = gamma ** arange(size(r, 0))
+    rl.rt:14: return sum(r * weight, axis = 0)
     """
     t = at[0]
-    ahead_discounted_sum_arange = jnp.arange(T, dtype=jnp.int32)
-    ahead_discounted_sum_power = jnp.power(jnp.float32(0.95), ahead_discounted_sum_arange.astype(jnp.float32))
+    ahead_discounted_sum_weight_arange = jnp.arange(T, dtype=jnp.int32)
+    ahead_discounted_sum_weight_power = jnp.power(jnp.float32(0.95), ahead_discounted_sum_weight_arange.astype(jnp.float32))
     reward_slice = jnp.take(reward, t + jnp.arange(T, dtype=jnp.int32), axis=0, mode="clip")
-    ahead_discounted_sum_mul = reward_slice * ahead_discounted_sum_power
+    ahead_discounted_sum_mul = reward_slice * ahead_discounted_sum_weight_power
     valid = jnp.arange(T, dtype=jnp.int32) < T-t
     ahead_discounted_sum_mul_masked = jnp.where(valid, ahead_discounted_sum_mul, jnp.float32(0.0))
     ahead_t = jnp.sum(ahead_discounted_sum_mul_masked, axis=0)
-    near_discounted_sum_arange = jnp.arange(min(5, T), dtype=jnp.int32)
-    near_discounted_sum_power = jnp.power(jnp.float32(0.95), near_discounted_sum_arange.astype(jnp.float32))
+    near_discounted_sum_weight_arange = jnp.arange(min(5, T), dtype=jnp.int32)
+    near_discounted_sum_weight_power = jnp.power(jnp.float32(0.95), near_discounted_sum_weight_arange.astype(jnp.float32))
     reward_slice2 = jnp.take(reward, t + jnp.arange(min(5, T), dtype=jnp.int32), axis=0, mode="clip")
-    near_discounted_sum_mul = reward_slice2 * near_discounted_sum_power
+    near_discounted_sum_mul = reward_slice2 * near_discounted_sum_weight_power
     valid2 = jnp.arange(min(5, T), dtype=jnp.int32) < jnp.minimum(5, T-t)
     near_discounted_sum_mul_masked = jnp.where(valid2, near_discounted_sum_mul, jnp.float32(0.0))
     near = jnp.sum(near_discounted_sum_mul_masked, axis=0)

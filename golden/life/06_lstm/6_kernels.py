@@ -12,10 +12,10 @@ from jax import lax
 def both(at, forth_w, x, forth_u, hidden, forth_b, memory, g, both):
     """06_lstm.rt:19: h, c = nn.lstm_cell(x, hidden, memory, forth)
     06_lstm.rt:25: both = concat([h, g], 0)
-    nn.rt:79: a = cell.w @ x + cell.u @ h + cell.b
-    nn.rt:80: keep = sigmoid(split(a, 4, -1)[1]) * c
-    nn.rt:81: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
-    nn.rt:82: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
+    nn.rt:142: a = cell.w @ x + cell.u @ h + cell.b
+    nn.rt:143: keep = sigmoid(split(a, 4, -1)[1]) * c
+    nn.rt:144: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
+    nn.rt:145: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
     """
     t = at[0]
     x_t = x[t]
@@ -52,12 +52,12 @@ def hidden_0(at):
 
 def g(at, retour_w, x, retour_b, retour_u, after, retour_c):
     """06_lstm.rt:23: g = nn.gru_cell(x, after, retour)
-    nn.rt:68: a = cell.w @ x + cell.b
-    nn.rt:69: g = cell.u @ h + cell.c
-    nn.rt:70: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:71: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:72: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:73: return (1.0 - z) * n + z * h
+    nn.rt:131: a = cell.w @ x + cell.b
+    nn.rt:132: g = cell.u @ h + cell.c
+    nn.rt:133: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:134: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:135: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:136: return (1.0 - z) * n + z * h
     """
     t = at[0]
     x_t = x[t]
