@@ -64,13 +64,27 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         found = stuck(list(dims), needs, dims)
         if not found:
             break
+        cycle = [s for s in stars if s in found]
+        _missed(graph, dim, cycle, "their points wait for each other", context)
         stars = [s for s in stars if s not in found]
     if len(stars) < len(having):
-        stars = _frugal(graph, dim, stars)
+        frugal = _frugal(graph, dim, stars)
+        rest = [s for s in stars if s not in frugal]
+        _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
+        stars = frugal
     if stars:
         message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
     return _starred(graph, stars, dim)
+
+
+def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassContext) -> None:
+    """Say what stays a loop, and why."""
+    if names:
+        shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
+        spans = graph.nodes[names[0]].spans
+        message = f"{dim} stays a loop for {shown}: {why}"
+        context.remarks.add("vectorize", message, spans[0] if spans else None)
 
 
 def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
