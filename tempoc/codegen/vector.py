@@ -69,8 +69,9 @@ class Together:
         accesses: list[Read | Write] = [*self.single.reads, *self.single.writes]
         self.homes = {t: self._home(t) for t in dict.fromkeys(a.tensor for a in accesses)}
         again = {r.tensor for r in self.single.reads if r.forwarded}
-        apart = [w for w in self.single.writes if w.tensor not in again]
-        self.rows = {f"{w.tensor}.rows{k}": w for k, w in enumerate(apart)}
+        self.rows = {
+            _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in again
+        }
         self._latest: dict[Cell, str] = {}
         self._fault = ""
 
@@ -123,12 +124,10 @@ class Together:
         for name, home in self.homes.items():
             axes = tuple(a for a in home.store.axes if a.dim not in home.shifts)
             stores[name] = replace(home.store, axes=axes)
-        aliases = {id(w): alias for alias, w in self.rows.items()}
-        writes = []
-        for w in self.single.writes:
-            alias = aliases.get(id(w), w.tensor)
-            writes.append(replace(w, tensor=alias))
-            if alias != w.tensor:
+        writes = list(self.single.writes)
+        for k, w in enumerate(writes):
+            if (alias := _alias(w, k)) in self.rows:
+                writes[k] = replace(w, tensor=alias)
                 stores[alias] = replace(self.homes[w.tensor].store, tensor=alias, axes=())
                 tensors[alias] = replace(tensors[w.tensor], name=alias)
         single = replace(self.single, writes=tuple(writes))
@@ -272,6 +271,11 @@ class Together:
         self.arguments[cell] = Argument(cell=cell, name=name)
         self._latest[cell] = name
         return name
+
+
+def _alias(write: Write, number: int) -> str:
+    """What the rows of a write are called within the kernel: no tensor has that name."""
+    return f"{write.tensor}.rows{number}"
 
 
 def _shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:

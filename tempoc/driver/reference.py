@@ -7,11 +7,11 @@ from tempoc.codegen.effects import to_effect
 from tempoc.codegen.equations import shown
 from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
-from tempoc.ops.effects import Effect
+from tempoc.ops.effects import Effect, Save
 from tempoc.ops.externs import Extern, ExternHost, ExternVjp
-from tempoc.runtime import externs
+from tempoc.runtime import effects, externs
 from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.effects import Show, described
+from tempoc.runtime.effects import Show
 from tempoc.runtime.hosts import Hosted
 from tempoc.runtime.imports import find
 from tempoc.runtime.replayed import Replayed
@@ -50,6 +50,11 @@ def evaluate_given(
     )
 
 
+def saves(graph: Graph) -> bool:
+    """Whether files are written somewhere."""
+    return any(isinstance(node.op, Save) for node in graph.nodes.values())
+
+
 def _performer(graph: Graph, show: Show) -> Perform:
     forms = {
         node.op: to_effect(node.op, operand_types(graph, node))
@@ -58,7 +63,7 @@ def _performer(graph: Graph, show: Show) -> Perform:
     }
 
     def perform(op: Effect, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
-        show(described(forms[op], at), values)
+        effects.perform(forms[op], at, values, show)
 
     return perform
 

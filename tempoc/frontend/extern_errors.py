@@ -5,7 +5,7 @@ from __future__ import annotations
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 from tempoc.frontend.domain_errors import listed
-from tempoc.frontend.values import Record, Value, describe
+from tempoc.frontend.values import Listing, Record, Value, describe
 from tempoc.ops.shapes import type_text
 from tempoc.ops.types import TensorType
 
@@ -52,7 +52,9 @@ def ragged(span: Span, name: str, type: TensorType, dim: str) -> Diagnostic:
 
 def not_a_tensor(span: Span, value: Value) -> Diagnostic:
     """RT155: something else is passed."""
-    return _error("RT155", f"a Python function takes tensors, not {describe(value)}", span)
+    message = f"a Python function takes tensors, not {describe(value)}"
+    help = "make one tensor of it: `stack([...], 0)`" if isinstance(value, Listing) else None
+    return _error("RT155", message, span, help)
 
 
 def operand(span: Span, found: TensorType, wanted: TensorType) -> Diagnostic:

@@ -7,7 +7,7 @@ what is kept after the last statement.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.poly.liveness import Liveness, Release, Stored, Use
 from tempoc.poly.timeline import Timeline
@@ -36,12 +36,14 @@ class Lifetimes:
     def deaths(self, tensor: str, keys: tuple[str, ...]) -> tuple[Release, ...]:
         """When whole arrays die, of which the tensor has one for each point of ``keys``.
 
-        The other dimensions are forgotten: an array lives as long as anything in it.
+        The other dimensions are forgotten: an array lives as long as anything in it, and as long as
+        a kernel is given it to write into, also where that kernel then writes nothing.
         """
         whole = self.statements.tensors[tensor]
         where = tuple(whole.domain.dims.index(d) for d in keys)
         domain = self.timeline.space.project(whole.domain, keys)
         arrays = stored(whole, self.statements, self.kept.get(tensor, ()), domain, where)
+        arrays = replace(arrays, writes=tuple(replace(w, where=TRUE) for w in arrays.writes))
         return Liveness(self.timeline, {tensor: arrays}).releases(tensor)
 
     def dies_after(self, statement: Statement, tensor: str) -> bool:

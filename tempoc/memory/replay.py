@@ -37,6 +37,7 @@ class Replay:
     steps: int
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
+    gone: dict[tuple[str, Point], None] = field(default_factory=dict)
 
     def run(self, tree: Tree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
@@ -78,6 +79,8 @@ class Replay:
             if not read.forwarded:
                 self.check(s.name, read.tensor, read.entries, env)
         written: list[Address] = []
+        for write in s.writes:
+            self._check_array(s.name, write, env)
         for member in s.members:
             for read in s.reads:
                 if read.forwarded and read.member == member:
@@ -106,9 +109,22 @@ class Replay:
                 self.slots[address] = point
                 yield address
 
+    def _check_array(self, writer: str, write: Write, env: Mapping[str, int]) -> None:
+        """A kernel is given the array that it may write into, whether or not it does."""
+        store = self.plan.stores[write.tensor]
+        dims = self.statements.tensors[write.tensor].domain.dims
+        point = next(iter(points(write.entries, env)), None)
+        if point is None or not store.axes:
+            return
+        at = dict(zip(dims, point, strict=True))
+        slot = _reduced([at[k.dim] for k in store.keys], self.sizes[write.tensor][0])
+        if (write.tensor, slot) in self.gone:
+            raise lost_value(writer, write.tensor, point, "is in a freed array", self.bounds)
+
     def _release(self, tensor: str, key: Point) -> None:
         moduli = self.sizes[tensor][0]
         slot = _reduced(key, moduli)
+        self.gone[tensor, slot] = None
         for address in [a for a in self.slots if a[:2] == (tensor, slot)]:
             del self.slots[address]
 

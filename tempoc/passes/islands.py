@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.source import Param
-from tempoc.passes.legality import Dependence, is_schedulable
+from tempoc.passes.legality import Dependence, is_schedulable, loops
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import components, reachable
 from tempoc.sdg.turns import turn
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 
 
@@ -18,28 +19,37 @@ class Islands:
     """The units (computed nodes), what they need, and for each unit the island that it is on.
 
     An island is called after its first unit. Only units of equal ``purposes`` come together.
+    ``stands``: the dimensions along which a unit has coordinates. ``joint``: the dependences
+    between islands; inside an island only what is not at one point.
     """
 
     units: tuple[str, ...]
     domains: dict[str, Domain]
     vectors: dict[str, tuple[str, ...]]
+    stands: dict[str, tuple[str, ...]]
     purposes: dict[str, tuple[str, ...]]
     needs: tuple[Dependence, ...]
     homes: dict[str, str]
     refused: dict[tuple[str, str], None]
+    joint: tuple[Dependence, ...]
 
     @classmethod
     def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
         """Each unit on an island of its own; dependences on other nodes do not count."""
         known = {*units}
+        nodes = {u: graph.nodes[u] for u in units}
+        dims = {u: loops(n.domain.dims, n.vector) for u, n in nodes.items()}
+        needs = tuple(d for d in needs if d.sink in known and d.source in known)
         return cls(
             units=tuple(units),
-            domains={u: graph.nodes[u].domain for u in units},
-            vectors={u: graph.nodes[u].vector for u in units},
+            domains={u: n.domain for u, n in nodes.items()},
+            vectors={u: n.vector for u, n in nodes.items()},
+            stands={u: tuple(coordinates(graph.universe, dims[u])) for u in units},
             purposes=purposes(graph),
-            needs=tuple(d for d in needs if d.sink in known and d.source in known),
+            needs=needs,
             homes={u: u for u in units},
             refused={},
+            joint=needs,
         )
 
     def join(self, a: str, b: str, limit: int = 0) -> bool:
@@ -47,24 +57,22 @@ class Islands:
         first, second = (self.homes[x] for x in (a, b))
         if first == second:
             return True
+        kinds = self.domains, self.vectors, self.purposes
+        alike = all(kind[a] == kind[b] for kind in kinds)
+        if not alike or (first, second) in self.refused or (second, first) in self.refused:
+            return False
         if self.units.index(first) > self.units.index(second):
             first, second = second, first
-        if not self.is_alike(a, b) or (first, second) in self.refused:
-            return False
         members = [u for u in self.units if self.homes[u] in (first, second)]
         small = not limit or len(members) <= limit
         if small and self.ordered(members) is not None and self.is_legal(first, second):
+            self.joint = self.contracted(first, second)
             for member in members:
                 self.homes[member] = first
             self.refused.clear()
             return True
         self.refused[first, second] = None
         return False
-
-    def is_alike(self, a: str, b: str) -> bool:
-        """Whether two units run at the same points, in the same way, for the same purposes."""
-        kinds = self.domains, self.vectors, self.purposes
-        return all(kind[a] == kind[b] for kind in kinds)
 
     def ordered(self, members: Sequence[str]) -> tuple[str, ...] | None:
         """Members in an order in which one instance can run, or None if there is no such order."""
@@ -82,32 +90,34 @@ class Islands:
 
     def is_legal(self, first: str, second: str) -> bool:
         """Whether two islands may become one."""
-        homes = {u: first if h == second else h for u, h in self.homes.items()}
-        after = self.contracted(homes)
         if not self.keeps_direction(first, second):
             return False
-        part = self.cycle_of(first, list(dict.fromkeys(homes.values())), after)
-        return is_schedulable(
-            part, after, {h: loops(self.domains[h], self.vectors[h]) for h in part}
-        )
+        after = self.contracted(first, second)
+        islands = [h for h in dict.fromkeys(self.homes.values()) if h != second]
+        part = self.cycle_of(first, islands, after)
+        return is_schedulable(part, after, {h: self.stands[h] for h in part})
 
-    def contracted(self, homes: dict[str, str]) -> list[Dependence]:
-        """Dependences between islands; inside an island only what is not at one point."""
+    def contracted(self, first: str, second: str) -> tuple[Dependence, ...]:
+        """The dependences between islands when the second has become part of the first."""
+        pair = (first, second)
         found: dict[Dependence, None] = {}
-        for d in self.needs:
-            sink, source = homes[d.sink], homes[d.source]
-            whole = d.sink == d.source or sink != source
-            for part in (d,) if whole else d.moving():
-                found[replace(part, sink=sink, source=source)] = None
-        return list(found)
+        for d in self.joint:
+            if d.sink in pair or d.source in pair:
+                sink = first if d.sink == second else d.sink
+                source = first if d.source == second else d.source
+                whole = d.sink == d.source or sink != source
+                for part in (d,) if whole else d.moving():
+                    found[replace(part, sink=sink, source=source)] = None
+        others = (d for d in self.joint if d.sink not in pair and d.source not in pair)
+        return (*others, *found)
 
     def cycle_of(
         self, island: str, islands: Sequence[str], needs: Sequence[Dependence]
     ) -> tuple[str, ...]:
         """The islands that are in a cycle with this one, itself included."""
-        sources: dict[str, list[str]] = {name: [] for name in islands}
+        sources: dict[str, dict[str, None]] = {name: {} for name in islands}
         for d in needs:
-            sources[d.sink].append(d.source)
+            sources[d.sink][d.source] = None
         parts = components(islands, sources.__getitem__)
         return next(part for part in parts if island in part)
 
@@ -120,8 +130,8 @@ class Islands:
         pair = {first, second}
         across = [
             part
-            for d in self.needs
-            if {self.homes[d.sink], self.homes[d.source]} == pair
+            for d in self.joint
+            if d.sink != d.source and d.sink in pair and d.source in pair
             for part in d.moving()
         ]
         for part in across:
@@ -132,16 +142,9 @@ class Islands:
 
     def is_cyclic(self, first: str, second: str, dim: str) -> bool:
         """Whether two islands are in a cycle that moves along one dimension only."""
-        along = [
-            d for d in self.contracted(self.homes) if all(0 in s or k == dim for k, s in d.signs)
-        ]
+        along = [d for d in self.joint if all(0 in s or k == dim for k, s in d.signs)]
         islands = list(dict.fromkeys(self.homes.values()))
         return second in self.cycle_of(first, islands, along)
-
-
-def loops(domain: Domain, vector: tuple[str, ...]) -> tuple[str, ...]:
-    """The dimensions over which something loops that computes those of ``vector`` at once."""
-    return tuple(d for d in domain.dims if d not in vector)
 
 
 def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:

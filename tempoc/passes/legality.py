@@ -1,12 +1,13 @@
 """Whether statements may be merged into groups: does some loop nest still run them all.
 
-A dependence carries, for each dimension that its two ends share, the possible signs of sink minus
-source. Statements are schedulable if every cycle of dependences can be carried: recursively, each
-strongly connected part needs a dimension along which all its dependences point the same way (or
-stay), at least one of them strictly; that one is carried by a loop over this dimension, and what is
-left must be schedulable inside. This is the loop distribution test of Allen and Kennedy (Automatic
-translation of Fortran programs to vector form, TOPLAS 1987), in either direction of each loop. It
-is sufficient, not necessary: what fails here is not merged, but may well have a schedule.
+A dependence carries, for each dimension along which both its ends stand (``coordinates``), the
+possible signs of sink minus source. Statements are schedulable if every cycle of dependences can be
+carried: recursively, each strongly connected part needs a dimension along which all its dependences
+point the same way (or stay), at least one of them strictly; that one is carried by a loop over this
+dimension, and what is left must be schedulable inside. This is the loop distribution test of Allen
+and Kennedy (Automatic translation of Fortran programs to vector form, TOPLAS 1987), in either
+direction of each loop. It is sufficient, not necessary: what fails here is not merged, but may well
+have a schedule.
 """
 
 from __future__ import annotations
@@ -15,17 +16,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
+from tempoc.poly import distance
+from tempoc.poly.distance import Passage, Signs
 from tempoc.poly.space import Space
-from tempoc.sdg.build import is_computed
+from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components
-from tempoc.sdg.rewrite import compose
 from tempoc.sdg.turns import befores, turn
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import And, Entry, Expr, Slice, Sym, conjunction
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.expr import Expr, Sym, conjunction
 
-Signs = frozenset[int]
+Vectors = tuple[tuple[str, ...], tuple[str, ...]]
+_Found = tuple[tuple[tuple[str, Signs], ...], bool]
+
 ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
 
@@ -75,11 +79,18 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
     What takes turns depends on what has its turn before.
     """
     found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
-    for node in graph.nodes.values():
-        if is_computed(node):
-            for edge in node.inputs:
-                for dependence in _through(graph, space, node, edge):
-                    found[dependence] = None
+    known: dict[tuple[Passage, Vectors], _Found | None] = {}
+    for sink in graph.nodes.values():
+        if is_computed(sink):
+            for edge in sink.inputs:
+                for source, passage in _passages(graph, sink, edge):
+                    vectors = sink.vector, graph.nodes[source].vector
+                    if (passage, vectors) not in known:
+                        known[passage, vectors] = _signs(space, passage, vectors)
+                    if (signs := known[passage, vectors]) is not None:
+                        listed, apart = signs
+                        need = Dependence(sink=sink.name, source=source, signs=listed, apart=apart)
+                        found[need] = None
     return tuple(found)
 
 
@@ -94,64 +105,63 @@ def _turns(graph: Graph) -> Iterable[Dependence]:
                 signs = dict.fromkeys(shared, STAYS)
                 if less:
                     signs[shared[-1]] = frozenset((1,))
-                yield from _dependence(sink, source, signs)
+                listed = tuple((d, signs.get(d, ANY)) for d in dims if d in source.domain.dims)
+                yield Dependence(sink=sink.name, source=source.name, signs=listed)
 
 
-def _through(graph: Graph, space: Space, sink: Node, edge: Edge) -> Iterable[Dependence]:
+def _passages(graph: Graph, sink: Node, edge: Edge) -> Iterable[tuple[str, Passage]]:
+    """The nodes that compute what an edge reads, each with the way from it to the sink."""
     source = graph.nodes[edge.source]
     if is_computed(source):
-        signs = space.signs(sink.domain, edge.entries, source.domain)
-        yield from _dependence(sink, source, signs)
-        return
+        yield source.name, _passage(sink, edge, source.domain, source)
     for k, branch in enumerate(source.inputs):
         writer = graph.nodes[branch.source]
-        entries = edge.entries
-        here = sink.domain
         if isinstance(source.op, Merge):
-            composed = compose(edge.entries, source.domain.dims, branch.entries)
-            here = _guarded(sink.domain, source.domain, edge.entries, branch.guard)
-            if space.is_empty(here):
-                continue
-            if composed is None:
-                yield from _dependence(sink, writer, _by_target(space, sink, edge, source, k))
-                continue
-            entries = composed
-        yield from _dependence(sink, writer, space.signs(here, entries, writer.domain))
+            where = conjunction(source.domain.where, branch.guard)
+            tensor = Domain(source.domain.dims, where)
+            yield writer.name, _passage(sink, edge, tensor, writer, source.op.targets[k])
+        elif not is_computed(source):
+            yield writer.name, _passage(sink, edge, source.domain, writer)
 
 
-def _by_target(space: Space, sink: Node, edge: Edge, merge: Node, branch: int) -> dict[str, Signs]:
-    """Signs where the access of a branch has no entries of its own: by those of the merge.
+def _passage(
+    sink: Node,
+    edge: Edge,
+    tensor: Domain,
+    writer: Node,
+    written: tuple[Expr, ...] | None = None,
+) -> Passage:
+    return Passage(
+        reader=sink.domain,
+        read=edge.entries,
+        tensor=tensor,
+        writer=writer.domain,
+        written=identity(writer.domain) if written is None else written,
+    )
 
-    They hold for dimensions that the branch writes at its own index; about others nothing is said.
+
+def _signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
+    """The signs along all dimensions along which both ends stand somewhere, and whether `apart`.
+
+    `vectors` are the dimensions that reader and writer compute at once. None: no pair.
     """
-    assert isinstance(merge.op, Merge)
-    signs = space.signs(sink.domain, edge.entries, merge.domain)
-    kept: dict[str, Signs] = {}
-    for dim, written in zip(merge.domain.dims, merge.op.targets[branch], strict=True):
-        if dim in signs and written == Sym(dim):
-            kept[dim] = signs[dim]
-    return kept
+    ends = passage.reader.dims, passage.writer.dims
+    left = (loops(dims, vector) for dims, vector in zip(ends, vectors, strict=True))
+    here, there = (coordinates(space.universe, dims) for dims in left)
+    along = {d: (e, there[d]) for d, e in here.items() if d in there}
+    at_once = [d for d in ends[0] if d in ends[1] and any(d in v for v in vectors)]
+    same = all(e == other for e, other in along.values())
+    if same and passage.read == identity(passage.tensor) == passage.written:
+        return tuple((d, STAYS) for d in along), False
+    found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
+    if found is None:
+        return None
+    return tuple((d, found[d]) for d in along), any(found[d] != STAYS for d in at_once)
 
 
-def _guarded(sink: Domain, merge: Domain, entries: tuple[Entry, ...], guard: Expr) -> Domain:
-    """The sink's points at which a branch may be read, as far as point entries tell."""
-    points = {d: e for d, e in zip(merge.dims, entries, strict=True) if not isinstance(e, Slice)}
-    parts = guard.args if isinstance(guard, And) else (guard,)
-    told = [p for p in parts if all(s in points or s not in merge.dims for s in symbols(p))]
-    return Domain(sink.dims, conjunction(sink.where, *(substitute(p, points) for p in told)))
-
-
-def _dependence(sink: Node, source: Node, signs: Mapping[str, Signs]) -> Iterable[Dependence]:
-    common = [d for d in sink.domain.dims if d in source.domain.dims]
-    listed = tuple((d, signs.get(d, ANY)) for d in common)
-    if all(s for _, s in listed):  # no sign at all: the access reads nothing
-        at_once = {*sink.vector, *source.vector}
-        yield Dependence(
-            sink=sink.name,
-            source=source.name,
-            signs=tuple((d, s) for d, s in listed if d not in at_once),
-            apart=any(s != STAYS for d, s in listed if d in at_once),
-        )
+def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:
+    """The dimensions over which something loops that computes those of ``vector`` at once."""
+    return tuple(d for d in dims if d not in vector)
 
 
 # ---------------------------------------------------------------- the test
@@ -176,14 +186,17 @@ def stuck(
     """Statements in a cycle that no loop carries, the innermost such cycle found; empty if none."""
     known = {*names}
     inside = [d for d in needs if d.sink in known and d.source in known]
-    sources: dict[str, list[str]] = {name: [] for name in names}
+    sources: dict[str, dict[str, None]] = {name: {} for name in names}
     for d in inside:
-        sources[d.sink].append(d.source)
-    for part in components(names, sources.__getitem__):
-        cycle = [d for d in inside if d.sink in part and d.source in part]
-        if cycle and (found := _stuck_part(part, cycle, dims, carried)):
-            return found
-    return ()
+        sources[d.sink][d.source] = None
+    parts = components(names, sources.__getitem__)
+    place = {name: k for k, part in enumerate(parts) for name in part}
+    cycles: dict[int, list[Dependence]] = {}
+    for d in inside:
+        if place[d.sink] == place[d.source]:
+            cycles.setdefault(place[d.sink], []).append(d)
+    found = (_stuck_part(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
+    return next((names for names in found if names), ())
 
 
 def _stuck_part(
@@ -199,13 +212,13 @@ def _stuck_part(
     least = part
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
     for dim in shared:
-        signs = [dict(d.signs).get(dim, ANY) for d in cycle]
+        found = [dict(d.signs).get(dim, ANY) for d in cycle]
         for forward in (1, -1):
-            strict = [s == {forward} for s in signs]
-            if any(strict) and all(-forward not in s for s in signs):
+            strict = [s == {forward} for s in found]
+            if any(strict) and all(-forward not in s for s in found):
                 rest = [d for d, gone in zip(cycle, strict, strict=True) if not gone]
-                found = stuck(part, rest, dims, (*carried, dim))
-                if not found:
+                inner = stuck(part, rest, dims, (*carried, dim))
+                if not inner:
                     return ()
-                least = min(least, found, key=len)
+                least = min(least, inner, key=len)
     return least

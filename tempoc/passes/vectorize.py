@@ -25,12 +25,12 @@ from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
-from tempoc.passes.islands import loops
-from tempoc.passes.legality import dependences, stuck
+from tempoc.passes.legality import dependences, loops, stuck
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.together import Ranges, ranges, touched
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Slice
 from tempoc.symbolic.walk import symbols
@@ -60,7 +60,10 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
         nodes = [n for n in starred.nodes.values() if is_computed(n)]
-        dims = {n.name: loops(n.domain, n.vector) for n in nodes}
+        dims = {
+            n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
+            for n in nodes
+        }
         found = stuck(list(dims), needs, dims)
         if not found:
             break
@@ -105,7 +108,7 @@ def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space)
     found = ranges(node.domain, vector, space)
     if found is None:
         return False
-    left = space.project(node.domain, loops(node.domain, vector))
+    left = space.project(node.domain, loops(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
     merges = [m for m in graph.nodes.values() if isinstance(m.op, Merge)]
     return inside and not any(_writes_parts(graph, node, m, vector, space) for m in merges)

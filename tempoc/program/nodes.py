@@ -203,12 +203,15 @@ class Span:
 class Place:
     """One tensor of an effect: its name, at which entries it was read, its true extents.
 
+    ``{l}`` in the name of one that is saved is filled by the entry of that dimension; ``part`` is
+    what was taken of one that is printed (``[0]``).
     ``entries`` (for messages) and ``shape`` are over the coordinates of the kernel's point.
     """
 
     name: str
     entries: tuple[tuple[str, Arith | Span], ...]
     shape: tuple[Arith, ...]
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -372,6 +372,15 @@ def extern_broke(
     return Problem(code="RT574", message=reason + where, notes=notes, help=help)
 
 
+def saved_elsewhere(path: str) -> Problem:
+    """A `save` would write a file that the command line wants for something else."""
+    return Problem(
+        code="RT555",
+        message=f"{path} is saved, but the command line names it for something else",
+        help="choose another --output-dir, or another file for the results",
+    )
+
+
 def saved_twice(path: str) -> Problem:
     """Two `save`s write one file."""
     return Problem(

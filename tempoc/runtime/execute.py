@@ -12,7 +12,7 @@ from typing import NoReturn
 from tempoc.runtime import errors
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.dtypes import Array
-from tempoc.runtime.effects import Outside
+from tempoc.runtime.effects import Outside, saves
 from tempoc.runtime.files import (
     BUNDLES,
     check_file,
@@ -78,13 +78,13 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
     loaded = load(options.directory, options.extern_path)
     given = gather(options)
-    check_targets(options)
+    check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
     settings = Settings(
         account=options.stats or options.profile is not None,
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
-        show=Outside(options.output_dir or "."),
+        show=outside(options),
         record=options.record,
     )
     result = run_given(loaded, given, settings)
@@ -136,16 +136,24 @@ def gather(options: RunOptions) -> Given:
     )
 
 
-def check_targets(options: RunOptions) -> None:
-    """Find out before the run whether its results can be written."""
+def check_targets(options: RunOptions, saving: bool) -> None:
+    """Find out before the run whether its results, and files on the way, can be written."""
     if options.output is not None:
         if Path(options.output).suffix not in BUNDLES:
             raise RunError(errors.unknown_suffix(options.output, BUNDLES))
         check_file(options.output)
     if options.output_dir is not None:
         check_writable(options.output_dir, create=True)
+    elif saving:
+        check_writable(".", create=False)
     if options.profile is not None:
         check_file(options.profile)
+
+
+def outside(options: RunOptions) -> Outside:
+    """Where lines and files go; not into files that are named for something else."""
+    named = (options.output, options.profile)
+    return Outside(options.output_dir or ".", [path for path in named if path is not None])
 
 
 def deliver(options: RunOptions, outputs: Mapping[str, Array]) -> None:

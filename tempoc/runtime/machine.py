@@ -17,7 +17,7 @@ from tempoc.program.arith import evaluate
 from tempoc.program.nodes import Call, Kernel, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
-from tempoc.runtime.effects import Show, described
+from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.problems import RunError
@@ -124,7 +124,7 @@ class Machine:
         for value, shown in zip(values, effect.places, strict=True):
             true = tuple(slice(evaluate(e, at)) for e in shown.shape)
             arrays.append(backend.host(value)[true])
-        self.show(described(effect, at), arrays)
+        perform(effect, at, arrays, self.show)
 
     def check(self) -> None:
         """Look at all checks so far. Raises ``RunError`` for the first that failed."""

@@ -118,7 +118,12 @@ class _Reader:
     def vector(self, tree: Branch) -> tuple[str, ...]:
         """The dimensions of a node's domain that are marked by a star."""
         axes = [a for d in _branches(tree, "domain") for a in _branches(d, "axis")]
-        return tuple(self.words(_branches(a, "name")[0]) for a in axes if _tokens(a, "STAR"))
+        for axis in axes:
+            for sign in _tokens(axis, "SIGN"):
+                if sign != "*":
+                    why = f"`{sign}` does not fit here, only a star"
+                    raise errors.meaningless(self.span(axis), why)
+        return tuple(self.words(_branches(a, "name")[0]) for a in axes if _tokens(a, "SIGN"))
 
     # ------------------------------------------------------------ nodes
 
