@@ -66,6 +66,7 @@ class Together:
         self.vector = {v.dim: v for v in statement.vector}
         self.arguments: dict[Cell, Argument] = {}
         self.shown: tuple[str, ...] = ()
+        self.endings: dict[str, str] = {}
         accesses: list[Read | Write] = [*self.single.reads, *self.single.writes]
         self.homes = {t: self._home(t) for t in dict.fromkeys(a.tensor for a in accesses)}
         again = {r.tensor for r in self.single.reads if r.forwarded}

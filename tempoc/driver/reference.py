@@ -17,7 +17,7 @@ from tempoc.runtime.imports import find
 from tempoc.runtime.replayed import Replayed
 from tempoc.runtime.whole import whole_inputs, whole_params
 from tempoc.sdg.graph import Graph, Node
-from tempoc.sdg.interpret import Externs, Perform, Point, evaluate, nothing
+from tempoc.sdg.interpret import Externs, Perform, evaluate, nothing
 from tempoc.sdg.query import operand_types
 
 
@@ -84,13 +84,15 @@ def caller(
     called = (known[n] for n, op in ops.items() if made is None or not isinstance(op, ExternHost))
     found = find(tuple(dict.fromkeys(called)), paths, beside)
 
-    def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def call(
+        node: Node, at: Mapping[str, int], args: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        point = tuple(at[d] for d in node.domain.dims)
         if made is not None and isinstance(node.op, ExternHost):
             return made.call(known[node.name], node.domain.dims, point, args)
         function = externs.Traced(known[node.name], found[known[node.name]], bounds)
         try:
             if isinstance(node.op, ExternHost):
-                at = {**bounds, **dict(zip(node.domain.dims, point, strict=True))}
                 return Hosted(function.extern, function.function).given(args, at)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_back(function, args)

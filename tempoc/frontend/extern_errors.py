@@ -69,6 +69,22 @@ def dim_extent(span: Span, dim: str) -> Diagnostic:
     return _error("RT157", message, span, help)
 
 
+def unknown_length(span: Span, name: str, type: TensorType, bound: str) -> Diagnostic:
+    """RT159: an operand whose shape is found out during the run."""
+    return _error(
+        "RT159",
+        f"`{name}` is given {type_text(type)}, but `{bound}` is found out during the run",
+        span,
+        "a Python function takes arrays of one shape: give it a fixed window, or pad",
+    )
+
+
+def length_extent(span: Span, bound: str) -> Diagnostic:
+    """RT159: an extent of a signature that is found out during the run."""
+    help = "leave the extent free by a name of its own, and give it a fixed window"
+    return _error("RT159", f"`{bound}` is found out during the run", span, help)
+
+
 def in_branch(span: Span, name: str) -> Diagnostic:
     """RT158: a host function is called at every point, so it cannot be in a branch."""
     message = f"the host function `{name}` is called in a branch of `cond`"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
 from tempoc.memory.storage import Plan, Store
+from tempoc.schedule.replay import World
 from tempoc.schedule.tree import Execute, Guard, Loop, Tree
 from tempoc.schedule.tree import Sequence as TreeSequence
 from tempoc.sdg.graph import Output
@@ -29,11 +30,16 @@ class TooLong(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Replay:
-    """One execution; ``steps`` is how many reads and writes it may make."""
+    """One execution; ``steps`` is how many reads and writes it may make.
+
+    Loops and sizes are for ``bounds``; what is there, and what it reads and writes, is for the
+    lengths that the ``world`` knows.
+    """
 
     plan: Plan
     statements: Statements
     bounds: Mapping[str, int]
+    world: World
     steps: int
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
@@ -49,7 +55,7 @@ class Replay:
         names = {(t.node, t.out): t.name for t in self.statements.tensors.values()}
         for output in outputs:
             tensor = names[output.source, output.out]
-            self.check(f"output {output.name}", tensor, output.entries, dict(self.bounds))
+            self.check(f"output {output.name}", tensor, output.entries, self.world.lengths())
 
     def _value(self, e: object) -> int:
         return evaluate(e, self.bounds)  # type: ignore[arg-type]
@@ -67,9 +73,9 @@ class Replay:
                     self._tree(body, env)
             case Execute(statement=name, point=point):
                 statement = next(s for s in self.statements.statements if s.name == name)
-                at = [evaluate(e, env) for e in point]
-                here = dict(zip(statement.domain.dims, at, strict=True))
-                self.execute(statement, {**self.bounds, **here})
+                at = tuple(evaluate(e, env) for e in point)
+                if self.world.has(statement, at):
+                    self.execute(statement, self.world.at(statement, at))
 
     # -------------------------------------------------------------- one instance
 
@@ -91,9 +97,10 @@ class Replay:
         for address in [a for r in s.reads for a in self._given_away(s, r, env)]:
             if address not in written:
                 self.slots.pop(address, None)
+        largest = {**env, **self.bounds}
         for release in self.plan.releases.get(s.name, ()):
-            if evaluate(release.where, env):
-                key = tuple(evaluate(e, env) for e in release.key)
+            if evaluate(release.where, largest):
+                key = tuple(evaluate(e, largest) for e in release.key)
                 self._release(release.tensor, key)
 
     def _given_away(self, s: Statement, read: Read, env: Mapping[str, int]) -> Iterator[Address]:

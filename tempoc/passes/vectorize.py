@@ -46,7 +46,9 @@ class Vectorize:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars."""
+        """The graph with stars; a program whose lengths the data decide stays as it is."""
+        if graph.universe.lengths:
+            return graph
         for dim in graph.universe.dims:
             graph = _along(graph, dim.name, context)
         return graph

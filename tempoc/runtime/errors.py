@@ -123,6 +123,15 @@ def violated(text: str, values: str, where: str) -> Problem:
     )
 
 
+def violated_at_end(text: str, values: str, bound: str, length: int, at: str) -> Problem:
+    """A length breaks an assumption of the program."""
+    return Problem(
+        code="RT517",
+        message=f"the assumption {text} does not hold for {values}",
+        notes=(f"{bound} ended at {length}" + (f" where {at}" if at else ""),),
+    )
+
+
 # ------------------------------------------------------------------ inputs and params
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 
 from tempoc.runtime import errors
@@ -28,7 +29,7 @@ from tempoc.runtime.problems import Problem, RunError
 from tempoc.runtime.progress import progress_bar
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.runtime.source import Source
-from tempoc.runtime.table import bytes_text, outputs_table, table
+from tempoc.runtime.table import bytes_text, lengths_text, outputs_table, table
 from tempoc.runtime.trace import Trace
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
@@ -88,7 +89,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         record=options.record,
     )
     result = run_given(loaded, given, settings)
-    deliver(options, result.outputs)
+    deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
         write_bytes(options.profile, trace.to_json())
     if options.stats:
@@ -156,15 +157,19 @@ def outside(options: RunOptions) -> Outside:
     return Outside(options.output_dir or ".", [path for path in named if path is not None])
 
 
-def deliver(options: RunOptions, outputs: Mapping[str, Array]) -> None:
-    """Write the outputs where the options say, or print a table."""
+def deliver(
+    options: RunOptions,
+    outputs: Mapping[str, Array],
+    lengths: Mapping[str, int] = MappingProxyType({}),
+) -> None:
+    """Write the outputs where the options say, or print a table, and what lengths there were."""
     if options.output_dir is not None:
         for name, array in outputs.items():
             write_array(Path(options.output_dir) / f"{name}.npy", array)
     if options.output is not None:
         write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:
-        sys.stdout.write(outputs_table(outputs))
+        sys.stdout.write(outputs_table(outputs) + lengths_text(lengths))
         sys.stdout.flush()
 
 
@@ -173,6 +178,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         ("time", f"{result.seconds:.3f} s"),
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
+        *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
     if trace is not None:

@@ -84,6 +84,8 @@ class Statement:
     A statement with a ``turn`` is seen outside, so the order of its points counts.
     One that runs all points of some dimensions at once (``vector``, ``together.py``) has a domain
     without them, and ``single`` says what it does at one point.
+    ``ends`` names the bounds whose last step this decides. ``mentions`` are the values naming such
+    bounds that the members and writes use: extents, attributes, points, conditions.
     """
 
     name: str
@@ -94,6 +96,13 @@ class Statement:
     turn: Turn | None = None
     vector: tuple[Vector, ...] = ()
     single: Statement | None = None
+    ends: tuple[str, ...] = ()
+    mentions: tuple[Expr, ...] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may run at any time, even where nobody needs it: it reads and does nothing."""
+        return not (self.reads or self.turn or self.ends or self.mentions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
