@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
 
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
-from tests.support.agreement import agree
+from tests.support.agreement import agree, free_bounds
+from tests.support.programs import Program, programs
 
+PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"
 SIZES = ({"B": 1, "T": 1}, {"B": 2, "T": 3}, {"B": 3, "T": 2}, {"B": 4, "T": 7})
-# name: (program over b < B, t < T; dimensions of each statement that must be gone)
 PROGRAMS = {
     "a batch of recurrences": """
 input x[b, t]: f32[3]
@@ -106,14 +109,13 @@ output k, s, n
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled_programs_agree(name: str) -> None:
-    agree(f"dim b < B\ndim t < T\n{PROGRAMS[name]}", *SIZES)
+    agree(f"dim b < B\ndim t < T\n{PROGRAMS[name]}", *SIZES, passes=PASSES)
 
 
 def loops(text: str) -> str:
-    """The loops of a program at the highest level."""
-    options = Options(level=2, verify_each=True)
-    compilation = Compilation(load_source(Source("m.rt", text)), options)
-    return "\n".join(compilation.texts_after("schedule")) if False else str(compilation.tree)
+    """The loops of a program."""
+    options = Options(passes=PASSES, verify_each=True)
+    return str(Compilation(load_source(Source("m.rt", text)), options).tree)
 
 
 @pytest.mark.parametrize(
@@ -136,3 +138,20 @@ def test_loops_that_are_gone(name: str, gone: str, left: str) -> None:
         assert f"var='{dim}'" not in text
     for dim in left.split():
         assert f"var='{dim}'" in text
+
+
+@pytest.mark.slow
+@given(program=programs(), special=st.booleans())
+@settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+def test_generated_programs_agree(program: Program, special: bool) -> None:
+    note(program.text)
+    free = free_bounds(program.text)
+    sizes = (dict(zip(free, size, strict=False)) for size in ((1, 1, 1), (4, 3, 2)))
+    agree(program.text, *sizes, special=special, passes=PASSES)
