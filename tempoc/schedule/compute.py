@@ -20,7 +20,6 @@ from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
 
-
 MOST = 8
 """How many more cycles are reported after the first."""
 
