@@ -27,7 +27,7 @@ def nothing(bounds: Bounds, random: np.random.Generator) -> Arrays:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One program. `given` are the bounds that no input tells."""
+    """One program. `given`: bounds that no input tells; `heavy`: tested with fewer sizes."""
 
     name: str
     bounds: Callable[[int], Bounds]
@@ -35,6 +35,7 @@ class Example:
     inputs: Callable[[Bounds, np.random.Generator], Arrays] = nothing
     params: Callable[[Bounds, np.random.Generator], Arrays] = nothing
     largest: int = 40
+    heavy: bool = False
 
     @property
     def source(self) -> Path:
@@ -82,6 +83,48 @@ def viterbi(bounds: Bounds, random: np.random.Generator) -> Arrays:
         "start": log_probabilities(random, 3),
         "move": log_probabilities(random, 3, 3),
         "emit": np.ascontiguousarray(log_probabilities(random, 3, 4).T),
+    }
+
+
+def seen(bounds: Bounds, random: np.random.Generator) -> Arrays:
+    way = normal(random, bounds["T"], 2).cumsum(0)
+    return {"seen": way + normal(random, *way.shape), "valid": random.random(len(way)) < 0.8}
+
+
+def labelled(bounds: Bounds, random: np.random.Generator) -> Arrays:
+    x = normal(random, bounds["N"], 5) * np.array([1, 2, 4, 0.3, 0.1], np.float32)
+    odds = x @ np.array([1, -1, 0.5, 2, 3], np.float32)
+    return {"x": x, "label": odds + normal(random, bounds["N"]) > 0}
+
+
+def curve(bounds: Bounds, random: np.random.Generator) -> Arrays:
+    x, new_x = (random.uniform(-2, 2, bounds[n]).astype(np.float32) for n in "NM")
+    return {"x": x, "y": np.sin(2 * x), "new_x": new_x, "new_y": np.sin(2 * new_x)}
+
+
+def small_net(bounds: Bounds, random: np.random.Generator) -> Arrays:
+    return {
+        "start.0.w": normal(random, 10, 1),
+        "start.0.b": normal(random, 10),
+        "start.1.w": normal(random, 1, 10, scale=0.3),
+        "start.1.b": normal(random, 1, scale=0.3),
+    }
+
+
+def s5(bounds: Bounds, random: np.random.Generator) -> Arrays:
+    shapes = {"b": (4, 6), "c": (6, 4)}
+    parts = {
+        f"{name}.{part}": normal(random, *shape, scale=0.4)
+        for name, shape in shapes.items()
+        for part in ("re", "im")
+    }
+    return parts | {
+        "log_damping": np.full(4, np.log(0.5), np.float32),
+        "log_step": random.uniform(-3, -1, 4).astype(np.float32),
+        "pitch": np.pi * np.arange(1, 5, dtype=np.float32),
+        "skip": normal(random, 6),
+        "norm.scale": 1 + normal(random, 6, scale=0.1),
+        "norm.bias": normal(random, 6, scale=0.1),
     }
 
 
@@ -134,6 +177,40 @@ EXAMPLES = (
         bounds=only_t,
         inputs=lambda b, r: {"seen": integers(r, 4, b["T"])},
         params=viterbi,
+    ),
+    Example(
+        name="12_kalman",
+        bounds=only_t,
+        inputs=seen,
+        params=lambda b, r: {
+            "log_force": np.array(-1, np.float32),
+            "log_error": np.array(0.3, np.float32),
+        },
+        heavy=True,
+    ),
+    Example(
+        name="13_lbfgs",
+        bounds=lambda n: {"I": n, "N": 20 + n},
+        given=("I",),
+        inputs=labelled,
+        largest=13,
+        heavy=True,
+    ),
+    Example(
+        name="14_learned_rates",
+        bounds=lambda n: {"I": (n + 2) // 3, "K": n, "N": 9 + n, "M": 12 + n},
+        given=("I", "K"),
+        inputs=curve,
+        params=small_net,
+        largest=20,
+        heavy=True,
+    ),
+    Example(
+        name="15_s5",
+        bounds=only_t,
+        inputs=lambda b, r: {"u": normal(r, b["T"], 6), "target": normal(r, b["T"], 6)},
+        params=s5,
+        heavy=True,
     ),
 )
 

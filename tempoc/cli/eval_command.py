@@ -28,5 +28,5 @@ def command(
     data = gather(wanted)
     check_targets(wanted)
     outside = Outside(wanted.output_dir or ".")
-    paths = (*wanted.extern_path, compilation.loaded.folder)
-    deliver(wanted, evaluate_given(graph, data, paths, float64=float64, show=outside))
+    paths = wanted.extern_path, compilation.loaded.beside
+    deliver(wanted, evaluate_given(graph, data, *paths, float64=float64, show=outside))

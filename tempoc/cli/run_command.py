@@ -40,7 +40,7 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
-    wanted = run_options_from(program, given)
+    wanted = replace(run_options_from(program, given), record=verify)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
         return _run(wanted, None, verify)

@@ -16,8 +16,8 @@ from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
-from tempoc.codegen.externs import externs, imports
-from tempoc.codegen.host import Calling, host
+from tempoc.codegen.externs import externs, hosted, imports
+from tempoc.codegen.host import Calling, calls_host, host
 from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, seed, stores
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.module import module
@@ -61,17 +61,16 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         x64=x64,
         imports=functions_of,
     )
+    hosts_of = hosted(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
+    calling = [s for s in statements.statements if calls_host(s, graph)]
+    computing = [s for s in statements.statements if s not in calling]
     functions = {
-        s.name: function(s, stages, names.fresh(identifier(s.name)))
-        for s in statements.statements
-        if s.turn is None
+        s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing
     }
-    hosts = {s.name: host(s, stages, names) for s in statements.statements if s.turn is not None}
-    kernels = [_kernel(s, functions[s.name], stages) for s in statements.statements if not s.turn]
-    for s in statements.statements:
-        if s.turn is not None:
-            kernels += [_kernel(s, f, stages) for f in hosts[s.name].kernels]
+    hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
+    kernels = [_kernel(s, functions[s.name], stages) for s in computing]
+    kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = nodes.Program(
         name=graph.name,
@@ -85,7 +84,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         params=params(stages),
         seed=seed(stages),
         stores=(*stores(stages), *(t for h in hosts.values() for t in h.stores)),
-        externs=externs(graph, functions_of),
+        externs=externs(functions_of, hosts_of),
         kernels=tuple(kernels),
         tree=_Tree(stages=stages, functions=functions, hosts=hosts).convert(tree),
         outputs=outputs(stages),
@@ -136,12 +135,12 @@ class _Tree:
         statement = self._statement(tree.statement)
         env = dict(zip(statement.domain.dims, tree.point, strict=True))
         point = tuple(to_arith(e) for e in tree.point)
-        if statement.turn is None:
+        h = self.hosts.get(tree.statement)
+        calls: list[nodes.Statement]
+        if h is None:
             call = _call(self.functions[tree.statement], point, env)
-            calls: list[nodes.Statement]
-            calls = [self._effect(statement, call) if statement.effect else call]
+            calls = [call if statement.turn is None else self._effect(statement, call)]
         else:
-            h = self.hosts[tree.statement]
             calls = [_call(h.before, point, env), h.call(statement.domain.dims, point)]
             calls += [_call(f, point, env) for f in h.kernels[1:]]
             calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -53,13 +53,13 @@ def write_bundle(
     emitted: Emitted,
     sources: Mapping[str, Source] = MappingProxyType({}),
     options: Mapping[str, str] = MappingProxyType({}),
-    beside: str = "",
+    beside: Sequence[str] = (),
 ) -> None:
     """Write or replace the directory.
 
     ``sources`` are the main file, then what it imports, by key; ``options`` those of the
-    compilation. Both are kept, so that it can be repeated. ``beside`` is the folder of the main
-    file: kept if the program calls Python functions, which are looked for there.
+    compilation. Both are kept, so that it can be repeated. ``beside`` are the folders of the
+    files: kept if the program calls Python functions, which are looked for there.
 
     The directory appears complete or not at all; one that is not from an earlier compilation is
     never replaced. Raises ``DiagnosticError``.
@@ -71,7 +71,8 @@ def write_bundle(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(fresh, ignore_errors=True)
-        kept = {**options, "externs": beside} if emitted.program.externs else options
+        folders = enumerate(beside if emitted.program.externs else ())
+        kept = {**options, **{f"externs.{k}" if k else "externs": f for k, f in folders}}
         for name, text in contents(emitted, sources, kept).items():
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)

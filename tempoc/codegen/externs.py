@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.naming import RESERVED
-from tempoc.ops.emission import Import
-from tempoc.ops.externs import Extern, ExternJax, signature_type
+from tempoc.ops.externs import Extern, ExternHost, ExternJax, signature_type
+from tempoc.ops.opdef import Import
 from tempoc.program import nodes
 from tempoc.sdg.graph import Graph
 
 
 def imports(graph: Graph) -> dict[Import, str]:
     """A name for each function that kernels call: its own where that is free."""
+    return _named(graph, ExternJax, [])
+
+
+def hosted(graph: Graph, others: Mapping[Import, str]) -> dict[Import, str]:
+    """A name for each function that the runner calls, different from those of the ``others``."""
+    return _named(graph, ExternHost, list(others.values()))
+
+
+def _named(graph: Graph, kind: type[Extern], others: list[str]) -> dict[Import, str]:
     universe = graph.universe
     taken = (*(d.name for d in universe.dims), *(b.name for b in universe.bounds))
-    names = Names([*RESERVED, *taken])
-    places = dict.fromkeys(_place(op) for op in _externs(graph) if isinstance(op, ExternJax))
-    return {place: names.fresh(place[1]) for place in places}
+    names = Names([*RESERVED, *taken, *others])
+    ops = (n.op for n in graph.nodes.values() if isinstance(n.op, kind))
+    found = dict.fromkeys(op.declared for op in ops)
+    return {one: names.fresh(one.function.rpartition(".")[2]) for one in found}
 
 
-def externs(graph: Graph, names: Mapping[Import, str]) -> tuple[nodes.Extern, ...]:
-    """All functions of the user's, each once, with their types."""
-    found = {_place(op): op for op in _externs(graph)}
-    return tuple(extern(op, names.get(place, "")) for place, op in found.items())
-
-
-def extern(op: Extern, alias: str) -> nodes.Extern:
-    """One function; ``alias`` is its name in ``kernels.py``, if it has one there."""
-    return nodes.Extern(
-        name=op.extern,
-        alias=alias,
-        module=op.module,
-        function=op.function,
-        arguments=tuple(map(_type, op.arguments)),
-        results=tuple(map(_type, op.results)),
-        free=op.free,
+def externs(kernels: Mapping[Import, str], hosts: Mapping[Import, str]) -> tuple[nodes.Extern, ...]:
+    """All functions of the user's, each declaration once, with their types."""
+    return (
+        *(extern(one, name) for one, name in kernels.items()),
+        *(extern(one, name, host=True) for one, name in hosts.items()),
     )
 
 
-def _externs(graph: Graph) -> Iterator[Extern]:
-    return (n.op for n in graph.nodes.values() if isinstance(n.op, Extern))
+def extern(one: Import, alias: str, *, host: bool = False) -> nodes.Extern:
+    """One function; ``alias`` is its name in the program."""
+    return nodes.Extern(
+        name=one.extern,
+        alias=alias,
+        host=host,
+        module=one.module,
+        function=one.function,
+        arguments=_types(one.takes, one.arguments),
+        results=_types(one.gives, one.results),
+        free=one.free,
+    )
 
 
-def _place(op: Extern) -> Import:
-    return op.module, op.function, op.extern
-
-
-def _type(text: str) -> nodes.ArrayType:
-    found = signature_type(text)
-    return nodes.ArrayType(dtype=found.dtype.value, shape=tuple(map(to_arith, found.shape)))
+def _types(names: tuple[str, ...], texts: tuple[str, ...]) -> tuple[nodes.ArrayType, ...]:
+    """Types of a signature; those of graphs written by hand may have no names."""
+    named = names or tuple(str(k + 1) for k in range(len(texts)))
+    types = ((name, signature_type(text)) for name, text in zip(named, texts, strict=True))
+    return tuple(
+        nodes.ArrayType(name=name, dtype=t.dtype.value, shape=tuple(map(to_arith, t.shape)))
+        for name, t in types
+    )

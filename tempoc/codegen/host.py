@@ -5,6 +5,7 @@ Between the kernels and the call the arrays lie in stores of their own, one valu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.names import Names
@@ -13,12 +14,13 @@ from tempoc.codegen.body import Body
 from tempoc.codegen.kernels import Function, function
 from tempoc.codegen.naming import identifier
 from tempoc.codegen.stages import Argument, Result, Stages
-from tempoc.ops.externs import Extern
-from tempoc.ops.opdef import Value
+from tempoc.ops.externs import ExternHost
+from tempoc.ops.opdef import Import, Value
 from tempoc.ops.padding import natural
+from tempoc.ops.types import TensorType
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
-from tempoc.sdg.graph import Node
+from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement
 
@@ -32,6 +34,7 @@ class Calling:
     after: Function | None
     operands: tuple[nodes.Store, ...]
     results: tuple[nodes.Store, ...]
+    shapes: tuple[tuple[Arith, ...], ...]
 
     @property
     def kernels(self) -> tuple[Function, ...]:
@@ -51,43 +54,48 @@ class Calling:
             point=point,
             args=tuple(nodes.Cell(store=s.name) for s in self.operands),
             results=tuple(nodes.Cell(store=s.name) for s in self.results),
+            shapes=self.shapes,
             equations=self.before.equations,
         )
 
 
-def host(statement: Statement, stages: Stages, names: Names) -> Calling:
-    """Emit the kernels of a statement that calls a host function."""
+def host(
+    statement: Statement, stages: Stages, names: Names, externs: Mapping[Import, str]
+) -> Calling:
+    """Emit the kernels of a statement that calls one of the host functions ``externs``."""
     node = _node(statement, stages)
-    assert isinstance(node.op, Extern)
+    assert isinstance(node.op, ExternHost)
     name = identifier(statement.name)
     before = function(statement, stages, names.fresh(f"{name}_operands"), _Before)
     after = None
     if statement.writes:
         after = function(statement, stages, names.fresh(f"{name}_results"), _After)
-    operands = tuple(
-        nodes.Store(
-            name=_operand(statement, k),
-            dtype=t.dtype.value,
-            shape=tuple(to_arith(e) for e in t.shape),
+    types = operand_types(stages.graph, node)
+
+    def store(name: str, type_: TensorType) -> nodes.Store:
+        room = (stages.space.upper_bound(e, statement.domain) for e in type_.shape)
+        return nodes.Store(
+            name=name, dtype=type_.dtype.value, shape=tuple(to_arith(e) for e in room)
         )
-        for k, t in enumerate(operand_types(stages.graph, node))
-    )
-    results = tuple(
-        nodes.Store(
-            name=_result(statement, k),
-            dtype=t.dtype.value,
-            shape=tuple(to_arith(e) for e in t.shape),
-        )
-        for k, t in enumerate(node.types)
-    )
+
     return Calling(
-        extern=node.op.extern, before=before, after=after, operands=operands, results=results
+        extern=externs[node.op.declared],
+        before=before,
+        after=after,
+        operands=tuple(store(_operand(statement, k), t) for k, t in enumerate(types)),
+        results=tuple(store(_result(statement, k), t) for k, t in enumerate(node.types)),
+        shapes=tuple(tuple(to_arith(e) for e in t.shape) for t in types),
     )
+
+
+def calls_host(statement: Statement, graph: Graph) -> bool:
+    """Whether a statement calls a host function; all other members are constants then."""
+    return any(isinstance(graph.nodes[m].op, ExternHost) for m in statement.members)
 
 
 def _node(statement: Statement, stages: Stages) -> Node:
     nodes_of = (stages.graph.nodes[m] for m in statement.members)
-    return next(n for n in nodes_of if isinstance(n.op, Extern))
+    return next(n for n in nodes_of if isinstance(n.op, ExternHost))
 
 
 def _operand(statement: Statement, k: int) -> str:
@@ -127,7 +135,7 @@ class _After(Body):
             name = self.names.fresh(identifier(f"{node.name}.{k}"))
             cell = (_result(self.statement, k), ())
             self.arguments[cell] = Argument(cell=cell, name=name)
-            self._values[node.name, k] = Value(name, type_, type_.shape)
+            self._values[node.name, k] = Value(name, type_, self._padded(type_))
         for write in self.statement.writes:
             if self._store(write).axes:
                 self._argument(self._cell(write))

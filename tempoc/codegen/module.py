@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tempoc.codegen.kernels import Function
 from tempoc.ops.draw_text import helpers_in
-from tempoc.ops.emission import Import
+from tempoc.ops.opdef import Import
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
 
@@ -36,5 +36,6 @@ def module(
 
 
 def _import(place: Import, alias: str) -> str:
-    found, function, _ = place
-    return f"from {found} import {function}" + ("" if alias == function else f" as {alias}")
+    outer, dot, inner = place.function.partition(".")
+    line = f"from {place.module} import {outer}" + ("" if alias == outer else f" as {alias}")
+    return f"{line}\n{alias} = {alias}.{inner}" if dot else line

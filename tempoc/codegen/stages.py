@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.memory.storage import Plan
-from tempoc.ops.emission import Import
+from tempoc.ops.opdef import Import
 from tempoc.poly.space import Space
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph

@@ -23,7 +23,7 @@ from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.space import Space
 from tempoc.runtime.errors import damaged_program
-from tempoc.runtime.load import check_digest, load_program
+from tempoc.runtime.load import beside, check_digest, load_program
 from tempoc.runtime.problems import RunError
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.tree import Tree
@@ -81,7 +81,7 @@ class Compilation:
         texts = {key: read_source(str(Path(path, name))) for key, name in names.items()}
         main = next(iter(texts.values()))
         loaded = load_source(replace(main, path=next(iter(texts))), Path(path), texts)
-        loaded = replace(loaded, folder=kept.get("externs", ""))
+        loaded = replace(loaded, beside=beside(tuple(kept.items())))
         return cls(loaded, replace(Options.from_provenance(kept), verify_each=verify_each))
 
     @cached_property
@@ -195,8 +195,8 @@ class Compilation:
         main, others = self.loaded.main, self.loaded.modules.values()
         sources = {m.key: m.source for m in (main, *others)}
         options = self.options.to_provenance()
-        beside = self.loaded.folder
-        self._timed("write", lambda: write_bundle(directory, emitted, sources, options, beside))
+        folders = self.loaded.beside
+        self._timed("write", lambda: write_bundle(directory, emitted, sources, options, folders))
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()

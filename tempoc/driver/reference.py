@@ -12,6 +12,9 @@ from tempoc.ops.externs import Extern, ExternHost, ExternVjp
 from tempoc.runtime import externs
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.effects import Show, described
+from tempoc.runtime.hosts import Hosted
+from tempoc.runtime.imports import find
+from tempoc.runtime.replayed import Replayed
 from tempoc.runtime.whole import whole_inputs, whole_params
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.interpret import Externs, Perform, Point, evaluate, nothing
@@ -22,14 +25,16 @@ def evaluate_given(
     graph: Graph,
     given: Given,
     paths: Sequence[str] = (),
+    beside: Sequence[str] = (),
     *,
     float64: bool = False,
     show: Show | None = None,
+    made: Replayed | None = None,
 ) -> Mapping[str, Any]:
-    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` are the folders of
-    Python functions.
+    """The outputs by name; ``show`` gets what is printed and saved, ``paths`` and ``beside`` are
+    the folders of Python functions, ``made`` gives what host functions gave in a run before.
 
-    Raises `RunError` for wrong data, `DiagnosticError` for a wrong read.
+    Raises `RunError` for wrong data, `DiagnosticError` for a wrong read, `Diverged`.
     """
     program = signature(graph)
     bindings = bind(program, given)
@@ -40,7 +45,7 @@ def evaluate_given(
         whole_params(program, bindings),
         float64=float64,
         seed=bindings.seed,
-        externs=caller(graph, bindings.bounds, paths),
+        externs=caller(graph, bindings.bounds, paths, beside, made),
         perform=nothing if show is None else _performer(graph, show),
     )
 
@@ -58,17 +63,30 @@ def _performer(graph: Graph, show: Show) -> Perform:
     return perform
 
 
-def caller(graph: Graph, bounds: Mapping[str, int], paths: Sequence[str] = ()) -> Externs:
-    """Calls the Python functions of a graph, found in these folders. Raises `RunError`."""
-    nodes = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, Extern)}
-    known = {name: extern(op, "") for name, op in nodes.items()}
-    found = externs.find(tuple(dict.fromkeys(known.values())), [p for p in paths if p])
+def caller(
+    graph: Graph,
+    bounds: Mapping[str, int],
+    paths: Sequence[str] = (),
+    beside: Sequence[str] = (),
+    made: Replayed | None = None,
+) -> Externs:
+    """Calls the Python functions of a graph, found in these folders. Raises `RunError`.
+
+    Host functions are not called if their results are ``made`` already.
+    """
+    ops = {n.name: n.op for n in graph.nodes.values() if isinstance(n.op, Extern)}
+    known = {name: extern(op.declared, "") for name, op in ops.items()}
+    called = (known[n] for n, op in ops.items() if made is None or not isinstance(op, ExternHost))
+    found = find(tuple(dict.fromkeys(called)), paths, beside)
 
     def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if made is not None and isinstance(node.op, ExternHost):
+            return made.call(known[node.name], node.domain.dims, point, args)
         function = externs.Traced(known[node.name], found[known[node.name]], bounds)
         try:
             if isinstance(node.op, ExternHost):
-                return externs.Hosted(function.extern, function.function, bounds).given(args)
+                at = {**bounds, **dict(zip(node.domain.dims, point, strict=True))}
+                return Hosted(function.extern, function.function).given(args, at)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_back(function, args)
             return externs.evaluated(function, args)

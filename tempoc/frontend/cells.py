@@ -22,6 +22,7 @@ from tempoc.frontend.values import (
     Typed,
     Unknown,
     Value,
+    leaf_at,
     leaves,
     map_leaves,
     unknown_in,
@@ -113,7 +114,7 @@ def _define(
     draft = cell.leaves[path]
     targets: list[tuple[Expr, ...]] = []
     for branch in cell.branches:
-        value = _at(branch.value, path)
+        value = leaf_at(branch.value, path)
         if isinstance(value, (Unknown, Typed)) or branch.placement.kept == FALSE:
             continue
         place = branch.placement
@@ -159,16 +160,6 @@ def _source_type(place: Placement, type: TensorType) -> TensorType:
     return TensorType(type.dtype, shape, type.weak)
 
 
-def _at(value: Value, path: tuple[str, ...]) -> Value:
-    """The leaf at a path; a number and what is unknown stand for all that is below them."""
-    for step in path:
-        if isinstance(value, Record):
-            value = value.get(step) or BAD
-        elif isinstance(value, Listing):
-            value = value.items[int(step)]
-    return value
-
-
 class _Mismatch(Exception):
     """Two of the trees differ in their structure."""
 
@@ -202,7 +193,7 @@ def _form(value: Value) -> tuple[str, ...]:
 
 
 def _parts(values: tuple[Value, ...], step: str) -> tuple[Value, ...]:
-    return tuple(_at(v, (step,)) for v in values)
+    return tuple(leaf_at(v, (step,)) for v in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +238,7 @@ def _joined(round: Round, cell: Cell) -> Known | None:
 
 
 def _part(branch: Branch, path: tuple[str, ...]) -> _Part | None:
-    value = _at(branch.value, path)
+    value = leaf_at(branch.value, path)
     if isinstance(value, Unknown):
         return None
     place = branch.placement

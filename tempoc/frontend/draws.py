@@ -88,6 +88,7 @@ def written(
 def settle(round: Round, targets: tuple[ast.Target, ...], value: Value) -> None:
     """Remember over which dimensions a right side varies, in which something was drawn."""
     names: list[str] = []
+    names += value.dims if isinstance(value, Several) else ()
     for part in value.items if isinstance(value, Several) else (value,):
         names += dims_of(part, round.universe)
         for _, leaf in leaves(part):

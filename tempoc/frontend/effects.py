@@ -80,6 +80,7 @@ def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> None:
         role="root",
         defined=holds,
         spans=(item.span,),
+        turn=(item.span.end,),
     )
     draft.inputs = [wire(r) for r in refs]
     round.add(draft)

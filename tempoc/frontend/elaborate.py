@@ -29,7 +29,6 @@ from tempoc.frontend.cells import value_of
 from tempoc.frontend.demand import place
 from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
-from tempoc.frontend.externs import number_turns
 from tempoc.frontend.modules import Loaded
 from tempoc.frontend.places import Places, places
 from tempoc.frontend.problem import Problem
@@ -37,6 +36,7 @@ from tempoc.frontend.program import Program, Scopes, check_defines
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.rounds import run_rounds, top_cell
 from tempoc.frontend.scope import Scope, TensorName
+from tempoc.frontend.turns import number_turns
 from tempoc.frontend.universe import make_universe
 from tempoc.frontend.values import BAD, Ref, Value, map_leaves
 from tempoc.sdg.graph import Graph

@@ -11,6 +11,7 @@ from tempoc.frontend.cells import finish
 from tempoc.frontend.choice import conform
 from tempoc.frontend.draft import Draft, Origin
 from tempoc.frontend.operate import identity, type_of, unspread
+from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.scope import DISCARD, Pending, Scope, TensorName
@@ -43,13 +44,14 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
         name = frame.scope.find(target.name.name)
         if isinstance(name, TensorName) and name.kind == "indexed":
             round.language.cell(round, name, target.span)
-    where = _where(frame, eq)
+    _check_guard(round, frame, eq)
+    where = _where(round, frame, eq)
     one = len(eq.values) == 1 and len(eq.targets) > 1
     values: list[Value] = []
     for k, e in enumerate(eq.values):
         here, before = _inside(round, frame, eq, eq.targets[k], where), round.draws
         targets = eq.targets if one else (eq.targets[k],)
-        dims = draws.written(round, frame, [(t, placement(frame, eq, t)) for t in targets])
+        dims = draws.written(round, frame, [(t, placement(round, frame, eq, t)) for t in targets])
         values.append(round.evaluate(replace(here, draws=dims), e))
         if frame.scope.body().kind == "module" and round.draws > before:
             draws.settle(round, targets, values[-1])
@@ -57,7 +59,7 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
         here = _inside(round, frame, eq, target, where)
         value = values[0] if one else values[k]
         part = round.attempt(here, partial(_part, round, here, eq, k, value))
-        _assign(round, frame, here, eq, target, part)
+        _assign(round, frame, here, eq, target, part if part != BAD else _nothing(value))
 
 
 def _inside(
@@ -73,11 +75,22 @@ def _inside(
     return here
 
 
-def _where(frame: Frame, eq: ast.Equation) -> Expr:
+def _check_guard(round: Round, frame: Frame, eq: ast.Equation) -> None:
+    """A guard over values that are discarded needs brackets, as everywhere."""
+    if eq.guard is not None and all(t.entries is None and is_discarded(t) for t in eq.targets):
+        round.report(domain_errors.plain_guard(eq.guard.span, DISCARD), frame.origin.calls)
+
+
+def is_discarded(target: ast.Target) -> bool:
+    """Whether nobody is to read what the target gets."""
+    return target.name.name == DISCARD
+
+
+def _where(round: Round, frame: Frame, eq: ast.Equation) -> Expr:
     """Where the right side is needed: wherever one of the targets is kept."""
     parts: list[Expr] = []
     for target in eq.targets:
-        found = placement(frame, eq, target)
+        found = placement(round, frame, eq, target)
         if found is None:
             return frame.where
         parts.append(found[1].needed)
@@ -85,15 +98,28 @@ def _where(frame: Frame, eq: ast.Equation) -> Expr:
 
 
 def placement(
-    frame: Frame, eq: ast.Equation, target: ast.Target
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.Target
 ) -> tuple[Cell, Placement] | None:
     """The tensor that an indexed target writes, and where."""
     cell = frame.scope.find(target.name.name)
+    if is_discarded(target) and target.entries is not None:
+        cell = _discarded(round, frame, eq, target)
     if isinstance(cell, Cell):
         for p in cell.plan.placements:
             if p.equation is eq and p.target is target:
                 return cell, p
     return None
+
+
+def _discarded(round: Round, frame: Frame, eq: ast.Equation, target: ast.Target) -> Cell:
+    """What an indexed target would write if somebody could read it."""
+    key = (*frame.path, DISCARD, target.span.start)
+    plan = round.plans.get(key)
+    if plan is None:
+        plan = round.plans[key] = make_plan(round, frame, DISCARD, ((eq, target),))
+    for problem in plan.problems:
+        round.report(problem, frame.origin.calls)
+    return Cell(key=key, name=DISCARD, plan=plan, origin=Origin(span=eq.span, target=DISCARD))
 
 
 def _part(
@@ -104,6 +130,8 @@ def _part(
     if not isinstance(value, Unknown):
         if len(eq.values) == len(eq.targets):
             if isinstance(value, Several):
+                if not value.items and is_discarded(target):
+                    return BAD
                 raise Problem(type_errors.wrong_results(eq.values[number].span, 1, value))
         elif not isinstance(value, (Several, Listing)) or len(value.items) != len(eq.targets):
             raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
@@ -119,11 +147,12 @@ def _assign(
     round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
 ) -> None:
     name = target.name.name
-    if name == DISCARD:
+    if is_discarded(target):
+        _check_free(round, outer, here, eq, target, value)
         return
     if target.entries is not None:
         found = outer.scope.find(name)
-        place = placement(outer, eq, target)
+        place = placement(round, outer, eq, target)
         if place is not None:
             _branch(round, here, place[0], place[1], value)
         ready = isinstance(found, Cell) and len(found.branches) >= len(found.plan.placements)
@@ -134,6 +163,24 @@ def _assign(
         round.values[name] = round.attempt(here, lambda: _plain(round, here, target, value))
         return
     _local(round, outer, target, value)
+
+
+def _nothing(value: Value) -> Value:
+    """What a target gets of no results: their dimensions count as those of a value."""
+    return value if isinstance(value, Several) and not value.items else BAD
+
+
+def _check_free(
+    round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
+) -> None:
+    """What is discarded varies only with dimensions that the target names, if it names some."""
+    place = placement(round, outer, eq, target)
+    if place is None or outer.scope.body().kind != "module":
+        return
+    found = value.dims if isinstance(value, Several) else dims_of(value, round.universe)
+    for dim in [d for d in found if d not in place[1].dims][:1]:
+        shown = _generic(*place)
+        round.report(domain_errors.free_dimension(target.span, DISCARD, dim, "", shown))
 
 
 def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Value) -> None:

@@ -74,6 +74,7 @@ def _closure(
         origin=replace(frame.origin, calls=(*frame.origin.calls, site)),
         where=frame.where,
         place=(*frame.place, round.language.place(span)),
+        turn=(*frame.turn, span.end),
         draws=frame.draws,
         lazy=frame.lazy,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
-from tempoc.frontend.values import Value, describe
+from tempoc.frontend.domain_errors import listed
+from tempoc.frontend.values import Record, Value, describe
 from tempoc.ops.shapes import type_text
 from tempoc.ops.types import TensorType
 
@@ -19,10 +20,12 @@ def bad_place(span: Span, text: str) -> Diagnostic:
     return _error("RT150", f'"{text}" names no Python function', span, help)
 
 
-def record(span: Span, name: str) -> Diagnostic:
-    """RT151: a record in a signature."""
-    help = "give the tensors of the record one by one"
-    return _error("RT151", f"`{name}` takes and gives tensors, not records", span, help)
+def not_a_record(span: Span, wanted: Record, found: Value) -> Diagnostic:
+    """RT151: something else than the record that is declared."""
+    fields = f"a record with the fields {listed(wanted.names)}"
+    if isinstance(found, Record):
+        return _error("RT151", f"expected {fields}, found {listed(found.names)}", span)
+    return _error("RT151", f"expected {fields}, found {describe(found)}", span)
 
 
 def over_jax(span: Span) -> Diagnostic:
@@ -33,7 +36,8 @@ def over_jax(span: Span) -> Diagnostic:
 
 def no_results(span: Span, name: str) -> Diagnostic:
     """RT153: nothing comes back."""
-    return _error("RT153", f"`{name}` has no results", span, "declare at least one result")
+    help = "declare at least one result; only host functions are called for what they do"
+    return _error("RT153", f"the function of JAX arrays `{name}` has no results", span, help)
 
 
 def ragged(span: Span, name: str, type: TensorType, dim: str) -> Diagnostic:
@@ -42,7 +46,7 @@ def ragged(span: Span, name: str, type: TensorType, dim: str) -> Diagnostic:
         "RT154",
         f"`{name}` is given {type_text(type)}, whose shape varies with `{dim}`",
         span,
-        "a Python function takes arrays of one shape: give it a fixed window, or pad",
+        "JAX traces a function for one shape: give it a fixed window, pad, or use `extern host`",
     )
 
 
@@ -58,10 +62,9 @@ def operand(span: Span, found: TensorType, wanted: TensorType) -> Diagnostic:
 
 def dim_extent(span: Span, dim: str) -> Diagnostic:
     """RT157: a dimension in a signature."""
-    help = "extents name bounds, constants, or names of their own"
-    return _error(
-        "RT157", f"`{dim}` is a dimension, which no extent of a signature can be", span, help
-    )
+    help = "JAX traces a function for one shape: use bounds and constants, or `extern host`"
+    message = f"a function of JAX arrays has an extent that varies with `{dim}`"
+    return _error("RT157", message, span, help)
 
 
 def in_branch(span: Span, name: str) -> Diagnostic:

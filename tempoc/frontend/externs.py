@@ -7,14 +7,12 @@ stands alone gives it its value, as for `as`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.source import Span
 from tempoc.frontend import annotate, ast, extern_errors, indices, type_errors
 from tempoc.frontend.bind import bind
-from tempoc.frontend.draft import Draft
 from tempoc.frontend.operate import identity, make, read, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
@@ -22,7 +20,6 @@ from tempoc.frontend.scope import Scope
 from tempoc.frontend.spatial import Position, select
 from tempoc.frontend.values import (
     Index,
-    Listing,
     Number,
     PythonFunction,
     Record,
@@ -30,18 +27,22 @@ from tempoc.frontend.values import (
     Several,
     Typed,
     Value,
+    leaves,
+    map_leaves,
     unknown_in,
 )
 from tempoc.ops.control import Copy
 from tempoc.ops.externs import Extern, ExternHost, ExternJax, at_extents, signature_text
-from tempoc.ops.random import KEY
-from tempoc.ops.types import DType, TensorType
+from tempoc.ops.types import TensorType
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 KINDS: dict[str, type[Extern]] = {"jax": ExternJax, "host": ExternHost}
-_PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+Tree = tuple[tuple[str, Value], ...]
+"""Named trees of types: the arguments or the results of a function."""
 
 
 def problems(item: ast.Extern) -> list[Diagnostic]:
@@ -49,12 +50,9 @@ def problems(item: ast.Extern) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     if not _PLACE.fullmatch(item.path.value):
         found.append(extern_errors.bad_place(item.path.span, item.path.value))
-    for part in (*item.args, *item.results):
-        if isinstance(part.type, ast.RecordType):
-            found.append(extern_errors.record(part.type.span, item.name.name))
     if item.kind == "jax" and item.over is not None:
         found.append(extern_errors.over_jax(item.over.span))
-    if not item.results:
+    if item.kind == "jax" and not item.results:
         found.append(extern_errors.no_results(item.span, item.name.name))
     return found
 
@@ -76,36 +74,71 @@ def call(
     wanted, results, free = _signature(round, function)
     known: dict[str, Expr] = {}
     operands: list[Ref] = []
-    for parameter, declared in zip(parameters, wanted, strict=True):
+    for parameter, declared in wanted:
         place = bound.places.get(parameter, span)
-        operands.append(_operand(round, frame, bound[parameter], declared, known, free, place))
+        operands += _operands(round, frame, bound[parameter], declared, known, free, place)
     over = None if item.over is None else indices.entry_name(round, frame, item.over)
     if over is not None:
         operands = [_along(round, frame, o, over, span) for o in operands]
-        bound_of = Sym(round.universe.dim(over).bound)
-        wanted, results = (
-            tuple(TensorType(t.dtype, (bound_of, *t.shape)) for t in types)
-            for types in (wanted, results)
-        )
-    _check_extents(round, operands, name, span)
-    module, _, attribute = item.path.value.partition(":")
-    op = KINDS[item.kind](
-        extern=name,
-        module=module,
-        function=attribute,
-        arguments=tuple(map(signature_text, wanted)),
-        results=tuple(map(signature_text, results)),
-        free=free,
-    )
-    found = make(round, frame, op, tuple(operands), span, hint=name)
-    if item.kind == "host":
+        bound_of = round.universe.dim(over).bound
+        wanted, results = _longer(wanted, bound_of), _longer(results, bound_of)
+    if item.kind == "jax":
+        _check_extents(round, operands, name, span)
+    op = _operator(item, wanted, results, free)
+    if isinstance(op, ExternHost):
         round.draws += 1  # the domain of a call is found like that of a draw
-        found = _every_point(round, frame, found, span, over)
+        found = _every_point(round, frame, op, operands, span, over)
+    else:
+        found = make(round, frame, op, tuple(operands), span, hint=name)
+    dims = found[0].draft.dims if found else ()
     if over is not None:
         here = Position(Index(Sym(over)), span)
-        parts = [select(round, frame, ref, (here,), span) for ref in found]
-        return parts[0] if len(parts) == 1 else Several(tuple(parts))
-    return found[0] if len(found) == 1 else Several(found)
+        found = tuple(_row(round, frame, ref, here) for ref in found)
+    refs = iter(found)
+    trees = tuple(map_leaves(lambda *_: next(refs), declared) for _, declared in results)
+    return trees[0] if len(trees) == 1 else Several(trees, dims)
+
+
+def _row(round: Round, frame: Frame, ref: Ref, here: Position) -> Ref:
+    row = select(round, frame, ref, (here,), here.span)
+    assert isinstance(row, Ref)
+    return row
+
+
+def _operator(item: ast.Extern, wanted: Tree, results: Tree, free: tuple[str, ...]) -> Extern:
+    module, _, attribute = item.path.value.partition(":")
+    (takes, arguments), (gives, given) = (_texts(trees) for trees in (wanted, results))
+    return KINDS[item.kind](
+        extern=item.name.name,
+        module=module,
+        function=attribute,
+        arguments=arguments,
+        results=given,
+        free=free,
+        takes=takes,
+        gives=gives,
+    )
+
+
+def _texts(trees: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Paths and types of all leaves."""
+    names, types = [], []
+    for name, tree in trees:
+        for path, leaf in leaves(tree):
+            assert isinstance(leaf, Typed)
+            names.append(".".join((name, *path)))
+            types.append(signature_text(leaf.type))
+    return tuple(names), tuple(types)
+
+
+def _longer(trees: Tree, bound: str) -> Tree:
+    """Types with one more axis in front."""
+
+    def longer(_: tuple[str, ...], leaf: Value) -> Value:
+        assert isinstance(leaf, Typed)
+        return Typed(TensorType(leaf.type.dtype, (Sym(bound), *leaf.type.shape)))
+
+    return tuple((name, map_leaves(longer, tree)) for name, tree in trees)
 
 
 def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Ref:
@@ -118,27 +151,18 @@ def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Re
 
 
 def _every_point(
-    round: Round, frame: Frame, found: tuple[Ref, ...], span: Span, over: str | None
+    round: Round, frame: Frame, op: Extern, operands: list[Ref], span: Span, over: str | None
 ) -> tuple[Ref, ...]:
-    """Have the call made at all points of its equation, whoever reads the results."""
-    draft = found[0].draft
+    """A call that is made at all points of its equation, whoever reads the results."""
+    made = make(round, frame, op, tuple(operands), span, hint=op.extern)
+    draft = round.drafts[-1] if not made else made[0].draft
     draft.dims = round.universe.ordered(tuple(d for d in (*draft.dims, *frame.draws) if d != over))
     draft.role = "root"
     where = round.domain(frame.where)
     box = round.space.symbolic.project(where, draft.dims).where
     draft.defined = round.space.symbolic.simplify(box, Domain(draft.dims))
-    sites = (part for call in frame.origin.calls for part in (call.span.start,))
-    turns = (part for part in frame.path if isinstance(part, int))
-    draft.turn = (*sites, span.start, *turns)
-    return tuple(identity(round, frame, draft, span, k) for k in range(len(found)))
-
-
-def number_turns(drafts: list[Draft]) -> None:
-    """Number the calls of host functions as they stand in the source."""
-    hosts = sorted((d for d in drafts if isinstance(d.op, ExternHost)), key=lambda d: d.turn)
-    for k, draft in enumerate(hosts):
-        assert isinstance(draft.op, ExternHost)
-        draft.op = replace(draft.op, turn=k)
+    draft.turn = (*frame.turn, span.end)
+    return tuple(identity(round, frame, draft, span, k) for k in range(len(made)))
 
 
 def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> None:
@@ -147,6 +171,28 @@ def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> 
         for n in (n for e in operand.type.shape for n in symbols(e)):
             if round.universe.is_dim(n):
                 raise Problem(extern_errors.ragged(span, name, operand.type, n))
+
+
+def _operands(
+    round: Round,
+    frame: Frame,
+    value: Value,
+    wanted: Value,
+    known: dict[str, Expr],
+    free: tuple[str, ...],
+    span: Span,
+) -> Iterator[Ref]:
+    """The leaves of an argument as operands of the declared types. Raises `Problem`."""
+    if not isinstance(wanted, Record):
+        assert isinstance(wanted, Typed)
+        yield _operand(round, frame, value, wanted.type, known, free, span)
+        return
+    if not isinstance(value, Record) or sorted(value.names) != sorted(wanted.names):
+        raise Problem(extern_errors.not_a_record(span, wanted, value))
+    for name, part in wanted.fields:
+        inner = value.get(name)
+        assert inner is not None
+        yield from _operands(round, frame, inner, part, known, free, span)
 
 
 def _operand(
@@ -159,7 +205,7 @@ def _operand(
     span: Span,
 ) -> Ref:
     """A value as an operand of the declared type. Raises `Problem`."""
-    if isinstance(value, (Record, Listing)) or not isinstance(value, (Ref, Number, Index)):
+    if not isinstance(value, (Ref, Number, Index)):
         raise Problem(extern_errors.not_a_tensor(span, value))
     have = type_of(value, span)
     for e, extent in zip(wanted.shape, have.shape, strict=False):
@@ -180,37 +226,42 @@ def _operand(
 # ---------------------------------------------------------------- signatures
 
 
-def _signature(
-    round: Round, function: PythonFunction
-) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...], tuple[str, ...]]:
+def _signature(round: Round, function: PythonFunction) -> tuple[Tree, Tree, tuple[str, ...]]:
     """Types of arguments and results, and the names in them that stand for any extent."""
     item = function.definition
-    free = tuple(dict.fromkeys(_free(function)))
+    free = tuple(dict.fromkeys(n for part in item.args for n in _free(function, part.type)))
     scope = Scope("loop", parent=function.scope)
     for name in free:
         scope.bind(name, Index(Sym(name)))
     assert round.top is not None
     frame = Frame(scope=scope, path=(), prefix=item.name.name, origin=round.top.origin)
 
-    def types(fields: tuple[ast.TypeField, ...]) -> tuple[TensorType, ...]:
-        return tuple(_type(round, frame, f.type) for f in fields)
+    def trees(fields: tuple[ast.TypeField, ...]) -> Tree:
+        if item.kind == "jax":
+            _check_fixed(round, frame, fields)
+        return tuple((f.name, annotate.type_tree(round, frame, f.type)) for f in fields)
 
-    return types(item.args), types(item.results), free
-
-
-def _free(function: PythonFunction) -> Iterator[str]:
-    """Names that are whole extents of arguments and mean nothing else."""
-    for part in function.definition.args:
-        for e in part.type.extents if isinstance(part.type, ast.TensorType) else ():
-            if isinstance(e, ast.Name) and function.scope.find(e.name) is None:
-                yield e.name
+    return trees(item.args), trees(item.results), free
 
 
-def _type(round: Round, frame: Frame, e: ast.TypeExpr) -> TensorType:
-    assert isinstance(e, ast.TensorType)
-    shape = tuple(indices.extent(round.evaluate(frame, x), x.span) for x in e.extents)
-    for x, extent in zip(e.extents, shape, strict=True):
-        for n in symbols(extent):
-            if round.universe.is_dim(n):
-                raise Problem(extern_errors.dim_extent(x.span, n))
-    return TensorType(DType(e.dtype), (*shape, *KEY.shape) if e.dtype == "key" else shape)
+def _free(function: PythonFunction, e: ast.TypeExpr) -> Iterator[str]:
+    """Names that are whole extents and mean nothing else."""
+    if isinstance(e, ast.RecordType):
+        for f in e.fields:
+            yield from _free(function, f.type)
+        return
+    for extent in e.extents:
+        if isinstance(extent, ast.Name) and function.scope.find(extent.name) is None:
+            yield extent.name
+
+
+def _check_fixed(round: Round, frame: Frame, fields: Iterable[ast.TypeField]) -> None:
+    """No extent varies with the point. Raises `Problem`."""
+    for f in fields:
+        if isinstance(f.type, ast.RecordType):
+            _check_fixed(round, frame, f.type.fields)
+            continue
+        for x in f.type.extents:
+            for n in symbols(indices.extent(round.evaluate(frame, x), x.span)):
+                if round.universe.is_dim(n):
+                    raise Problem(extern_errors.dim_extent(x.span, n))

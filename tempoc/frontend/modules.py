@@ -44,14 +44,15 @@ class Loaded:
 
     `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
     no such file. `errors` are mistakes that left a program whose other parts can be checked.
-    `folder` is where the main file lies, empty for a text.
+    `beside` are the folders of files that declare Python functions, the main file's first;
+    empty for a text.
     """
 
     main: LoadedModule
     modules: Mapping[str, LoadedModule]
     prelude: str | None = None
     errors: tuple[Diagnostic, ...] = ()
-    folder: str = ""
+    beside: tuple[str, ...] = ()
 
 
 def load_file(path: str, *, tolerant: bool = False) -> Loaded:
@@ -87,8 +88,18 @@ def load_source(
         modules=MappingProxyType(loader.done),
         prelude=prelude,
         errors=loader.errors.ordered(),
-        folder="" if folder is None else str(folder),
+        beside=() if folder is None else _beside(folder, loader.done),
     )
+
+
+def _beside(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[str, ...]:
+    """The folder of the main file, then those of other files that declare Python functions."""
+    found = {str(folder): None}
+    for module in modules.values():
+        own = not module.key.startswith("std:")
+        if own and any(isinstance(item, ast.Extern) for item in module.tree.items):
+            found[os.path.normpath(folder / Path(module.key).parent)] = None
+    return tuple(found)
 
 
 def read_program(path: str) -> tuple[Source, Path]:

@@ -47,7 +47,8 @@ class Frame:
 
     `path` identifies the expansion (calls and loop turns) in all rounds, `prefix` begins the
     names of nodes, `where` holds at every point at which the value is needed. `place` is the
-    expansion in terms that no edit elsewhere changes, `draws` the domain of random draws, `lazy`
+    expansion in terms that no edit elsewhere changes, `turn` the expansion in the order of the
+    source, `draws` the domain of random draws, `lazy`
     whether this is a branch of a `cond`, which may not be taken.
     """
 
@@ -57,6 +58,7 @@ class Frame:
     origin: Origin
     where: Expr = TRUE
     place: tuple[str | int, ...] = ()
+    turn: tuple[int, ...] = ()
     draws: tuple[str, ...] = ()
     lazy: bool = False
 

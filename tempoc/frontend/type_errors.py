@@ -177,7 +177,8 @@ def wrong_results(span: Span, wanted: int, value: Value) -> Diagnostic:
     given = len(value.items) if hasattr(value, "items") else 1
     plural = "result" if given == 1 else "results"
     targets = "1 target" if wanted == 1 else f"{wanted} targets"
-    return _error("RT078", f"{targets} for {given} {plural}", span)
+    help = f"nothing comes back, so write `_ = {span.text}`" if given == 0 else None
+    return _error("RT078", f"{targets} for {given} {plural}", span, help)
 
 
 def several_results(span: Span, value: Value) -> Diagnostic:

@@ -28,4 +28,5 @@ def turns(round: Round, frame: Frame, name: ast.Ident, over: ast.Expr) -> Iterat
             scope=scope,
             path=(*frame.path, over.span.start, k),
             place=(*frame.place, here, k),
+            turn=(*frame.turn, over.span.end, k),
         )

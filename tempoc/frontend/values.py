@@ -95,9 +95,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """The results of a function that returns more than one."""
+    """The results of a function that returns more than one, or none: ``dims`` are those of a call
+    without results.
+    """
 
     items: tuple[Value, ...]
+    dims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +172,16 @@ def leaves(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
                 yield from leaves(item, (*path, name))
         case _:
             yield path, value
+
+
+def leaf_at(value: Value, path: tuple[str, ...]) -> Value:
+    """The leaf at a path; a number and what is unknown stand for all that is below them."""
+    for step in path:
+        if isinstance(value, Record):
+            value = value.get(step) or BAD
+        elif isinstance(value, Listing):
+            value = value.items[int(step)]
+    return value
 
 
 def map_leaves(

@@ -21,9 +21,13 @@ Place = tuple[tuple[str, Entry], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect(Op):
-    """Tensors given to the outside, each under a name; the names are those of a tree's leaves."""
+    """Tensors given to the outside, each under a name; the names are those of a tree's leaves.
+
+    ``turn`` is the place in the source among all effects and calls of host functions.
+    """
 
     names: tuple[str, ...]
+    turn: int = 0
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """Nothing results."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tempoc.base.names import Names
-from tempoc.ops.opdef import Value
+from tempoc.ops.opdef import Import, Value
 from tempoc.ops.padding import along
 from tempoc.ops.spell import scalar
 from tempoc.symbolic.expr import (
@@ -33,9 +33,6 @@ from tempoc.symbolic.expr import (
 )  # fmt: skip
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import symbols
-
-Import = tuple[str, str, str]
-"""A function of the user's: its module, its name there, and what the program calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +86,9 @@ class KernelEmitter:
         self.lines.append(f"{name} = {text}")
         self._known = {key: known for key, known in self._known.items() if name not in key}
 
-    def imported(self, module: str, function: str, extern: str) -> str:
+    def imported(self, function: Import) -> str:
         """The name under which the kernels import a function of the user's."""
-        return self._imports[module, function, extern]
+        return self._imports[function]
 
     # ------------------------------------------------------------ functions within
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.opdef import Array, Emitter, Facts, Import, Op, OperandError, Value
 from tempoc.ops.padding import natural
 from tempoc.ops.shapes import require, same_shape, type_text
 from tempoc.ops.types import DType, TensorType
@@ -49,6 +49,7 @@ class Extern(Op):
 
     ``arguments`` and ``results`` are types as texts (``signature_text``); ``free`` are the names in
     them that stand for any extent: an operand gives them their value, where they stand alone.
+    ``takes`` and ``gives`` name them (``x``); leaves of records have paths (``net.w``).
     """
 
     extern: str
@@ -57,6 +58,22 @@ class Extern(Op):
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     free: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    gives: tuple[str, ...] = ()
+
+    @property
+    def declared(self) -> Import:
+        """The function as it is declared."""
+        return Import(
+            module=self.module,
+            function=self.function,
+            extern=self.extern,
+            arguments=self.arguments,
+            results=self.results,
+            free=self.free,
+            takes=self.takes,
+            gives=self.gives,
+        )
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """The results of the signature, with the extents that the operands give."""
@@ -88,7 +105,7 @@ class ExternJax(Extern):
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """A call; several results come as a tuple."""
-        name = out.imported(self.module, self.function, self.extern)
+        name = out.imported(self.declared)
         call = f"{name}({', '.join(natural(a, out).text for a in args)})"
         if len(results) == 1:
             return (call,)
@@ -100,7 +117,7 @@ class ExternJax(Extern):
 class ExternHost(Extern):
     """Any Python: called by the runner, once for each point, whoever reads the results.
 
-    ``turn`` is the place of the call in the source among all of them.
+    ``turn`` is the place in the source among all calls of host functions and effects.
     """
 
     turn: int = 0
@@ -141,7 +158,7 @@ class ExternVjp(ExternJax):
         texts = [natural(a, out).text for a in args]
         floats = [k for k in range(count) if args[k].type.dtype.is_float]
         inner = [f"_{k}" if k in floats else texts[k] for k in range(count)]
-        call = f"{out.imported(self.module, self.function, self.extern)}({', '.join(inner)})"
+        call = f"{out.imported(self.declared)}({', '.join(inner)})"
         kept = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
         if len(kept) < len(self.results):
             call = f"[r for k, r in enumerate({call}) if k in {tuple(kept)}]"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -96,11 +96,27 @@ class Emitter(Protocol):
         the result. Nothing in it may be checked.
         """
 
-    def imported(self, module: str, function: str, extern: str) -> str:
+    def imported(self, function: Import) -> str:
         """The name of a function of the user's that the kernels import."""
 
     def check(self, condition: str, message: str) -> None:
         """Make the run fail with ``message`` if the boolean scalar is false (``emission.py``)."""
+
+
+class Import(NamedTuple):
+    """A Python function of the user's as one of the program's declarations says it is.
+
+    Two declarations of one function differ in name or types: each is checked by its own.
+    """
+
+    module: str
+    function: str
+    extern: str
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    free: tuple[str, ...]
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

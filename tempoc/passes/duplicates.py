@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tempoc.ops.effects import Effect
-from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Input, Param
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.rewrite import redirect
+from tempoc.sdg.turns import turn
 
 Key = tuple[object, ...]
 
@@ -62,7 +61,8 @@ def _classes(graph: Graph) -> dict[str, int]:
 
 def _start(node: Node) -> Key:
     """All that must agree besides the operands' sources."""
-    given = node.name if isinstance(node.op, Input | Param | Effect | ExternHost) else ""
+    own = isinstance(node.op, Input | Param) or turn(node) is not None
+    given = node.name if own else ""
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
     return (given, repr(node.op), node.domain, node.types, accesses)

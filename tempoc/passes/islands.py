@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.ops.effects import Effect
-from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Param
 from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import components, reachable
+from tempoc.sdg.turns import turn
 from tempoc.symbolic.domain import Domain
 
 
@@ -19,6 +18,7 @@ class Islands:
     """The units (computed nodes), what they need, and for each unit the island that it is on.
 
     An island is called after its first unit. Only units of equal ``purposes`` come together.
+    ``joint``: the dependences between islands; inside an island only what is not at one point.
     """
 
     units: tuple[str, ...]
@@ -27,18 +27,21 @@ class Islands:
     needs: tuple[Dependence, ...]
     homes: dict[str, str]
     refused: dict[tuple[str, str], None]
+    joint: tuple[Dependence, ...]
 
     @classmethod
     def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
         """Each unit on an island of its own; dependences on other nodes do not count."""
         known = {*units}
+        needs = tuple(d for d in needs if d.sink in known and d.source in known)
         return cls(
             units=tuple(units),
             domains={u: graph.nodes[u].domain for u in units},
             purposes=purposes(graph),
-            needs=tuple(d for d in needs if d.sink in known and d.source in known),
+            needs=needs,
             homes={u: u for u in units},
             refused={},
+            joint=needs,
         )
 
     def join(self, a: str, b: str, limit: int = 0) -> bool:
@@ -46,14 +49,15 @@ class Islands:
         first, second = (self.homes[x] for x in (a, b))
         if first == second:
             return True
+        alike = self.domains[a] == self.domains[b] and self.purposes[a] == self.purposes[b]
+        if not alike or (first, second) in self.refused or (second, first) in self.refused:
+            return False
         if self.units.index(first) > self.units.index(second):
             first, second = second, first
-        alike = self.domains[a] == self.domains[b] and self.purposes[a] == self.purposes[b]
-        if not alike or (first, second) in self.refused:
-            return False
         members = [u for u in self.units if self.homes[u] in (first, second)]
         small = not limit or len(members) <= limit
         if small and self.ordered(members) is not None and self.is_legal(first, second):
+            self.joint = self.contracted(first, second)
             for member in members:
                 self.homes[member] = first
             self.refused.clear()
@@ -75,30 +79,34 @@ class Islands:
 
     def is_legal(self, first: str, second: str) -> bool:
         """Whether two islands may become one."""
-        homes = {u: first if h == second else h for u, h in self.homes.items()}
-        after = self.contracted(homes)
         if not self.keeps_direction(first, second):
             return False
-        part = self.cycle_of(first, list(dict.fromkeys(homes.values())), after)
+        after = self.contracted(first, second)
+        islands = [h for h in dict.fromkeys(self.homes.values()) if h != second]
+        part = self.cycle_of(first, islands, after)
         return is_schedulable(part, after, {h: self.domains[h].dims for h in part})
 
-    def contracted(self, homes: dict[str, str]) -> list[Dependence]:
-        """Dependences between islands; inside an island only what is not at one point."""
+    def contracted(self, first: str, second: str) -> tuple[Dependence, ...]:
+        """The dependences between islands when the second has become part of the first."""
+        pair = (first, second)
         found: dict[Dependence, None] = {}
-        for d in self.needs:
-            sink, source = homes[d.sink], homes[d.source]
-            whole = d.sink == d.source or sink != source
-            for part in (d,) if whole else d.moving():
-                found[replace(part, sink=sink, source=source)] = None
-        return list(found)
+        for d in self.joint:
+            if d.sink in pair or d.source in pair:
+                sink = first if d.sink == second else d.sink
+                source = first if d.source == second else d.source
+                whole = d.sink == d.source or sink != source
+                for part in (d,) if whole else d.moving():
+                    found[replace(part, sink=sink, source=source)] = None
+        others = (d for d in self.joint if d.sink not in pair and d.source not in pair)
+        return (*others, *found)
 
     def cycle_of(
         self, island: str, islands: Sequence[str], needs: Sequence[Dependence]
     ) -> tuple[str, ...]:
         """The islands that are in a cycle with this one, itself included."""
-        sources: dict[str, list[str]] = {name: [] for name in islands}
+        sources: dict[str, dict[str, None]] = {name: {} for name in islands}
         for d in needs:
-            sources[d.sink].append(d.source)
+            sources[d.sink][d.source] = None
         parts = components(islands, sources.__getitem__)
         return next(part for part in parts if island in part)
 
@@ -111,8 +119,8 @@ class Islands:
         pair = {first, second}
         across = [
             part
-            for d in self.needs
-            if {self.homes[d.sink], self.homes[d.source]} == pair
+            for d in self.joint
+            if d.sink != d.source and d.sink in pair and d.source in pair
             for part in d.moving()
         ]
         for part in across:
@@ -123,9 +131,7 @@ class Islands:
 
     def is_cyclic(self, first: str, second: str, dim: str) -> bool:
         """Whether two islands are in a cycle that moves along one dimension only."""
-        along = [
-            d for d in self.contracted(self.homes) if all(0 in s or k == dim for k, s in d.signs)
-        ]
+        along = [d for d in self.joint if all(0 in s or k == dim for k, s in d.signs)]
         islands = list(dict.fromkeys(self.homes.values()))
         return second in self.cycle_of(first, islands, along)
 
@@ -134,14 +140,13 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     """For each node what it is needed for: the params whose defaults it serves, "" for all else.
 
     A default is not computed where the param is given, so nothing else may depend on its kernels.
-    Each effect, and each call of a host function, has a purpose of its own.
+    What is seen outside (effects, calls of host functions) has a purpose of its own each.
     """
     params = [n for n in graph.nodes.values() if isinstance(n.op, Param) and n.inputs]
     cut = {p.name: replace(p, inputs=()) for p in params}
     without = replace(graph, nodes={**graph.nodes, **cut})
-    outward = (n for n in graph.nodes.values() if isinstance(n.op, Effect | ExternHost))
-    effects = [n.name for n in outward]
-    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *effects])}
+    outward = [n.name for n in graph.nodes.values() if turn(n) is not None]
+    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward])}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
     found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
-    return found | {name: (f"effect {name}",) for name in effects}
+    return found | {name: (f"turn {name}",) for name in outward}

@@ -20,6 +20,7 @@ from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components
 from tempoc.sdg.rewrite import compose
+from tempoc.sdg.turns import befores, turn
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import And, Entry, Expr, Slice, Sym, conjunction
 from tempoc.symbolic.walk import substitute, symbols
@@ -64,14 +65,31 @@ class Dependence:
 
 
 def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
-    """All dependences between computed nodes; merges are passed through to their branches."""
-    found: dict[Dependence, None] = {}
+    """All dependences between computed nodes; merges are passed through to their branches.
+
+    What takes turns depends on what has its turn before.
+    """
+    found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
     for node in graph.nodes.values():
         if is_computed(node):
             for edge in node.inputs:
                 for dependence in _through(graph, space, node, edge):
                     found[dependence] = None
     return tuple(found)
+
+
+def _turns(graph: Graph) -> Iterable[Dependence]:
+    queued = [(n, t) for n in graph.nodes.values() if (t := turn(n)) is not None]
+    for sink, mine in queued:
+        for source, other in queued:
+            if mine.queue != other.queue:
+                continue
+            dims, first = sink.domain.dims, other.number < mine.number
+            for shared, less in befores(dims, source.domain.dims, first, graph.universe):
+                signs = dict.fromkeys(shared, STAYS)
+                if less:
+                    signs[shared[-1]] = frozenset((1,))
+                yield from _dependence(sink, source, signs)
 
 
 def _through(graph: Graph, space: Space, sink: Node, edge: Edge) -> Iterable[Dependence]:
@@ -137,14 +155,16 @@ def is_schedulable(
     """Whether statements of these dimensions have a loop nest, inside loops ``carried`` already."""
     known = {*names}
     inside = [d for d in needs if d.sink in known and d.source in known]
-    sources: dict[str, list[str]] = {name: [] for name in names}
+    sources: dict[str, dict[str, None]] = {name: {} for name in names}
     for d in inside:
-        sources[d.sink].append(d.source)
-    for part in components(names, sources.__getitem__):
-        cycle = [d for d in inside if d.sink in part and d.source in part]
-        if cycle and not _is_carried(part, cycle, dims, carried):
-            return False
-    return True
+        sources[d.sink][d.source] = None
+    parts = components(names, sources.__getitem__)
+    place = {name: k for k, part in enumerate(parts) for name in part}
+    cycles: dict[int, list[Dependence]] = {}
+    for d in inside:
+        if place[d.sink] == place[d.source]:
+            cycles.setdefault(place[d.sink], []).append(d)
+    return all(_is_carried(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
 
 
 def _is_carried(

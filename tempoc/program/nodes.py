@@ -125,22 +125,26 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrayType:
-    """A dtype and extents."""
+    """An argument or result of a function: its name, with fields (``net.w``), dtype and extents."""
 
+    name: str
     dtype: str
     shape: tuple[Arith, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extern:
-    """A Python function ``module.function`` that the program calls ``name``.
+    """A Python function ``module.function`` that the source of the program calls ``name``.
 
-    ``kernels.py`` imports it as ``alias``. Its types are over bounds and the ``free`` names, which
+    ``alias`` is its name here, different from all others: ``kernels.py`` imports it as that, or
+    the runner calls it (``host``). Its types are over bounds, for a host function also the
+    coordinates of the point, and the ``free`` names, which
     stand for any extent: that of the argument in whose type they stand alone.
     """
 
     name: str
     alias: str
+    host: bool
     module: str
     function: str
     arguments: tuple[ArrayType, ...]
@@ -246,7 +250,9 @@ class Sequence:
 class Host:
     """Call a Python function at a point, by the runner: arrays of ``args`` in, ``results`` out.
 
-    ``dims`` name the coordinates of the point, ``equations`` are those that want the call.
+    ``extern`` is an alias. ``dims`` name the coordinates of the point, ``equations`` are those that
+    want the call. ``shapes`` are the true extents of the arguments, over bounds and coordinates;
+    cells may be larger.
     """
 
     extern: str
@@ -254,6 +260,7 @@ class Host:
     point: tuple[Arith, ...]
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
+    shapes: tuple[tuple[Arith, ...], ...]
     equations: tuple[str, ...] = ()
 
 

@@ -82,7 +82,9 @@ def _store(store: Store) -> str:
 def _extern(extern: Extern) -> str:
     given = ", ".join(_type(t.dtype, t.shape) for t in extern.arguments)
     found = ", ".join(_type(t.dtype, t.shape) for t in extern.results)
-    return f"extern {extern.name}({given}) -> ({found}) from {extern.module}:{extern.function}"
+    kind = "host" if extern.host else "jax"
+    named = f"{kind} {extern.alias}({given}) -> ({found})"
+    return f"extern {named} from {extern.module}:{extern.function}"
 
 
 def _kernel(kernel: Kernel) -> str:

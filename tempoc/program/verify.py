@@ -105,12 +105,14 @@ class _Checker:
         outside = (*program.inputs, *program.params, *program.outputs)
         for item in outside:
             self.outside(item)
+        _unique("extern", (e.alias for e in self.program.externs))
         for extern in self.program.externs:
             where = f"extern {extern.name}"
             for type_ in (*extern.arguments, *extern.results):
                 self.require(type_.dtype in DTYPES, where, f"{type_.dtype} is no dtype")
+                dims = tuple(self.dims) if extern.host else ()
                 for e in type_.shape:
-                    self.expression(where, e, extern.free)
+                    self.expression(where, e, (*extern.free, *dims))
         for kernel in self.program.kernels:
             for name in kernel.bounds:
                 self.require(name in self.bounds, f"kernel {kernel.name}", f"no bound {name}")
@@ -201,14 +203,17 @@ class _Checker:
 
     def host(self, host: Host, scope: tuple[str, ...]) -> None:
         where = f"call of {host.extern}"
-        externs = {e.name: e for e in self.program.externs}
+        externs = {e.alias: e for e in self.program.externs if e.host}
         extern = externs.get(host.extern)
         if extern is None:
-            raise inconsistent(where, "there is no such extern")
+            raise inconsistent(where, "there is no such host function")
         counts = len(extern.arguments), len(extern.results)
         fits = counts == (len(host.args), len(host.results))
         self.require(fits, where, f"it has {counts[0]} arguments and {counts[1]} results")
         self.require(len(host.dims) == len(host.point), where, "one index for each dimension")
+        self.require(len(host.shapes) == len(host.args), where, "one shape for each argument")
+        for e in (e for shape in host.shapes for e in shape):
+            self.expression(where, e, host.dims)
         for e in host.point:
             self.expression(where, e, scope)
         for cell in (*host.args, *host.results):

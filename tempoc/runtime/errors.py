@@ -316,12 +316,41 @@ def broken_module(extern: str, module: str, reason: str, trace: str) -> Problem:
     return Problem(code="RT571", message=message, notes=(trace,))
 
 
+def two_modules(extern: str, module: str, files: Sequence[str]) -> Problem:
+    """The folders of the program's files hold several modules of one name."""
+    return Problem(
+        code="RT575",
+        message=f"there are two Python modules {module}, which {extern} is from",
+        notes=(f"they are {' and '.join(files)}",),
+        help="rename one of them, or name the folder of the right one with --extern-path",
+    )
+
+
+def other_module(extern: str, module: str, wanted: str, loaded: str) -> Problem:
+    """Python knows another module of this name already."""
+    return Problem(
+        code="RT576",
+        message=f"another Python module {module} is in use, not the one that {extern} is from",
+        notes=(f"wanted is {wanted}, in use is {loaded}",),
+        help="rename the module",
+    )
+
+
+def not_a_function(extern: str, module: str, function: str, kind: str) -> Problem:
+    """What an extern names is something else."""
+    return Problem(
+        code="RT577",
+        message=f"{function} of the Python module {module}, which is to be the extern {extern}, "
+        f"is no function: it is of type {kind}",
+    )
+
+
 def no_function(extern: str, module: str, function: str, known: Sequence[str]) -> Problem:
     """The module of an extern lacks the function."""
     return Problem(
         code="RT572",
         message=f"the Python module {module} has no function {function} for the extern {extern}",
-        help=did_you_mean(function, known),
+        help=did_you_mean(function.rpartition(".")[2], known),
     )
 
 
@@ -334,11 +363,13 @@ def extern_raised(
     return Problem(code="RT573", message=f"{extern} raised {reason}{where}", notes=(*notes, trace))
 
 
-def extern_broke(reason: str, point: str, equations: Sequence[str]) -> Problem:
+def extern_broke(
+    reason: str, point: str, equations: Sequence[str], help: str | None = None
+) -> Problem:
     """An extern gives back something else than it promised."""
     where = f" at {point}" if point else ""
     notes = tuple(f"in {e}" for e in equations)
-    return Problem(code="RT574", message=reason + where, notes=notes)
+    return Problem(code="RT574", message=reason + where, notes=notes, help=help)
 
 
 def saved_twice(path: str) -> Problem:

@@ -37,7 +37,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """The command line of a run; names as there."""
+    """The command line of a run; names as there. ``record``: keep all calls of host functions."""
 
     directory: str
     bounds: Mapping[str, str]
@@ -50,6 +50,7 @@ class RunOptions:
     stats: bool = False
     profile: str | None = None
     extern_path: tuple[str, ...] = ()
+    record: bool = False
 
 
 def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:
@@ -84,6 +85,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
         show=Outside(options.output_dir or "."),
+        record=options.record,
     )
     result = run_given(loaded, given, settings)
     deliver(options, result.outputs)
@@ -168,4 +170,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
     if trace is not None:
         kernels = [(n, str(c), f"{s:.3f} s") for n, (c, s) in trace.totals().items()]
         text += "\n" + table(("kernel", "calls", "time"), kernels)
+    elif result.hosts:
+        calls = [(n, str(c), f"{s:.3f} s") for n, (c, s) in result.hosts.items()]
+        text += "\n" + table(("host function", "calls", "time"), calls)
     return text

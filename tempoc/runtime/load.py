@@ -14,20 +14,23 @@ from tempoc.program.errors import ProgramError
 from tempoc.program.nodes import Program
 from tempoc.program.verify import verify
 from tempoc.runtime import errors
-from tempoc.runtime.externs import Hosted, Traced, find
+from tempoc.runtime.externs import Traced
+from tempoc.runtime.hosts import Hosted
+from tempoc.runtime.imports import find
 from tempoc.runtime.problems import RunError
 
 PROGRAM = "program.json"
 KERNELS = "kernels.py"
 BESIDE = "externs"
-"""The entry of the provenance that tells the folder of the program's source."""
+"""Entries of the provenance tell the folders of the program's source: this, ``externs.1``, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
 
-    ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls.
+    ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
+    their names in the program.
     """
 
     program: Program
@@ -45,14 +48,18 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     source = Path(directory) / KERNELS
     if not source.is_file():
         raise RunError(errors.no_program(str(directory), KERNELS, True))
-    kept = dict(program.provenance).get(BESIDE)
-    own = find(program.externs, (*extern_path, *([] if kept is None else [kept])))
+    own = find(program.externs, extern_path, beside(program.provenance))
     scope = _scope(program, source)
-    traced = tuple(Traced(e, own[e]) for e in program.externs if e.alias)
+    traced = tuple(Traced(e, own[e]) for e in program.externs if not e.host)
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
-    hosts = {e.name: Hosted(e, own[e]) for e in program.externs if not e.alias}
+    hosts = {e.alias: Hosted(e, own[e]) for e in program.externs if e.host}
     return Loaded(program=program, functions=functions, traced=traced, hosts=hosts)
+
+
+def beside(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The folders of the program's source, the main file's first, if it calls functions."""
+    return tuple(value for key, value in provenance if key.partition(".")[0] == BESIDE)
 
 
 def load_program(directory: str | Path) -> Program:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
@@ -19,9 +18,11 @@ from tempoc.program.nodes import Call, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, described
-from tempoc.runtime.externs import Failed, Hosted, failure, place
+from tempoc.runtime.externs import Failed, failure, place
+from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
+from tempoc.runtime.trace import Trace
 from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
 
 Fault = tuple[int, Any, DeviceArray]
@@ -45,6 +46,8 @@ class Machine:
         wishes: Wishes,
         show: Show,
         own: Mapping[str, Hosted] = MappingProxyType({}),
+        trace: Trace | None = None,
+        record: Record | None = None,
     ) -> None:
         self.program = program
         self.bounds = dict(bounds)
@@ -62,10 +65,18 @@ class Machine:
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
         self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
-        self.scope |= {
-            f"host{i}": partial(own[h.extern].at, h.dims, h.equations)
-            for i, h in enumerate(self.walk.hosts)
-        }
+        self.callers = [
+            Caller(
+                own[h.extern],
+                h,
+                self.bounds,
+                [layouts[cell.store].shape for cell in h.results],
+                trace,
+                record,
+            )
+            for h in self.walk.hosts
+        ]
+        self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
         filled = filled_stores(program)
         for i, store in enumerate(program.stores):
             self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))

@@ -14,6 +14,7 @@ from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given, bind
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
+from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import collect
@@ -31,20 +32,22 @@ class Settings:
     """How to run.
 
     ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
-    calls.
+    calls. ``record``: keep all calls of host functions.
     """
 
     account: bool = False
     trace: Trace | None = None
     watch: Watch | None = None
     show: Show = field(default_factory=Outside)
+    record: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
-    ``peak_bytes`` is 0 unless accounting was on; seconds are for the walk alone.
+    ``peak_bytes`` is 0 unless accounting was on; seconds are for the walk alone. ``made`` are the
+    calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 
     outputs: Mapping[str, Array]
@@ -52,6 +55,8 @@ class RunResult:
     seconds: float
     peak_bytes: int
     given_bytes: int
+    made: Record = field(default_factory=dict)
+    hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
 
 
 def run(
@@ -100,10 +105,18 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in pairs]
     wishes = Wishes(count=settings.watch is not None, account=settings.account)
     placed = place_given(program, bindings, layouts)
-    for hosted in loaded.hosts.values():
-        hosted.bounds = bounds
+    made: Record | None = {} if settings.record else None
     machine = Machine(
-        program, layouts, bounds, kernels, placed, wishes, settings.show, loaded.hosts
+        program,
+        layouts,
+        bounds,
+        kernels,
+        placed,
+        wishes,
+        settings.show,
+        loaded.hosts,
+        settings.trace,
+        made,
     )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
@@ -122,4 +135,6 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         seconds=seconds,
         peak_bytes=machine.ledger.peak if settings.account else 0,
         given_bytes=given_bytes,
+        made=made or {},
+        hosts=totals(machine.callers),
     )

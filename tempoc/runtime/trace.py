@@ -30,12 +30,14 @@ class Trace:
             before = time.perf_counter()
             results = kernel(at, *args)
             backend.wait(results)
-            self._note(name, at.tolist(), before, time.perf_counter())
+            self.note(name, at.tolist(), before)
             return results
 
         return traced
 
-    def _note(self, name: str, point: list[int], before: float, after: float) -> None:
+    def note(self, name: str, point: list[int], before: float) -> None:
+        """A call that began at ``before`` and has just ended."""
+        after = time.perf_counter()
         started = (before - self.start) * 1e6
         place = {"pid": 1, "tid": 1, "ts": round(started, 1)}
         duration = round((after - before) * 1e6, 1)

@@ -219,7 +219,8 @@ class _Writer:
         targets = [self.cell(cell) for cell in host.results]
         point = "".join(f"{self.expression(e)}, " for e in host.point)
         passed = ", ".join([f"({point.rstrip()})", *map(self.cell, host.args)])
-        self.line(depth, f"{', '.join(targets)}, = host{len(self.hosts)}({passed})")
+        call = f"host{len(self.hosts)}({passed})"
+        self.line(depth, f"{', '.join(targets)}, = {call}" if targets else call)
         self.hosts.append(host)
         for i, cell in enumerate(host.results):
             self.wrote(i, cell, depth)

@@ -1,14 +1,14 @@
-"""What must come before what: reads after the writes of what they read, effects in order."""
+"""What must come before what: reads after the writes of what they read, and turns in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tempoc.poly.scheduling import Flow
-from tempoc.sdg.build import identity
 from tempoc.sdg.statements import Statement, Statements
+from tempoc.sdg.turns import Before, befores
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
+from tempoc.symbolic.expr import ZERO, Slice, Sym
 
 
 def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
@@ -28,75 +28,29 @@ def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
                     forwarded=read.forwarded,
                 )
                 found[flow] = None
-    found |= dict.fromkeys(orders(statements))
     found |= dict.fromkeys(turns(statements, universe))
     return tuple(found)
 
 
 def turns(statements: Statements, universe: Universe) -> Iterator[Flow]:
-    """Who takes turns: each after all earlier points, as if it read what these write."""
-    for later in statements.statements:
-        for earlier in statements.statements:
-            if later.turn is None or earlier.turn is None:
-                continue
-            if earlier.turn.queue == later.turn.queue:
-                first = earlier.turn.number < later.turn.number
-                yield from _turn(later, earlier, first, universe)
+    """Who takes turns: each after all that come before it, as if it read what these write."""
+    queued = [(s, s.turn) for s in statements.statements if s.turn is not None]
+    for later, mine in queued:
+        for earlier, other in queued:
+            if mine.queue == other.queue:
+                first = other.number < mine.number
+                dims = later.domain.dims, earlier.domain.dims
+                for before in befores(*dims, first, universe):
+                    yield _flow(later, earlier, before)
 
 
-def _turn(later: Statement, earlier: Statement, first: bool, universe: Universe) -> Iterator[Flow]:
-    """Points in lexicographic order, a point before those it begins, ``first`` at equal ones.
-
-    What a statement has no index for counts as less than every index.
-    """
-    shared: tuple[str, ...] = ()
-
-    def flow(*more: Slice) -> Flow:
-        dims = tuple(Sym(d) for d in shared)
-        return Flow(
-            reader=later.name,
-            writer=earlier.name,
-            tensor=Domain(shared),
-            read=(*dims[: len(dims) - len(more)], *more),
-            written=dims,
-        )
-
-    for d in universe.dims:
-        here, there = d.name in later.domain.dims, d.name in earlier.domain.dims
-        if here and there:
-            shared = (*shared, d.name)
-            yield flow(Slice(ZERO, Sym(d.name)))
-        elif here:
-            yield flow()
-            return
-        elif there:
-            return
-    if first:
-        yield flow()
-
-
-def orders(statements: Statements) -> Iterator[Flow]:
-    """The order in which effects are seen: each after those at earlier points, as if it read them.
-
-    Of two statements over the same dimensions the later one waits at each point for the other.
-    """
-    effects = [s for s in statements.statements if s.effect]
-    for k, s in enumerate(effects):
-        here = identity(s.domain)
-        for n, dim in enumerate(here):
-            yield _order(s, s, (*here[:n], Slice(ZERO, dim)))
-        for other in effects[:k]:
-            if other.domain.dims == s.domain.dims:
-                yield _order(s, other, here)
-
-
-def _order(later: Statement, earlier: Statement, entries: tuple[Entry, ...]) -> Flow:
-    """As if the earlier one wrote its point, or the first indices of it, for the later one."""
-    dims = earlier.domain.dims[: len(entries)]
+def _flow(later: Statement, earlier: Statement, before: Before) -> Flow:
+    """As if the earlier one wrote the first indices of its point, for the later one."""
+    here = tuple(Sym(d) for d in before.shared)
     return Flow(
         reader=later.name,
         writer=earlier.name,
-        tensor=Domain(dims),
-        read=entries,
-        written=tuple(Sym(d) for d in dims),
+        tensor=Domain(before.shared),
+        read=(*here[:-1], Slice(ZERO, here[-1])) if before.less else here,
+        written=here,
     )

@@ -97,6 +97,12 @@ class World:
             if evaluate(w.where, env):
                 yield w.tensor, tuple(evaluate(e, env) for e in w.entries)
 
+    def turn(self, s: Statement, point: Point) -> tuple[tuple[int, ...], int]:
+        """The place of an instance in its queue: what has no index comes before every index."""
+        at = dict(zip(s.domain.dims, point, strict=True))
+        number = -1 if s.turn is None else s.turn.number
+        return tuple(at.get(d.name, -1) for d in self.universe.dims), number
+
     def reads(self, s: Statement, point: Point) -> Iterator[tuple[Read, Cell]]:
         """The cells that an instance reads."""
         env = self.at(s, point)

@@ -61,12 +61,19 @@ def _replay(world: World, tree: Tree, bounds: Mapping[str, int]) -> Iterator[str
     by_name = {s.name: s for s in world.statements.statements}
     written: dict[Cell, None] = {}
     pending = {cell: None for name, p in needed for cell in world.writes(by_name[name], p)}
+    turns: dict[str, tuple[tuple[int, ...], int]] = {}
     for name, point in trace(tree, dict(bounds)):
         at = f"{name}{list(point)} with {dict(bounds)}"
         if (name, point) not in needed:
             yield f"{at} runs twice or is no point of its domain"
             return
         del needed[name, point]
+        if (taken := by_name[name].turn) is not None:
+            now = world.turn(by_name[name], point)
+            if taken.queue in turns and turns[taken.queue] > now:
+                yield f"{at} runs after what has its turn later in {taken.queue}"
+                return
+            turns[taken.queue] = now
         own = tuple(world.writes(by_name[name], point))
         for read, cell in world.reads(by_name[name], point):
             early = cell in pending and cell not in written

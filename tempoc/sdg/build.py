@@ -13,14 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
-from tempoc.ops.effects import Effect
-from tempoc.ops.externs import ExternHost
-from tempoc.ops.opdef import Op
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Turn, Write
+from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Write
+from tempoc.sdg.turns import turn
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     TRUE,
@@ -232,13 +230,8 @@ def _statement(
         members=members,
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
-        turn=next((turn for m in members if (turn := _turn(graph.nodes[m].op)) is not None), None),
-        effect=any(isinstance(graph.nodes[m].op, Effect) for m in members),
+        turn=next((found for m in members if (found := turn(graph.nodes[m])) is not None), None),
     )
-
-
-def _turn(op: Op) -> Turn | None:
-    return Turn(queue=op.module, number=op.turn) if isinstance(op, ExternHost) else None
 
 
 def _accesses(graph: Graph, members: tuple[str, ...]) -> Iterator[_Access]:

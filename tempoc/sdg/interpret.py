@@ -21,13 +21,14 @@ from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import Extern, ExternHost
-from tempoc.ops.opdef import OperandError
+from tempoc.ops.opdef import Op, OperandError
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import TensorType
 from tempoc.sdg import errors
 from tempoc.sdg.graph import Edge, Graph, Node, Output
+from tempoc.sdg.turns import turn
 from tempoc.sdg.widen import widen
 from tempoc.symbolic.expr import TRUE, Entry, Slice
 from tempoc.symbolic.walk import evaluate as value_of
@@ -142,22 +143,26 @@ class _Machine:
 
     def line_up(self) -> None:
         """Find out which call of a Python function comes right before each other one."""
+        last: dict[str, Question] = {}
+        for queue, question in self.turns(ExternHost, missing=-1):
+            self.before[question] = last.get(queue)
+            last[queue] = question
+
+    def turns(self, kind: type[Op], missing: int) -> list[tuple[str, Question]]:
+        """All points of the nodes that take turns, in order; ``missing`` is an index not there."""
         dims = self.graph.universe.dims
-        found: dict[str, list[tuple[tuple[int, ...], int, Question]]] = {}
+        found: list[tuple[tuple[int, ...], int, str, Question]] = []
         for node in self.graph.nodes.values():
-            if isinstance(node.op, ExternHost):
-                ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
-                for point in product(*ranges):
-                    at = self.at((node.name, point))
-                    if value_of(node.domain.where, at):
-                        place = tuple(at.get(d.name, -1) for d in dims)
-                        calls = found.setdefault(node.op.module, [])
-                        calls.append((place, node.op.turn, (node.name, point)))
-        for calls in found.values():
-            last: Question | None = None
-            for _, _, question in sorted(calls):
-                self.before[question] = last
-                last = question
+            mine = turn(node)
+            if mine is None or not isinstance(node.op, kind):
+                continue
+            ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
+            for point in product(*ranges):
+                at = self.at((node.name, point))
+                if value_of(node.domain.where, at):
+                    place = tuple(at.get(d.name, missing) for d in dims)
+                    found.append((place, mine.number, mine.queue, (node.name, point)))
+        return [(queue, question) for _, _, queue, question in sorted(found)]
 
     def sow(self, seed: int) -> None:
         """Take over the seed of the random draws, if there are any."""
@@ -174,17 +179,8 @@ class _Machine:
         return self.gather(access)
 
     def effects(self, perform: Perform) -> None:
-        """Perform effects at all their points: by indices, a point before those it begins."""
-        dims = self.graph.universe.dims
-        found: list[tuple[tuple[int, ...], Question]] = []
-        for node in self.graph.nodes.values():
-            ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
-            for point in product(*ranges) if isinstance(node.op, Effect) else ():
-                at = self.at((node.name, point))
-                if value_of(node.domain.where, at):
-                    place = tuple(at.get(d.name, -1) for d in dims)
-                    found.append((place, (node.name, point)))
-        for _, question in sorted(found, key=lambda item: item[0]):
+        """Perform effects at all their points, those over fewer dimensions after the others."""
+        for _, question in self.turns(Effect, missing=max(self.bounds.values(), default=0)):
             op = self.graph.nodes[question[0]].op
             assert isinstance(op, Effect)
             accesses = self.needs(question, [])

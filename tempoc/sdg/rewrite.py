@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tempoc.ops.effects import Effect
-from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Input, Param
 from tempoc.sdg.graph import Edge, Graph, Group, Node
 from tempoc.sdg.query import reachable
+from tempoc.sdg.turns import turn
 from tempoc.symbolic.expr import Entry, Slice, Sym, add, sub
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
@@ -88,7 +87,8 @@ def drop_dead(graph: Graph) -> Graph:
     given = [
         n.name
         for n in graph.nodes.values()
-        if isinstance(n.op, Input | Effect | ExternHost)
+        if isinstance(n.op, Input)
+        or turn(n) is not None
         or (isinstance(n.op, Param) and not n.inputs)
     ]
     kept = reachable(graph, [*given, *(o.source for o in graph.outputs)])

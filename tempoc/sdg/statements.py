@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tempoc.ops.types import TensorType
+from tempoc.sdg.turns import Turn
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Entry, Expr
 
@@ -62,20 +63,10 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """Statements of one ``queue`` run in the order of plain loops; ``number`` decides ties."""
-
-    queue: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """Nodes executed together at each point of ``domain``; members in topological order.
 
-    A statement with an ``effect`` is seen outside, so the order of its points counts: that of
-    plain loops, and of two such statements at one point that of this program.
-    ``turn`` says the same of calls of host functions, module by module.
+    A statement with a ``turn`` is seen outside, so the order of its points counts.
     """
 
     name: str
@@ -84,7 +75,6 @@ class Statement:
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     turn: Turn | None = None
-    effect: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ def test_results_profile_and_stats(tempoc: Session) -> None:
 
 def test_a_difference_is_status_3(tempoc: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = {"f": np.array([0, 1, 1, 2, 4], np.int32)}
-    monkeypatch.setattr(verify, "evaluate_given", lambda *_: wrong)
+    monkeypatch.setattr(verify, "evaluate_given", lambda *_, **__: wrong)
     assert tempoc("run fib.rt --bounds N=5 --verify") == 3
     assert tempoc.out.startswith("output  type    values")
     assert tempoc.err.startswith("error[RT910]: the run differs from the reference evaluator\n")

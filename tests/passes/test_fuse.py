@@ -162,3 +162,21 @@ def test_a_forwarded_read() -> None:
         ("k", True),
         ("k", True),
     ]
+
+
+def test_what_calls_need_is_not_fused_with_what_later_calls_give() -> None:
+    call = 'extern_host{extern="f", module="m", function="f", arguments=("f32",), results=("f32",)'
+    text = f"""
+bound T
+dim t < T
+%x = input{{dtype=f32}} : [t] f32
+%k = sin %x : [t] f32
+%a = {call}, turn=0}} %k : [t] f32
+%b = {call}, turn=1}} %x : [t] f32
+%w = cos %b : [t] f32
+%v = exp %x : [t] f32
+output a = %a[0:T]
+output w = %w[0:T]
+output v = %v[0:T]
+"""
+    assert groups(text) == [("k", "v"), ("a",), ("b",), ("w",)]

@@ -104,3 +104,22 @@ def test_a_loop_only_carries_what_it_encloses() -> None:
     needs = [need("a", "b", i=(0,)), need("b", "a", i=(1,))]
     assert is_schedulable(["a", "b"], needs, {"a": ("i", "t"), "b": ("i",)})
     assert not is_schedulable(["a", "b"], needs, {"a": ("i", "t"), "b": ()})
+
+
+def test_calls_of_one_module_take_turns() -> None:
+    types = 'arguments=("f32",), results=("f32",)'
+    call = 'extern_host{{extern="{0}", module="{1}", function="{0}", {3}, turn={2}}}'
+    text = "\n".join(
+        f"%{name} = {call.format(name, module, turn, types)} {x} : {dims} f32"
+        for name, module, turn, x, dims in (
+            ("f", "m", 0, "%x", "[t]"),
+            ("g", "m", 1, "%x[t]", "[i, t]"),
+            ("h", "other", 2, "%x", "[t]"),
+        )
+    )
+    assert found(text + "\n") == {
+        ("f", "f"): [{"t": [1]}],
+        ("g", "f"): [{"t": [-1, 0, 1]}],
+        ("g", "g"): [{"i": [1], "t": [-1, 0, 1]}, {"i": [0], "t": [1]}],
+        ("h", "h"): [{"t": [1]}],
+    }

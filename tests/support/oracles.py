@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.support import oracles_science as science
+
 Arrays = dict[str, Any]
 
 
@@ -132,6 +134,10 @@ ORACLES = {
     "08_windowed_attention": windowed_attention,
     "09_edit_distance": edit_distance,
     "10_viterbi": viterbi,
+    "12_kalman": science.kalman,
+    "13_lbfgs": science.lbfgs,
+    "14_learned_rates": science.learned_rates,
+    "15_s5": science.s5,
 }
 
 

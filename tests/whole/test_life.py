@@ -14,6 +14,9 @@ from tests.support.golden import Golden
 
 SOURCES = {example.name: example.source for example in EXAMPLES}
 SOURCES["llama"] = ROOT / "examples" / "llama" / "model.rt"
+SOURCES["gru"] = ROOT / "examples" / "characters" / "gru.rt"
+SOURCES["write"] = ROOT / "examples" / "characters" / "write.rt"
+SOURCES["moons"] = ROOT / "examples" / "diffusion" / "moons.rt"
 
 
 @pytest.mark.parametrize("name", SOURCES)

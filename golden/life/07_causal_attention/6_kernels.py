@@ -16,8 +16,8 @@ def surprise(at, Wq, x, Wk, Wv, k, v, a, surprise, *, T):
     07_causal_attention.rt:20: weight = nn.softmax(score)
     07_causal_attention.rt:21: a = weight @ v[0:t+1]
     07_causal_attention.rt:22: surprise = -log(max(weight))
-    nn.rt:7: e = exp(x - max(x, axis = axis, keepdims = true))
-    nn.rt:8: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     """
     t = at[0]
     x_t = x[t]

@@ -11,9 +11,9 @@ from jax import lax
 def sparse(at, k, q, v, near, sparse, *, T):
     """08_windowed_attention.rt:17: near = nn.attention(q, k[t = max(0, t-window+1):t+1], v[t = max(0, t-window+1):t+1])
     08_windowed_attention.rt:20: sparse = nn.attention(q, k[t = t%2:t+1:2], v[t = t%2:t+1:2])
-    nn.rt:7: e = exp(x - max(x, axis = axis, keepdims = true))
-    nn.rt:8: return e / sum(e, axis = axis, keepdims = true)
-    nn.rt:81: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
+    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:82: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
     """
     b, t = at[0], at[1]
     k_slice = k[b]

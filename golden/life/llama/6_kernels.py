@@ -39,14 +39,14 @@ def y(
     model.rt:52: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
     model.rt:57: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:58: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
-    nn.rt:7: e = exp(x - max(x, axis = axis, keepdims = true))
-    nn.rt:8: return e / sum(e, axis = axis, keepdims = true)
-    nn.rt:42: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
-    nn.rt:74: low = split(x, 2, -1)[0]
-    nn.rt:75: high = split(x, 2, -1)[1]
-    nn.rt:76: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
-    nn.rt:86: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
-    nn.rt:125: return down @ (silu(gate @ x) * (up @ x))
+    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
+    nn.rt:75: low = split(x, 2, -1)[0]
+    nn.rt:76: high = split(x, 2, -1)[1]
+    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
     """
     t = at[1]
     n_rms_norm_mul = x * x
@@ -115,8 +115,8 @@ def y(
 
 
 def q_rope_sin(at, q_rope_angle_power):
-    """nn.rt:73: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
-    nn.rt:76: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
+    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
     t = at[0]
     q_rope_angle_index = jnp.int32(t)
@@ -127,7 +127,7 @@ def q_rope_sin(at, q_rope_angle_power):
 
 
 def q_rope_angle_power(at):
-    """nn.rt:73: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
+    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
     q_rope_angle_arange = jnp.arange(32, dtype=jnp.int32)
     q_rope_angle_neg = -q_rope_angle_arange
     q_rope_angle_div = q_rope_angle_neg.astype(jnp.float32) / jnp.float32(32.0)
@@ -138,7 +138,7 @@ def q_rope_angle_power(at):
 def best(at, y_at, norm, embed, tok, *, P, T):
     """model.rt:61: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
     model.rt:62: best[b, t] = argmax(logits[b, t])
-    nn.rt:42: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
+    nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
     b, t = at[0], at[1]
     logits_rms_norm_mul = y_at * y_at

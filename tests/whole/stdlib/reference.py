@@ -24,9 +24,11 @@ def check(
     bounds: Mapping[str, int],
     data: Any,
     *,
+    by: str = "",
     atol: float = 1e-8,
 ) -> None:
-    """Each case alone: its value, and the derivative of a weighted sum of it by what it names.
+    """Each case alone: its value, and the derivative of a weighted sum of it by what it names, or
+    by those of them that stand in ``by``.
 
     All cases are one program, which is evaluated in float64 and compiled; a case varies with all
     dimensions of the head.
@@ -34,6 +36,7 @@ def check(
     dims = len(bounds)
     exact = wide(data)
     inputs = [m[1] for m in DECLARED.finditer(head) if m[3] == "f32"]
+    inputs = [k for k in inputs if not by or k in by.split()]
     used = {n: [k for k in inputs if re.search(rf"\b{k}\b", e)] for n, (e, _) in cases.items()}
 
     def everything(exact: dict[str, Any]) -> dict[str, Any]:

@@ -194,3 +194,44 @@ output size, square, short, none, mean3, weight
     means = [x[0] / 2, x[0] / 4 + x[1] / 2, x[0] / 8 + x[1] / 4 + x[2] / 2]
     np.testing.assert_allclose(found["mean3"], means, rtol=1e-6)
     np.testing.assert_allclose(found["weight"], [0.5, 0.75, 0.875], rtol=1e-6)
+
+
+def test_gradient_through_an_optimizer() -> None:
+    """What the last loss owes to the learning rate: optimizers are differentiated like all else."""
+    text = """import optim
+dim i < I
+input w0: f32[3]
+input x: f32[4, 3]
+input y: f32[4]
+input rate: f32
+w[0] = w0
+cost = mean((tanh(x @ w) - y) ** 2)
+w[i+1] = optim.adam(w, grad(cost, w), i, lr = rate, eps = 1e-3)
+final = cost[I-1]
+slope = grad(final, rate)
+start = grad(final, w0)
+output slope, start
+"""
+    random = np.random.default_rng(9)
+    given = {"w0": (3,), "x": (4, 3), "y": (4,), "rate": ()}
+    data = {k: random.standard_normal(s) for k, s in given.items()} | {"rate": np.array(0.3)}
+    found = both(text, {"I": 4}, data, rtol=1e-3, atol=1e-5)
+    exact = wide(data)
+
+    def final(w: Any, rate: Any) -> Any:
+        def cost(w: Any) -> Any:
+            return jnp.mean((jnp.tanh(exact["x"] @ w) - exact["y"]) ** 2)
+
+        rule = optax.adam(rate, eps=1e-3)
+        state = rule.init(w)
+        for _ in range(3):
+            updates, state = rule.update(jax.grad(cost)(w), state, w)
+            w = optax.apply_updates(w, updates)
+        return cost(w)
+
+    with jax.enable_x64(True):
+        start, slope = jax.jit(jax.grad(final, (0, 1)))(
+            jnp.array(exact["w0"]), jnp.array(exact["rate"])
+        )
+    np.testing.assert_allclose(found["slope"], slope, rtol=1e-6)
+    np.testing.assert_allclose(found["start"], start, rtol=1e-6, atol=1e-9)

@@ -1,0 +1,189 @@
+"""Kernels of 13_lbfgs, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def length(at, length, enough_mul2):
+    """13_lbfgs.rt:43: length = 0.5 ** k
+    13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
+    """
+    k = at[0]
+    length_index = jnp.int32(k)
+    length_k = jnp.power(jnp.float32(0.5), length_index.astype(jnp.float32))
+    enough_mul2_k = jnp.float32(0.0001) * length_k
+    length = lax.dynamic_update_index_in_dim(length, length_k, k, 0)
+    enough_mul2 = lax.dynamic_update_index_in_dim(enough_mul2, enough_mul2_k, k, 0)
+    return length, enough_mul2
+
+
+def direction(at, r_0, loss_d_w_add3):
+    """13_lbfgs.rt:40: direction[i] = -r[i, 0]
+    13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
+    """
+    direction = -r_0
+    enough_matmul = jnp.matmul(loss_d_w_add3, direction)
+    return direction, enough_matmul
+
+
+def enough(at, length, direction, w, x, label, enough_mul2, enough_matmul, loss, enough, *, N):
+    """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
+    13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
+    """
+    i, k = at[0], at[1]
+    length_k = length[k]
+    enough_mul = length_k * direction
+    enough_add = w + enough_mul
+    enough_objective_matmul = jnp.matmul(x, enough_add)
+    enough_objective_softplus = jax.nn.softplus(enough_objective_matmul)
+    enough_objective_mul = label.astype(jnp.float32) * enough_objective_matmul
+    enough_objective_sub = enough_objective_softplus - enough_objective_mul
+    enough_objective_mean = jnp.sum(enough_objective_sub, axis=0) / jnp.float32(N)
+    enough_objective_matmul3 = jnp.matmul(enough_add, enough_add)
+    enough_objective_mul2 = jnp.float32(0.01) * enough_objective_matmul3
+    enough_objective_add = enough_objective_mean + enough_objective_mul2
+    enough_mul2_k = enough_mul2[k]
+    enough_mul3 = enough_mul2_k * enough_matmul
+    loss_i = loss[i]
+    enough_add2 = loss_i + enough_mul3
+    enough_k = enough_objective_add <= enough_add2
+    enough = lax.dynamic_update_index_in_dim(enough, enough_k, k, 0)
+    return (enough,)
+
+
+def loss(at, x, w, label, loss_d_loss_objective_mean_cast, loss, *, N):
+    """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
+    13_lbfgs.rt:21: w[0] = zeros([D])
+    13_lbfgs.rt:22: w[i+1] = w + size * direction
+    13_lbfgs.rt:23: loss = objective(w)
+    13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
+    13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
+    """
+    i = at[0]
+    loss_objective_matmul = jnp.matmul(x, w)
+    loss_objective_softplus = jax.nn.softplus(loss_objective_matmul)
+    loss_objective_mul = label.astype(jnp.float32) * loss_objective_matmul
+    loss_objective_sub = loss_objective_softplus - loss_objective_mul
+    loss_objective_mean = jnp.sum(loss_objective_sub, axis=0) / jnp.float32(N)
+    loss_objective_matmul3 = jnp.matmul(w, w)
+    loss_objective_mul2 = jnp.float32(0.01) * loss_objective_matmul3
+    loss_i = loss_objective_mean + loss_objective_mul2
+    loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w
+    loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
+    loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
+    loss_d_loss_objective_mean_expand_dims = jnp.expand_dims(loss_d_loss_objective_mean_div, 0)
+    loss_d_loss_objective_mean_broadcast_to = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
+    loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
+    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_broadcast_to * loss_d_loss_objective_softplus_sigmoid
+    loss_d_loss_objective_matmul_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_softplus_mul, x)
+    loss_d_w_add2 = loss_d_w_add + loss_d_loss_objective_matmul_einsum2
+    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to
+    loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg * label.astype(jnp.float32)
+    loss_d_loss_objective_matmul2_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_mul_mul2, x)
+    loss_d_w_add3 = loss_d_w_add2 + loss_d_loss_objective_matmul2_einsum2
+    loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
+    return loss, loss_d_w_add3, loss_d_w_add3
+
+
+def loss_d_loss_objective_mean_cast(at, *, N):
+    """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
+    13_lbfgs.rt:21: w[0] = zeros([D])
+    13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
+    """
+    loss_d_loss_objective_mean_index = jnp.int32(N)
+    loss_d_loss_objective_mean_cast = loss_d_loss_objective_mean_index.astype(jnp.float32)
+    w_0 = jnp.full((5,), jnp.float32(0.0))
+    return loss_d_loss_objective_mean_cast, w_0
+
+
+def size(at, enough, length, *, K):
+    """13_lbfgs.rt:45: size = length[k = argmax(enough[k = 0:K]) in 0:K]"""
+    size_argmax = jnp.argmax(enough, axis=None).astype(jnp.int32)
+    holds = (size_argmax >= 0) & (size_argmax < K)
+    place = jnp.maximum(jnp.minimum(size_argmax, K-1), 0)
+    size = length[place]
+    return size, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+
+
+def w_1(at, size, direction, w):
+    """13_lbfgs.rt:22: w[i+1] = w + size * direction"""
+    w_mul = size * direction
+    w_1 = w + w_mul
+    return (w_1,)
+
+
+def moved_y(at, w, w_prev, loss_d_w_add3, loss_d_w_add3_prev):
+    """13_lbfgs.rt:27: moved[i] = {s: w - w[i-1], y: slope - slope[i-1]} when i >= 1"""
+    moved_s = w - w_prev
+    moved_y = loss_d_w_add3 - loss_d_w_add3_prev
+    return moved_s, moved_y
+
+
+def past_y_0(at, moved_s_at, moved_y_at):
+    """13_lbfgs.rt:28: past[i, j] = moved[i-j] when j < i"""
+    return moved_s_at, moved_y_at
+
+
+def past_s_1(at):
+    """13_lbfgs.rt:21: w[0] = zeros([D])
+    13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
+    """
+    w_0_2 = jnp.full((5,), jnp.float32(0.0))
+    return w_0_2, w_0_2
+
+
+def scale(at, past_s, past_y, q, rho, alpha, scale):
+    """13_lbfgs.rt:23: loss = objective(w)
+    13_lbfgs.rt:30: bend = past.s @ past.y
+    13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
+    13_lbfgs.rt:36: alpha = rho * (past.s @ q)
+    13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
+    """
+    j = at[1]
+    bend = jnp.matmul(past_s, past_y)
+    rho_gt = bend > jnp.float32(0.0)
+    rho_div = jnp.float32(1.0) / bend
+    rho_j = jnp.where(rho_gt, rho_div, jnp.float32(0.0))
+    alpha_matmul = jnp.matmul(past_s, q)
+    alpha_j = rho_j * alpha_matmul
+    scale_matmul = jnp.matmul(past_y, past_y)
+    scale_div = bend / scale_matmul
+    scale_j = jnp.where(rho_gt, scale_div, jnp.float32(1.0))
+    rho = lax.dynamic_update_index_in_dim(rho, rho_j, j, 0)
+    alpha = lax.dynamic_update_index_in_dim(alpha, alpha_j, j, 0)
+    scale = lax.dynamic_update_index_in_dim(scale, scale_j, j, 0)
+    return rho, alpha, scale
+
+
+def q_1(at, alpha, past_y, q):
+    """13_lbfgs.rt:35: q[i, j+1] = q - alpha * past.y"""
+    j = at[1]
+    alpha_j = alpha[j]
+    q_mul = alpha_j * past_y
+    q_1 = q - q_mul
+    return (q_1,)
+
+
+def r_1(at, past_y_prev, r, rho, alpha, past_s_prev):
+    """13_lbfgs.rt:39: r[i, j-1] = r[i, j] + past[i, j-1].s * (alpha[i, j-1] - rho[i, j-1] * (past[i, j-1].y @ r[i, j]))"""
+    j = at[1]
+    r_matmul = jnp.matmul(past_y_prev, r)
+    rho_prev = rho[j-1]
+    r_mul = rho_prev * r_matmul
+    alpha_prev = alpha[j-1]
+    r_sub = alpha_prev - r_mul
+    r_mul2 = past_s_prev * r_sub
+    r_1 = r + r_mul2
+    return (r_1,)
+
+
+def r_0(at, scale, q_at):
+    """13_lbfgs.rt:38: r[i, J-1] = scale[i, 0] * q[i, J-1]"""
+    scale_0 = scale[0]
+    r_0 = scale_0 * q_at
+    return (r_0,)

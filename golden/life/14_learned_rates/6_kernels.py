@@ -1,0 +1,401 @@
+"""Kernels of 14_learned_rates, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+
+import jax.numpy as jnp
+from jax import lax
+
+
+def threefry(key, x, y):
+    """Two words for each pair of words. Written out, rounds fuse with what is around them."""
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(0x1BD11BDA))
+    x, y = x + schedule[0], y + schedule[1]
+    for i in range(5):
+        for r in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            x = x + y
+            y = (y << r | y >> (32 - r)) ^ x
+        x, y = x + schedule[(i + 1) % 3], y + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
+    return x, y
+
+
+def random_key(seed, *path):
+    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
+    key = seed
+    for number in path:
+        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
+    return jnp.stack(key)
+
+
+def random_bits(key, positions):
+    """A random u32 for each position."""
+    x, y = threefry(key, jnp.uint32(0), positions)
+    return x ^ y
+
+
+def random_uniform(key, positions, width, digits, dtype):
+    """Multiples of 2**-digits in [0, 1), from the lowest bits of width."""
+    bits = random_bits(key, positions) & jnp.uint32(2**width - 1)
+    drawn = (bits >> (width - digits)).astype(jnp.float32)
+    return (drawn * jnp.float32(2.0**-digits)).astype(dtype)
+
+
+def start_0_w_default(at, random_seed):
+    """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])
+    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
+    loss.rt:6: return mean((x - target) ** 2)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    start_mlp_init_linear_init_glorot_key = random_key(random_seed, 3852686859)
+    start_mlp_init_linear_init_glorot_uniform = random_uniform(start_mlp_init_linear_init_glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((10, 1)), 32, 23, jnp.float32)
+    start_mlp_init_linear_init_glorot_mul = jnp.float32(2.0) * start_mlp_init_linear_init_glorot_uniform
+    start_mlp_init_linear_init_glorot_sub = start_mlp_init_linear_init_glorot_mul - jnp.float32(1.0)
+    start_0_w_default = start_mlp_init_linear_init_glorot_sub * jnp.float32(0.7385489458759964)
+    return (start_0_w_default,)
+
+
+def start_1_w_default(at, random_seed):
+    """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])
+    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
+    loss.rt:6: return mean((x - target) ** 2)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    start_mlp_init_linear_init2_glorot_key = random_key(random_seed, 3009051787)
+    start_mlp_init_linear_init2_glorot_uniform = random_uniform(start_mlp_init_linear_init2_glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((1, 10)), 32, 23, jnp.float32)
+    start_mlp_init_linear_init2_glorot_mul = jnp.float32(2.0) * start_mlp_init_linear_init2_glorot_uniform
+    start_mlp_init_linear_init2_glorot_sub = start_mlp_init_linear_init2_glorot_mul - jnp.float32(1.0)
+    start_1_w_default = start_mlp_init_linear_init2_glorot_sub * jnp.float32(0.7385489458759964)
+    return (start_1_w_default,)
+
+
+def start_0_b_default(at):
+    """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])"""
+    start_0_b_default = jnp.full((10,), jnp.float32(0.0))
+    return (start_0_b_default,)
+
+
+def start_1_b_default(at):
+    """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])"""
+    start_1_b_default = jnp.full((1,), jnp.float32(0.0))
+    return (start_1_b_default,)
+
+
+def test_d_test_broadcast_to(at, x, new_x, rates_0, rates_1, *, M):
+    """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
+    14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    train_expand_dims = jnp.expand_dims(x, 1)
+    test_expand_dims = jnp.expand_dims(new_x, 1)
+    test_d_test_index = jnp.int32(M)
+    test_d_test_cast = test_d_test_index.astype(jnp.float32)
+    test_d_test_div = jnp.float32(1.0) / test_d_test_cast
+    test_d_test_expand_dims = jnp.expand_dims(test_d_test_div, 0)
+    test_d_test_broadcast_to = jnp.broadcast_to(test_d_test_expand_dims, (M,))
+    rates_0 = lax.dynamic_update_index_in_dim(rates_0, jnp.float32(-3.0), 0, 0)
+    rates_1 = lax.dynamic_update_index_in_dim(rates_1, jnp.float32(-3.0), 0, 0)
+    return train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_broadcast_to
+
+
+def train(at, net_0_w, train_expand_dims, net_0_b, net_1_w, net_1_b, y, train, *, N):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
+    loss.rt:6: return mean((x - target) ** 2)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    i, k = at[0], at[1]
+    train_predict_transpose = jnp.transpose(net_0_w, (1, 0))
+    train_predict_matmul = jnp.matmul(train_expand_dims, train_predict_transpose)
+    train_predict_add = train_predict_matmul + net_0_b
+    train_predict_tanh = jnp.tanh(train_predict_add)
+    train_predict_transpose2 = jnp.transpose(net_1_w, (1, 0))
+    train_predict_matmul2 = jnp.matmul(train_predict_tanh, train_predict_transpose2)
+    train_predict_add2 = train_predict_matmul2 + net_1_b
+    train_getitem = lax.index_in_dim(train_predict_add2, 0, 1, keepdims=False)
+    train_mse_sub = train_getitem - y
+    train_mse_power = jnp.power(train_mse_sub, jnp.float32(2.0))
+    train_i_k = jnp.sum(train_mse_power, axis=0) / jnp.float32(N)
+    test_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
+    test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
+    train = lax.dynamic_update_slice(train, train_i_k[None, None], (i, k))
+    return train_predict_tanh, train_predict_transpose2, train_mse_sub, train, test_d_train_predict_tanh_sub
+
+
+def net_descend_exp2(at, rates_0, rates_1):
+    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
+    i = at[0]
+    rates_0_i = rates_0[i]
+    net_descend_exp = jnp.exp(rates_0_i)
+    rates_1_i = rates_1[i]
+    net_descend_exp2 = jnp.exp(rates_1_i)
+    return net_descend_exp, net_descend_exp2
+
+
+def train_d_train_broadcast_to(at, *, N):
+    """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])"""
+    train_d_train_index = jnp.int32(N)
+    train_d_train_cast = train_d_train_index.astype(jnp.float32)
+    train_d_train_div = jnp.float32(1.0) / train_d_train_cast
+    train_d_train_expand_dims = jnp.expand_dims(train_d_train_div, 0)
+    train_d_train_broadcast_to = jnp.broadcast_to(train_d_train_expand_dims, (N,))
+    return (train_d_train_broadcast_to,)
+
+
+def net_1_b_1(
+    at, train_mse_sub, train_d_train_broadcast_to, train_predict_transpose2, train_predict_tanh,
+    train_expand_dims, net_descend_exp, net_descend_exp2, net_0_w, net_0_b, net_1_w, net_1_b,
+):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
+    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
+    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    loss.rt:6: return mean((x - target) ** 2)
+    """
+    train_d_train_mse_power_mul = jnp.float32(2.0) * train_mse_sub
+    train_d_train_mse_power_mul2 = train_d_train_broadcast_to * train_d_train_mse_power_mul
+    train_d_train_getitem_expand_dims = jnp.expand_dims(train_d_train_mse_power_mul2, 1)
+    train_d_train_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", train_d_train_getitem_expand_dims, train_predict_transpose2)
+    train_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
+    train_d_train_predict_tanh_sub = jnp.float32(1.0) - train_d_train_predict_tanh_mul
+    train_d_train_predict_tanh_mul2 = train_d_train_predict_matmul2_einsum * train_d_train_predict_tanh_sub
+    train_d_train_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_predict_tanh_mul2, train_expand_dims)
+    train_d_train_predict_transpose_transpose = jnp.transpose(train_d_train_predict_matmul_einsum2, (1, 0))
+    net_descend_mul = net_descend_exp * train_d_train_predict_transpose_transpose
+    train_d_train_predict_add_sum = jnp.sum(train_d_train_predict_tanh_mul2, axis=0)
+    net_descend_mul2 = net_descend_exp * train_d_train_predict_add_sum
+    train_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_getitem_expand_dims, train_predict_tanh)
+    train_d_train_predict_transpose2_transpose = jnp.transpose(train_d_train_predict_matmul2_einsum2, (1, 0))
+    net_descend_mul3 = net_descend_exp2 * train_d_train_predict_transpose2_transpose
+    train_d_train_predict_add2_sum = jnp.sum(train_d_train_getitem_expand_dims, axis=0)
+    net_descend_mul4 = net_descend_exp2 * train_d_train_predict_add2_sum
+    net_0_w_1 = net_0_w - net_descend_mul
+    net_0_b_1 = net_0_b - net_descend_mul2
+    net_1_w_1 = net_1_w - net_descend_mul3
+    net_1_b_1 = net_1_b - net_descend_mul4
+    return train_d_train_getitem_expand_dims, train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub, train_d_train_predict_transpose_transpose, train_d_train_predict_add_sum, train_d_train_predict_transpose2_transpose, train_d_train_predict_add2_sum, net_0_w_1, net_0_b_1, net_1_w_1, net_1_b_1
+
+
+def net_1_b_0(at, start_0_w, start_0_b, start_1_w, start_1_b):
+    """14_learned_rates.rt:25: net[i, 0] = start"""
+    return start_0_w, start_0_b, start_1_w, start_1_b
+
+
+def test(
+    at, net_0_w_at, test_expand_dims, net_0_b_at, net_1_w_at, net_1_b_at, new_y,
+    test_d_test_broadcast_to, test, *, M,
+):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
+    loss.rt:6: return mean((x - target) ** 2)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    i = at[0]
+    test_predict_transpose = jnp.transpose(net_0_w_at, (1, 0))
+    test_predict_matmul = jnp.matmul(test_expand_dims, test_predict_transpose)
+    test_predict_add = test_predict_matmul + net_0_b_at
+    test_predict_tanh = jnp.tanh(test_predict_add)
+    test_predict_transpose2 = jnp.transpose(net_1_w_at, (1, 0))
+    test_predict_matmul2 = jnp.matmul(test_predict_tanh, test_predict_transpose2)
+    test_predict_add2 = test_predict_matmul2 + net_1_b_at
+    test_getitem = lax.index_in_dim(test_predict_add2, 0, 1, keepdims=False)
+    test_mse_sub = test_getitem - new_y
+    test_mse_power = jnp.power(test_mse_sub, jnp.float32(2.0))
+    test_i = jnp.sum(test_mse_power, axis=0) / jnp.float32(M)
+    test_d_test_mse_power_mul = jnp.float32(2.0) * test_mse_sub
+    test_d_test_mse_power_mul2 = test_d_test_broadcast_to * test_d_test_mse_power_mul
+    test_d_test_getitem_expand_dims = jnp.expand_dims(test_d_test_mse_power_mul2, 1)
+    test_d_test_predict_add2_sum = jnp.sum(test_d_test_getitem_expand_dims, axis=0)
+    test_d_test_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", test_d_test_getitem_expand_dims, test_predict_transpose2)
+    test_d_test_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_test_getitem_expand_dims, test_predict_tanh)
+    test_d_test_predict_tanh_mul = test_predict_tanh * test_predict_tanh
+    test_d_test_predict_tanh_sub = jnp.float32(1.0) - test_d_test_predict_tanh_mul
+    test_d_test_predict_tanh_mul2 = test_d_test_predict_matmul2_einsum * test_d_test_predict_tanh_sub
+    test_d_test_predict_transpose2_transpose = jnp.transpose(test_d_test_predict_matmul2_einsum2, (1, 0))
+    test_d_test_predict_add_sum = jnp.sum(test_d_test_predict_tanh_mul2, axis=0)
+    test_d_test_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", test_d_test_predict_tanh_mul2, test_expand_dims)
+    test_d_test_predict_transpose_transpose = jnp.transpose(test_d_test_predict_matmul_einsum2, (1, 0))
+    test = lax.dynamic_update_index_in_dim(test, test_i, i, 0)
+    return test, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose
+
+
+def rates_1_1(at, test_d_rates_0, test_d_rates_1, rates_0, rates_1):
+    """14_learned_rates.rt:31: rates[i+1] = rates - outer_rate * grad(test, rates)"""
+    i = at[0]
+    rates_mul = jnp.float32(0.3) * test_d_rates_0
+    rates_mul2 = jnp.float32(0.3) * test_d_rates_1
+    rates_0_i = rates_0[i]
+    rates_0_1 = rates_0_i - rates_mul
+    rates_1_i = rates_1[i]
+    rates_1_1 = rates_1_i - rates_mul2
+    rates_0 = lax.dynamic_update_index_in_dim(rates_0, rates_0_1, i+1, 0)
+    rates_1 = lax.dynamic_update_index_in_dim(rates_1, rates_1_1, i+1, 0)
+    return rates_0, rates_1
+
+
+def test_d_train_predict_tanh_0_add2(
+    at, test_d_net_1_b_next, net_descend_exp2, test_d_net_1_w_next, test_d_net_0_b_next,
+    net_descend_exp, test_d_net_0_w_next, train_predict_tanh, train_expand_dims,
+    train_d_train_predict_tanh_sub, train_predict_transpose2, train_d_train_getitem_expand_dims,
+    train_d_train_predict_matmul2_einsum, train_d_train_broadcast_to, *, N,
+):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
+    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
+    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    loss.rt:6: return mean((x - target) ** 2)
+    """
+    test_d_net_1_b_1_neg = -test_d_net_1_b_next
+    test_d_net_descend_mul4_mul2 = test_d_net_1_b_1_neg * net_descend_exp2
+    test_d_net_1_w_1_neg = -test_d_net_1_w_next
+    test_d_net_0_b_1_neg = -test_d_net_0_b_next
+    test_d_net_descend_mul3_mul2 = test_d_net_1_w_1_neg * net_descend_exp2
+    test_d_net_descend_mul2_mul2 = test_d_net_0_b_1_neg * net_descend_exp
+    test_d_train_d_train_predict_add2_sum_expand_dims = jnp.expand_dims(test_d_net_descend_mul4_mul2, 0)
+    test_d_train_d_train_predict_add2_sum_broadcast_to = jnp.broadcast_to(test_d_train_d_train_predict_add2_sum_expand_dims, (N, 1))
+    test_d_net_0_w_1_neg = -test_d_net_0_w_next
+    test_d_net_descend_mul_mul2 = test_d_net_0_w_1_neg * net_descend_exp
+    test_d_train_d_train_predict_transpose2_transpose_transpose = jnp.transpose(test_d_net_descend_mul3_mul2, (1, 0))
+    test_d_train_d_train_predict_matmul2_einsum2_einsum = jnp.einsum("kj,ik->ij", test_d_train_d_train_predict_transpose2_transpose_transpose, train_predict_tanh)
+    test_d_train_d_train_predict_add_sum_expand_dims = jnp.expand_dims(test_d_net_descend_mul2_mul2, 0)
+    test_d_train_d_train_predict_add_sum_broadcast_to = jnp.broadcast_to(test_d_train_d_train_predict_add_sum_expand_dims, (N, 10))
+    test_d_train_d_train_predict_transpose_transpose_transpose = jnp.transpose(test_d_net_descend_mul_mul2, (1, 0))
+    test_d_train_d_train_predict_matmul_einsum2_einsum = jnp.einsum("kj,ik->ij", test_d_train_d_train_predict_transpose_transpose_transpose, train_expand_dims)
+    test_d_train_d_train_predict_add_add = test_d_train_d_train_predict_add_sum_broadcast_to + test_d_train_d_train_predict_matmul_einsum2_einsum
+    test_d_train_d_train_predict_tanh_mul2_mul = test_d_train_d_train_predict_add_add * train_d_train_predict_tanh_sub
+    test_d_train_d_train_predict_matmul2_einsum_einsum = jnp.einsum("ik,kj->ij", test_d_train_d_train_predict_tanh_mul2_mul, train_predict_transpose2)
+    test_d_train_d_train_predict_matmul2_add = test_d_train_d_train_predict_matmul2_einsum2_einsum + test_d_train_d_train_predict_matmul2_einsum_einsum
+    test_d_train_d_train_predict_add2_add = test_d_train_d_train_predict_add2_sum_broadcast_to + test_d_train_d_train_predict_matmul2_add
+    test_d_train_d_train_getitem_expand_dims_squeeze = jnp.squeeze(test_d_train_d_train_predict_add2_add, (1,))
+    test_d_train_d_train_predict_matmul2_einsum2_einsum2 = jnp.einsum("kj,ij->ik", test_d_train_d_train_predict_transpose2_transpose_transpose, train_d_train_getitem_expand_dims)
+    test_d_train_d_train_predict_tanh_mul2_mul2 = test_d_train_d_train_predict_add_add * train_d_train_predict_matmul2_einsum
+    test_d_train_d_train_mse_power_mul2_mul2 = test_d_train_d_train_getitem_expand_dims_squeeze * train_d_train_broadcast_to
+    test_d_train_d_train_predict_tanh_sub_neg = -test_d_train_d_train_predict_tanh_mul2_mul2
+    test_d_train_d_train_mse_power_mul_mul2 = test_d_train_d_train_mse_power_mul2_mul2 * jnp.float32(2.0)
+    test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.einsum("ik,ij->kj", test_d_train_d_train_predict_tanh_mul2_mul, train_d_train_getitem_expand_dims)
+    test_d_train_d_train_predict_tanh_mul_mul = test_d_train_d_train_predict_tanh_sub_neg * train_predict_tanh
+    test_d_train_predict_tanh_0_add = test_d_train_d_train_predict_matmul2_einsum2_einsum2 + test_d_train_d_train_predict_tanh_mul_mul
+    test_d_train_predict_tanh_0_add2 = test_d_train_predict_tanh_0_add + test_d_train_d_train_predict_tanh_mul_mul
+    return test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg, test_d_train_d_train_mse_power_mul_mul2, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add2
+
+
+def test_d_net_descend_mul_sum(
+    at, test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
+    train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg, train_d_train_predict_add_sum,
+    test_d_net_0_w_1_neg, train_d_train_predict_transpose_transpose, test_d_net_descend_mul4_sum,
+    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
+):
+    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
+    k = at[1]
+    test_d_net_descend_mul4_mul = test_d_net_1_b_1_neg * train_d_train_predict_add2_sum
+    test_d_net_descend_mul4_sum_k = jnp.sum(test_d_net_descend_mul4_mul, axis=0)
+    test_d_net_descend_mul3_mul = test_d_net_1_w_1_neg * train_d_train_predict_transpose2_transpose
+    test_d_net_descend_mul3_sum_k = jnp.sum(test_d_net_descend_mul3_mul, axis=(0, 1))
+    test_d_net_descend_mul2_mul = test_d_net_0_b_1_neg * train_d_train_predict_add_sum
+    test_d_net_descend_mul2_sum_k = jnp.sum(test_d_net_descend_mul2_mul, axis=0)
+    test_d_net_descend_mul_mul = test_d_net_0_w_1_neg * train_d_train_predict_transpose_transpose
+    test_d_net_descend_mul_sum_k = jnp.sum(test_d_net_descend_mul_mul, axis=(0, 1))
+    test_d_net_descend_mul4_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul4_sum, test_d_net_descend_mul4_sum_k, k, 0)
+    test_d_net_descend_mul3_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul3_sum, test_d_net_descend_mul3_sum_k, k, 0)
+    test_d_net_descend_mul2_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul2_sum, test_d_net_descend_mul2_sum_k, k, 0)
+    test_d_net_descend_mul_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul_sum, test_d_net_descend_mul_sum_k, k, 0)
+    return test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum
+
+
+def test_d_net_descend_exp_mul(
+    at, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
+    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, net_descend_exp,
+):
+    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
+    test_d_net_descend_exp2_sum = jnp.sum(test_d_net_descend_mul4_sum, axis=0)
+    test_d_net_descend_exp2_sum2 = jnp.sum(test_d_net_descend_mul3_sum, axis=0)
+    test_d_net_descend_exp2_add = test_d_net_descend_exp2_sum + test_d_net_descend_exp2_sum2
+    test_d_net_descend_exp2_mul = test_d_net_descend_exp2_add * net_descend_exp2
+    test_d_net_descend_exp_sum = jnp.sum(test_d_net_descend_mul2_sum, axis=0)
+    test_d_net_descend_exp_sum2 = jnp.sum(test_d_net_descend_mul_sum, axis=0)
+    test_d_net_descend_exp_add = test_d_net_descend_exp_sum + test_d_net_descend_exp_sum2
+    test_d_net_descend_exp_mul = test_d_net_descend_exp_add * net_descend_exp
+    return test_d_net_descend_exp2_mul, test_d_net_descend_exp_mul
+
+
+def test_d_train_predict_transpose_transpose(
+    at, test_d_train_predict_tanh, test_d_train_predict_tanh_sub, train_expand_dims,
+    test_d_train_predict_transpose2,
+):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
+    test_d_train_predict_tanh_mul2 = test_d_train_predict_tanh * test_d_train_predict_tanh_sub
+    test_d_train_predict_add_sum = jnp.sum(test_d_train_predict_tanh_mul2, axis=0)
+    test_d_train_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_predict_tanh_mul2, train_expand_dims)
+    test_d_train_predict_transpose2_transpose = jnp.transpose(test_d_train_predict_transpose2, (1, 0))
+    test_d_train_predict_transpose_transpose = jnp.transpose(test_d_train_predict_matmul_einsum2, (1, 0))
+    return test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose
+
+
+def test_d_train_predict_matmul2_einsum2(
+    at, test_d_train_mse_sub, train_predict_transpose2, train_predict_tanh,
+):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    """
+    test_d_train_getitem_expand_dims = jnp.expand_dims(test_d_train_mse_sub, 1)
+    test_d_train_predict_add2_sum = jnp.sum(test_d_train_getitem_expand_dims, axis=0)
+    test_d_train_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", test_d_train_getitem_expand_dims, train_predict_transpose2)
+    test_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_getitem_expand_dims, train_predict_tanh)
+    return test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum2, test_d_train_predict_matmul2_einsum2
+
+
+def test_d_rates_0_1(at):
+    """14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
+    14_learned_rates.rt:31: rates[i+1] = rates - outer_rate * grad(test, rates)
+    """
+    test_d_rates_0_1 = jnp.float32(0.0)
+    return test_d_rates_0_1, test_d_rates_0_1
+
+
+def test_d_net_0_w_0_add(
+    at, test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+    test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+    test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+    test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
+):
+    """14_learned_rates.rt:25: net[i, 0] = start
+    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
+    """
+    test_d_net_1_b_0_add = test_d_test_predict_add2_sum + test_d_train_predict_add2_sum
+    test_d_net_1_w_0_add = test_d_test_predict_transpose2_transpose + test_d_train_predict_transpose2_transpose
+    test_d_net_0_b_0_add = test_d_test_predict_add_sum + test_d_train_predict_add_sum
+    test_d_net_0_w_0_add = test_d_test_predict_transpose_transpose + test_d_train_predict_transpose_transpose
+    return test_d_net_1_b_0_add, test_d_net_1_w_0_add, test_d_net_0_b_0_add, test_d_net_0_w_0_add
+
+
+def test_d_net_0_w_12_add(
+    at, test_d_net_1_b_next, test_d_train_predict_add2_sum, test_d_net_1_w_next,
+    test_d_train_predict_transpose2_transpose, test_d_net_0_b_next, test_d_train_predict_add_sum,
+    test_d_net_0_w_next, test_d_train_predict_transpose_transpose,
+):
+    """14_learned_rates.rt:25: net[i, 0] = start
+    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
+    """
+    test_d_net_1_b_12_add = test_d_net_1_b_next + test_d_train_predict_add2_sum
+    test_d_net_1_w_12_add = test_d_net_1_w_next + test_d_train_predict_transpose2_transpose
+    test_d_net_0_b_12_add = test_d_net_0_b_next + test_d_train_predict_add_sum
+    test_d_net_0_w_12_add = test_d_net_0_w_next + test_d_train_predict_transpose_transpose
+    return test_d_net_1_b_12_add, test_d_net_1_w_12_add, test_d_net_0_b_12_add, test_d_net_0_w_12_add
+
+
+def test_d_train_predict_transpose2_0_add(
+    at, test_d_train_predict_tanh_0_add2, test_d_train_predict_matmul2_einsum,
+    test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum2,
+):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
+    test_d_train_predict_tanh_0_add3 = test_d_train_predict_tanh_0_add2 + test_d_train_predict_matmul2_einsum
+    test_d_train_predict_transpose2_0_add = test_d_train_d_train_predict_matmul2_einsum_einsum2 + test_d_train_predict_matmul2_einsum2
+    return test_d_train_predict_tanh_0_add3, test_d_train_predict_transpose2_0_add
+
+
+def test_d_train_mse_sub_1(at, *, N):
+    """loss.rt:6: return mean((x - target) ** 2)"""
+    test_d_train_mse_sub_1_full = jnp.full((N,), jnp.float32(0.0))
+    return (test_d_train_mse_sub_1_full,)

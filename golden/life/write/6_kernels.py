@@ -1,0 +1,137 @@
+"""Kernels of write, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def threefry(key, x, y):
+    """Two words for each pair of words. Written out, rounds fuse with what is around them."""
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(0x1BD11BDA))
+    x, y = x + schedule[0], y + schedule[1]
+    for i in range(5):
+        for r in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            x = x + y
+            y = (y << r | y >> (32 - r)) ^ x
+        x, y = x + schedule[(i + 1) % 3], y + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
+    return x, y
+
+
+def random_key(seed, *path):
+    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
+    key = seed
+    for number in path:
+        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
+    return jnp.stack(key)
+
+
+def random_bits(key, positions):
+    """A random u32 for each position."""
+    x, y = threefry(key, jnp.uint32(0), positions)
+    return x ^ y
+
+
+def minus_log(v):
+    """-log(v / 2**32) of positive u32 words, in units of 2**-27."""
+    doublings = lax.clz(v)
+    m, total = v << doublings, doublings * jnp.uint32(93032640)
+    for k, log in enumerate((
+        54420606, 29949820, 15808571, 8136899, 4130102, 2080937, 1044501, 523267, 261888,
+        131008, 65520, 32764, 16383, 8192,
+    ), 1):
+        grown = m + (m >> k)
+        fits = grown >= m
+        m = jnp.where(fits, grown, m)
+        total = jnp.where(fits, total + jnp.uint32(log), total)
+    return total + ((~m + jnp.uint32(1)) >> 5)
+
+
+def random_gumbel(key, positions):
+    """Noise whose sum with logits is greatest at k with probability softmax[k]."""
+    exponential = jnp.maximum(minus_log(random_bits(key, positions) | 1), jnp.uint32(1))
+    noise = (minus_log(exponential) >> 1).astype(jnp.int32) - 232581600
+    return noise.astype(jnp.float32) * jnp.float32(2.0**-26)
+
+
+def after(
+    at, net_letters, letter, after_gru_cell_a_transpose, net_cell_b, state,
+    after_gru_cell_g_transpose, net_cell_c, drawn_linear_transpose, net_out_b, random_seed,
+):
+    """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
+    sampling.rt:10: return random.categorical(logits / heat)
+    """
+    b, t = at[0], at[1]
+    letter_b_t = letter[b, t]
+    holds = (letter_b_t >= -58) & (letter_b_t < 58)
+    after_getitem = jnp.take(net_letters, jnp.where(letter_b_t < 0, letter_b_t + 58, letter_b_t), axis=0, mode="clip")
+    after_gru_cell_a_matmul = jnp.matmul(after_getitem, after_gru_cell_a_transpose)
+    after_gru_cell_a_add = after_gru_cell_a_matmul + net_cell_b
+    after_gru_cell_g_matmul = jnp.matmul(state, after_gru_cell_g_transpose)
+    after_gru_cell_g_add = after_gru_cell_g_matmul + net_cell_c
+    after_gru_cell_r_split_0 = lax.slice_in_dim(after_gru_cell_a_add, 0, 96, axis=0)
+    after_gru_cell_r_split_1 = lax.slice_in_dim(after_gru_cell_a_add, 96, 192, axis=0)
+    after_gru_cell_r_split_2 = lax.slice_in_dim(after_gru_cell_a_add, 192, 288, axis=0)
+    after_gru_cell_r_split2_0 = lax.slice_in_dim(after_gru_cell_g_add, 0, 96, axis=0)
+    after_gru_cell_r_split2_1 = lax.slice_in_dim(after_gru_cell_g_add, 96, 192, axis=0)
+    after_gru_cell_r_split2_2 = lax.slice_in_dim(after_gru_cell_g_add, 192, 288, axis=0)
+    after_gru_cell_r_add = after_gru_cell_r_split_0 + after_gru_cell_r_split2_0
+    after_gru_cell_r_sigmoid = jax.nn.sigmoid(after_gru_cell_r_add)
+    after_gru_cell_z_add = after_gru_cell_r_split_1 + after_gru_cell_r_split2_1
+    after_gru_cell_z_sigmoid = jax.nn.sigmoid(after_gru_cell_z_add)
+    after_gru_cell_n_mul = after_gru_cell_r_sigmoid * after_gru_cell_r_split2_2
+    after_gru_cell_n_add = after_gru_cell_r_split_2 + after_gru_cell_n_mul
+    after_gru_cell_n_tanh = jnp.tanh(after_gru_cell_n_add)
+    after_gru_cell_sub = jnp.float32(1.0) - after_gru_cell_z_sigmoid
+    after_gru_cell_mul = after_gru_cell_sub * after_gru_cell_n_tanh
+    after_gru_cell_mul2 = after_gru_cell_z_sigmoid * state
+    after = after_gru_cell_mul + after_gru_cell_mul2
+    drawn_linear_matmul = jnp.matmul(after, drawn_linear_transpose)
+    drawn_linear_add = drawn_linear_matmul + net_out_b
+    drawn_temperature_div = drawn_linear_add / jnp.float32(0.7)
+    drawn_temperature_key = random_key(random_seed, 3419918578, b, t)
+    scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(58, dtype=jnp.uint32))
+    drawn_temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
+    return after, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+
+
+def drawn_linear_transpose(at, net_cell_w, net_cell_u, net_out_w):
+    """nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    """
+    after_gru_cell_a_transpose = jnp.transpose(net_cell_w, (1, 0))
+    after_gru_cell_g_transpose = jnp.transpose(net_cell_u, (1, 0))
+    drawn_linear_transpose = jnp.transpose(net_out_w, (1, 0))
+    return after_gru_cell_a_transpose, after_gru_cell_g_transpose, drawn_linear_transpose
+
+
+def letter_0(at, prompt, letter):
+    """write.rt:24: letter[b, t] = prompt[t] when t < P"""
+    b, t = at[0], at[1]
+    prompt_t = prompt[t]
+    letter = lax.dynamic_update_slice(letter, prompt_t[None, None], (b, t))
+    return (letter,)
+
+
+def letter_1(at, drawn_temperature_categorical_prev, letter):
+    """write.rt:25: letter[b, t] = drawn[b, t-1]"""
+    b, t = at[0], at[1]
+    letter = lax.dynamic_update_slice(letter, drawn_temperature_categorical_prev[None, None], (b, t))
+    return (letter,)
+
+
+def state_0(at):
+    """write.rt:27: state[b, 0] = zeros([H])"""
+    state_full = jnp.full((96,), jnp.float32(0.0))
+    return (state_full,)

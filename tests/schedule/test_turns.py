@@ -1,0 +1,207 @@
+"""What is seen outside comes in the order of plain loops; a tree with another order is caught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.poly.space import Space
+from tempoc.schedule.compute import compute
+from tempoc.schedule.replay import World, trace, valuations
+from tempoc.schedule.tree import Execute, Loop, Sequence, Tree
+from tempoc.schedule.verify import proof, replay
+from tempoc.sdg.build import statements
+from tempoc.sdg.statements import Statements
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Const
+from tests.support.elaborated import graph_of
+
+HEAD = """
+dim i < I
+dim t < T
+extern host reset() -> (s: f32) from "env:reset"
+extern host step(s: f32) -> (s2: f32) from "env:step"
+extern host note(s: f32) -> (n: i32) from "log:note"
+input x[i, t]: f32
+"""
+PROGRAMS = {
+    "prefixes": """
+s[i] = reset()
+r = step(x)
+last[i] = step(s[i])
+n = note(x)
+all = reset()
+output r
+""",
+    "lines": """
+output x
+print x
+print x when t >= i
+print x[i, 0]
+save x to "{i}-{t}.safetensors"
+""",
+    "state": """
+h[i, 0] = 0.0
+h[i, t+1] = step(h[i, t])
+m[t] = step(sum(x[0:I, t]))
+output h
+""",
+}
+
+
+def variants(tree: Tree) -> Iterator[Tree]:
+    """The tree with one loop the other way round, or one sequence, or one pair of loops swapped."""
+    match tree:
+        case Sequence(items=items):
+            yield Sequence(items=items[::-1])
+            for k, item in enumerate(items):
+                for other in variants(item):
+                    yield Sequence(items=(*items[:k], other, *items[k + 1 :]))
+        case Loop(lower=lower, upper=upper, step=step, body=body):
+            if step == 1:
+                yield replace(tree, lower=upper - Const(1), upper=lower - Const(1), step=-1)
+            if isinstance(body, Loop):
+                yield replace(body, body=replace(tree, body=body.body))
+            for other in variants(body):
+                yield replace(tree, body=other)
+        case Execute():
+            return
+
+
+def calls(system: Statements, tree: Tree, universe: Universe, size: int) -> dict[str, list]:
+    """What each queue sees: indices as declared (-1 where there is none), and who."""
+    by_name = {s.name: s for s in system.statements}
+    seen: dict[str, list] = {}
+    bounds = {b.name: size for b in universe.bounds}
+    for name, point in trace(tree, bounds):
+        s = by_name[name]
+        if s.turn is not None:
+            at = dict(zip(s.domain.dims, point, strict=True))
+            place = [at.get(d.name, -1) for d in universe.dims]
+            seen.setdefault(s.turn.queue, []).append((place, s.turn.number))
+    return seen
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_order_is_found_proved_and_replayed(name: str) -> None:
+    graph = graph_of(HEAD + PROGRAMS[name])
+    space = Space(graph.universe)
+    system = statements(graph, space)
+    tree = compute(system, space, graph).tree
+    assert list(proof(system, tree, space)) == []
+    assert list(replay(system, tree, space)) == []
+    wanted = calls(system, tree, graph.universe, 3)
+    assert wanted
+    assert all(seen == sorted(seen) for seen in wanted.values())
+    broken = 0
+    for other in variants(tree):
+        seen = calls(system, other, graph.universe, 3)
+        if sorted(map(str, seen.items())) != sorted(map(str, wanted.items())):
+            broken += 1
+            assert list(proof(system, other, space))
+            assert list(replay(system, other, space))
+    assert broken >= 3
+
+
+def test_replay_needs_no_dependences(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "dim t < T\ninput x[t]: f32\noutput x\nprint x\n"
+    graph = graph_of(text)
+    space = Space(graph.universe)
+    system = statements(graph, space)
+    monkeypatch.setattr("tempoc.schedule.dependences.befores", lambda *_: iter(()))
+    tree = compute(system, space, graph).tree
+    back = next(variants(tree))
+    assert list(proof(system, back, space)) == []
+    assert "has its turn later" in next(replay(system, back, space))
+
+
+def test_places_of_instances() -> None:
+    graph = graph_of(HEAD + PROGRAMS["prefixes"])
+    system = statements(graph, Space(graph.universe))
+    world = World(system, graph.universe, next(valuations(graph.universe, (2,))))
+    places = {
+        s.name: world.turn(s, (1,) * len(s.domain.dims))[0]
+        for s in system.statements
+        if s.turn is not None
+    }
+    assert set(places.values()) == {(-1, -1), (1, -1), (1, 1)}
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Calls of two modules over some dimensions, each with what came before or after it."""
+    lines = ["dim i < I", "dim t < T", "input x[i, t]: f32"]
+    for module in ("m", "n"):
+        lines.append(f'extern host {module}(x: f32) -> (y: f32) from "{module}:f"')
+    dims = [draw(st.sampled_from([(), ("i",), ("t",), ("i", "t")])) for _ in range(4)]
+    reads = {"i": ["i", "i-1", "0", "0:i", "i:I"], "t": ["t", "t+1", "T-1", "t:T", "0:T"]}
+    for k, own in enumerate(dims):
+        source = draw(st.sampled_from([*range(-1, k)] * 4 + [*range(k, 4)]))
+        read, theirs = (f"a{source}", dims[source]) if source >= 0 else ("x", ("i", "t"))
+        entries = []
+        for d in theirs:
+            last, whole = f"{d.upper()}-1", f"0:{d.upper()}"
+            entries.append(draw(st.sampled_from(reads[d] if d in own else [last, whole])))
+        at = f"[{', '.join(entries)}]" if entries else ""
+        parts = []
+        if "i-1" in entries:
+            parts.append("i >= 1")
+        if "t+1" in entries:
+            parts.append("t < T-1")
+        guard = f" when {' and '.join(parts)}" if parts else ""
+        target = f"a{k}[{', '.join(own)}]" if own else f"a{k}"
+        module = draw(st.sampled_from("mn"))
+        if guard:
+            lines.append(f"{target} = {module}(sum({read}{at})){guard}")
+            lines.append(f"{target} = 0.0")
+        else:
+            lines.append(f"{target} = {module}(sum({read}{at}))")
+    return "\n".join([*lines, "output x", ""])
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_an_order_is_found_where_there_is_one(text: str) -> None:
+    try:
+        graph = graph_of(text)
+    except DiagnosticError:
+        return
+    space = Space(graph.universe)
+    system = statements(graph, space)
+    try:
+        tree = compute(system, space, graph).tree
+    except DiagnosticError as error:
+        assert error.diagnostics[0].code in ("RT400", "RT401", "RT403")
+        small = valuations(graph.universe, (1, 2, 3))
+        assert any(has_cycle(World(system, graph.universe, b)) for b in small)
+        return
+    assert list(proof(system, tree, space)) == []
+    assert list(replay(system, tree, space)) == []
+
+
+def has_cycle(world: World) -> bool:
+    """Whether values and turns together leave no first instance, found without isl."""
+    by_name = {s.name: s for s in world.statements.statements}
+    instances = list(world.instances())
+    writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
+    needs = {
+        i: {writer[cell] for _, cell in world.reads(by_name[i[0]], i[1]) if cell in writer}
+        for i in instances
+    }
+    for queue in "mn":
+        taking = [i for i in instances if (t := by_name[i[0]].turn) and t.queue == queue]
+        taking.sort(key=lambda i: world.turn(by_name[i[0]], i[1]))
+        for before, after in pairwise(taking):
+            needs[after].add(before)
+    try:
+        list(TopologicalSorter(needs).static_order())
+    except CycleError:
+        return True
+    return False
