@@ -50,7 +50,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(STAMPS)/test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,examples]'
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/llama: pyproject.toml | $(BIN)/python

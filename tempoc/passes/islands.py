@@ -10,6 +10,7 @@ from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import components, reachable
 from tempoc.sdg.turns import turn
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 
 
@@ -18,11 +19,13 @@ class Islands:
     """The units (computed nodes), what they need, and for each unit the island that it is on.
 
     An island is called after its first unit. Only units of equal ``purposes`` come together.
-    ``joint``: the dependences between islands; inside an island only what is not at one point.
+    ``stands``: the dimensions along which a unit has coordinates. ``joint``: the dependences
+    between islands; inside an island only what is not at one point.
     """
 
     units: tuple[str, ...]
     domains: dict[str, Domain]
+    stands: dict[str, tuple[str, ...]]
     purposes: dict[str, tuple[str, ...]]
     needs: tuple[Dependence, ...]
     homes: dict[str, str]
@@ -33,10 +36,12 @@ class Islands:
     def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
         """Each unit on an island of its own; dependences on other nodes do not count."""
         known = {*units}
+        dims = {u: graph.nodes[u].domain.dims for u in units}
         needs = tuple(d for d in needs if d.sink in known and d.source in known)
         return cls(
             units=tuple(units),
             domains={u: graph.nodes[u].domain for u in units},
+            stands={u: tuple(coordinates(graph.universe, dims[u])) for u in units},
             purposes=purposes(graph),
             needs=needs,
             homes={u: u for u in units},
@@ -84,7 +89,7 @@ class Islands:
         after = self.contracted(first, second)
         islands = [h for h in dict.fromkeys(self.homes.values()) if h != second]
         part = self.cycle_of(first, islands, after)
-        return is_schedulable(part, after, {h: self.domains[h].dims for h in part})
+        return is_schedulable(part, after, {h: self.stands[h] for h in part})
 
     def contracted(self, first: str, second: str) -> tuple[Dependence, ...]:
         """The dependences between islands when the second has become part of the first."""

@@ -1,12 +1,13 @@
 """Whether statements may be merged into groups: does some loop nest still run them all.
 
-A dependence carries, for each dimension that its two ends share, the possible signs of sink minus
-source. Statements are schedulable if every cycle of dependences can be carried: recursively, each
-strongly connected part needs a dimension along which all its dependences point the same way (or
-stay), at least one of them strictly; that one is carried by a loop over this dimension, and what is
-left must be schedulable inside. This is the loop distribution test of Allen and Kennedy (Automatic
-translation of Fortran programs to vector form, TOPLAS 1987), in either direction of each loop. It
-is sufficient, not necessary: what fails here is not merged, but may well have a schedule.
+A dependence carries, for each dimension along which both its ends stand (``coordinates``), the
+possible signs of sink minus source. Statements are schedulable if every cycle of dependences can be
+carried: recursively, each strongly connected part needs a dimension along which all its dependences
+point the same way (or stay), at least one of them strictly; that one is carried by a loop over this
+dimension, and what is left must be schedulable inside. This is the loop distribution test of Allen
+and Kennedy (Automatic translation of Fortran programs to vector form, TOPLAS 1987), in either
+direction of each loop. It is sufficient, not necessary: what fails here is not merged, but may well
+have a schedule.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.ops.control import Merge
+from tempoc.poly import distance
+from tempoc.poly.distance import Passage, Signs
 from tempoc.poly.space import Space
-from tempoc.sdg.build import is_computed
+from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components
-from tempoc.sdg.rewrite import compose
 from tempoc.sdg.turns import befores, turn
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import And, Entry, Expr, Slice, Sym, conjunction
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.expr import Expr, conjunction
 
-Signs = frozenset[int]
 ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
 
@@ -70,11 +71,16 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
     What takes turns depends on what has its turn before.
     """
     found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
-    for node in graph.nodes.values():
-        if is_computed(node):
-            for edge in node.inputs:
-                for dependence in _through(graph, space, node, edge):
-                    found[dependence] = None
+    known: dict[Passage, tuple[tuple[str, Signs], ...] | None] = {}
+    for sink in graph.nodes.values():
+        if is_computed(sink):
+            for edge in sink.inputs:
+                for source, passage in _passages(graph, sink, edge):
+                    if passage not in known:
+                        known[passage] = _signs(space, passage)
+                    listed = known[passage]
+                    if listed is not None:
+                        found[Dependence(sink=sink.name, source=source, signs=listed)] = None
     return tuple(found)
 
 
@@ -89,58 +95,51 @@ def _turns(graph: Graph) -> Iterable[Dependence]:
                 signs = dict.fromkeys(shared, STAYS)
                 if less:
                     signs[shared[-1]] = frozenset((1,))
-                yield from _dependence(sink, source, signs)
+                listed = tuple((d, signs.get(d, ANY)) for d in dims if d in source.domain.dims)
+                yield Dependence(sink=sink.name, source=source.name, signs=listed)
 
 
-def _through(graph: Graph, space: Space, sink: Node, edge: Edge) -> Iterable[Dependence]:
+def _passages(graph: Graph, sink: Node, edge: Edge) -> Iterable[tuple[str, Passage]]:
+    """The nodes that compute what an edge reads, each with the way from it to the sink."""
     source = graph.nodes[edge.source]
     if is_computed(source):
-        signs = space.signs(sink.domain, edge.entries, source.domain)
-        yield from _dependence(sink, source, signs)
-        return
+        yield source.name, _passage(sink, edge, source.domain, source)
     for k, branch in enumerate(source.inputs):
         writer = graph.nodes[branch.source]
-        entries = edge.entries
-        here = sink.domain
         if isinstance(source.op, Merge):
-            composed = compose(edge.entries, source.domain.dims, branch.entries)
-            here = _guarded(sink.domain, source.domain, edge.entries, branch.guard)
-            if space.is_empty(here):
-                continue
-            if composed is None:
-                yield from _dependence(sink, writer, _by_target(space, sink, edge, source, k))
-                continue
-            entries = composed
-        yield from _dependence(sink, writer, space.signs(here, entries, writer.domain))
+            where = conjunction(source.domain.where, branch.guard)
+            tensor = Domain(source.domain.dims, where)
+            yield writer.name, _passage(sink, edge, tensor, writer, source.op.targets[k])
+        elif not is_computed(source):
+            yield writer.name, _passage(sink, edge, source.domain, writer)
 
 
-def _by_target(space: Space, sink: Node, edge: Edge, merge: Node, branch: int) -> dict[str, Signs]:
-    """Signs where the access of a branch has no entries of its own: by those of the merge.
-
-    They hold for dimensions that the branch writes at its own index; about others nothing is said.
-    """
-    assert isinstance(merge.op, Merge)
-    signs = space.signs(sink.domain, edge.entries, merge.domain)
-    kept: dict[str, Signs] = {}
-    for dim, written in zip(merge.domain.dims, merge.op.targets[branch], strict=True):
-        if dim in signs and written == Sym(dim):
-            kept[dim] = signs[dim]
-    return kept
-
-
-def _guarded(sink: Domain, merge: Domain, entries: tuple[Entry, ...], guard: Expr) -> Domain:
-    """The sink's points at which a branch may be read, as far as point entries tell."""
-    points = {d: e for d, e in zip(merge.dims, entries, strict=True) if not isinstance(e, Slice)}
-    parts = guard.args if isinstance(guard, And) else (guard,)
-    told = [p for p in parts if all(s in points or s not in merge.dims for s in symbols(p))]
-    return Domain(sink.dims, conjunction(sink.where, *(substitute(p, points) for p in told)))
+def _passage(
+    sink: Node,
+    edge: Edge,
+    tensor: Domain,
+    writer: Node,
+    written: tuple[Expr, ...] | None = None,
+) -> Passage:
+    return Passage(
+        reader=sink.domain,
+        read=edge.entries,
+        tensor=tensor,
+        writer=writer.domain,
+        written=identity(writer.domain) if written is None else written,
+    )
 
 
-def _dependence(sink: Node, source: Node, signs: Mapping[str, Signs]) -> Iterable[Dependence]:
-    common = [d for d in sink.domain.dims if d in source.domain.dims]
-    listed = tuple((d, signs.get(d, ANY)) for d in common)
-    if all(s for _, s in listed):  # no sign at all: the access reads nothing
-        yield Dependence(sink=sink.name, source=source.name, signs=listed)
+def _signs(space: Space, passage: Passage) -> tuple[tuple[str, Signs], ...] | None:
+    """The signs along all dimensions along which both ends stand somewhere; None: no pair."""
+    here = coordinates(space.universe, passage.reader.dims)
+    there = coordinates(space.universe, passage.writer.dims)
+    along = {d: (e, there[d]) for d, e in here.items() if d in there}
+    same = all(e == other for e, other in along.values())
+    if same and passage.read == identity(passage.tensor) == passage.written:
+        return tuple((d, STAYS) for d in along)
+    found = distance.signs(space, passage, along)
+    return None if found is None else tuple(found.items())
 
 
 # ---------------------------------------------------------------- the test
@@ -176,10 +175,10 @@ def _is_carried(
     """Whether some loop carries a strongly connected part, and what is left has loops inside."""
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
     for dim in shared:
-        signs = [dict(d.signs).get(dim, ANY) for d in cycle]
+        found = [dict(d.signs).get(dim, ANY) for d in cycle]
         for forward in (1, -1):
-            strict = [s == {forward} for s in signs]
-            if any(strict) and all(-forward not in s for s in signs):
+            strict = [s == {forward} for s in found]
+            if any(strict) and all(-forward not in s for s in found):
                 rest = [d for d, gone in zip(cycle, strict, strict=True) if not gone]
                 if is_schedulable(part, rest, dims, (*carried, dim)):
                     return True

@@ -12,6 +12,7 @@ from islpy import dim_type as D
 
 from tempoc.poly import cycles
 from tempoc.poly.scheduling import Flow, Problem
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.expr import Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
@@ -34,19 +35,24 @@ class Edge:
 class Group:
     """Tasks that share a loop along the first option; without options isl finds their order.
 
-    A `scalar` group has nothing to loop over.
+    `guest` are more options, with the pins that they need, along dimensions that some members lack
+    but stand along (step `k` at `k//16`): good for a loop with others. A `scalar` group has nothing
+    to loop over.
     """
 
     members: tuple[str, ...]
     options: tuple[Option, ...]
     pins: Pins = field(default_factory=dict)
+    guest: Mapping[Option, Pins] = field(default_factory=dict)
     scalar: bool = False
 
 
 class Wish(Enum):
-    """What a merge must offer: both groups' first option, no loop turned around, a delay."""
+    """What a merge must offer: both groups' first option (with a delay), no loop turned around, a
+    delay."""
 
     FAVOURITE = auto()
+    LATE = auto()
     NATURAL = auto()
     DELAYED = auto()
     ANY = auto()
@@ -86,16 +92,35 @@ class Grouping:
                 and all(dim in self.problem.tasks[m].dims for m in members)
                 and all(self.forwards(e, (dim, sign), {}) for e in inside)
             )
+            guest = dict(self.guest_options(members, inside))
+            if inside and not options and guest:
+                option, pins = next(iter(guest.items()))
+                found.append(Group(members=members, options=(option,), pins=pins))
+                continue
             scalar = not inside and not options
-            found.append(Group(members=members, options=options, scalar=scalar))
+            found.append(Group(members=members, options=options, guest=guest, scalar=scalar))
         return found
+
+    def guest_options(
+        self, members: tuple[str, ...], inside: Sequence[Edge]
+    ) -> Iterator[tuple[Option, Pins]]:
+        """Options along dimensions that some members lack, but along which all stand."""
+        tasks, universe = self.problem.tasks, self.problem.space.universe
+        stands = {m: coordinates(universe, tasks[m].dims) for m in members}
+        for sign in (1, -1):
+            for dim in stands[members[0]]:
+                lacking = [m for m in members if dim not in tasks[m].dims]
+                if lacking and dim not in self.done and all(dim in stands[m] for m in members):
+                    pins = {m: stands[m][dim] for m in lacking}
+                    if all(self.forwards(e, (dim, sign), pins) for e in inside):
+                        yield (dim, sign), pins
 
     def merged(self) -> list[Group]:
         """The groups, merged, in an order of execution."""
         flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
-        # First where both get the loop that each wants most; a delay is better than to turn a loop
-        # around that could run forwards.
-        for wish in (Wish.FAVOURITE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
+        # First where both get the loop that each wants most, even if one must wait for the other; a
+        # delay is better than to turn a loop around that could run forwards.
+        for wish in (Wish.FAVOURITE, Wish.LATE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
             for a, b in flows:
                 self.consider(a, b, wish)
         for a, b in self.strangers():
@@ -114,11 +139,14 @@ class Grouping:
         """Merge the groups of two tasks if they have an option in common and it is legal."""
         first, second = self.live[self.home[a]], self.live[self.home[b]]
         common = [o for o in first.options if o in second.options]
+        common = common or [o for o in first.options if o in second.guest]
+        common = common or [o for o in second.options if o in first.guest]
         if first is second or not common:
             return
-        if wish is Wish.FAVOURITE:
-            if not common[0] == first.options[0] == second.options[0]:
+        if wish in (Wish.FAVOURITE, Wish.LATE):
+            if not tuple(common[:1]) == first.options[:1] == second.options[:1]:
                 return
+            common = common if wish is Wish.FAVOURITE else common[:1]
         elif wish is not Wish.ANY:
             common = [o for o in common if o[1] > 0 or (o[0], 1) not in common]
         self.join(self.home[a], self.home[b], common, wish)
@@ -139,8 +167,8 @@ class Grouping:
         ]
         options: list[Option] = []
         for option in common:
-            pins = self.pins((first, *between, second), between, option[0])
-            if pins is not None and wish is Wish.DELAYED:
+            pins = self.pins((first, *between, second), between, option)
+            if pins is not None and wish in (Wish.LATE, Wish.DELAYED):
                 pins = self.delayed(late, inside, option, pins)
             if pins is None or not all(self.forwards(e, option, pins) for e in inside):
                 if wish is Wish.FAVOURITE and not options:
@@ -166,13 +194,16 @@ class Grouping:
         self.live[old[0]] = Group(members=members, options=options, pins=pins)
         self.home.update(dict.fromkeys(members, old[0]))
 
-    def pins(self, parts: Sequence[int], between: Sequence[int], dim: str) -> Pins | None:
+    def pins(self, parts: Sequence[int], between: Sequence[int], option: Option) -> Pins | None:
         """Those of the parts, and those of what comes along; `None` if that cannot."""
-        more = self.pinned(between, dim)
+        guests = [k for k in parts if option not in self.live[k].options]
+        guests = [k for k in guests if option in self.live[k].guest]
+        more = self.pinned([k for k in between if k not in guests], option[0])
         if more is None:
             return None
         own = {m: e for k in parts for m, e in self.live[k].pins.items()}
-        return {**own, **more}
+        lent = {m: e for k in guests for m, e in self.live[k].guest[option].items()}
+        return {**own, **lent, **more}
 
     def delayed(
         self, late: Sequence[str], inside: Sequence[Edge], option: Option, pins: Pins

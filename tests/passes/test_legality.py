@@ -69,6 +69,41 @@ def test_a_slice_over_what_a_branch_fixes() -> None:
     assert found(text)["y", "s.0"] == [{"i": [0]}]
 
 
+def test_slices_through_shifted_branches() -> None:
+    guards = "i == 0", "i >= 1 and t == 0", "i >= 1 and t >= 1"
+    text = """
+%s.0 = exp %x : [t] f32
+%s.1 = neg %step[i, T-1] : [i | i+1 < I] f32
+%s.2 = neg %step : [i, t | t+1 < T] f32
+%s = merge{targets=((0, t), (i+1, 0), (i, t+1))} BRANCHES : [i, t] f32
+%step = tanh %s : [i, t] f32
+%all = sum %s[i, 0:T] : [i] f32
+"""
+    reads = ("%s.0", "%s.1[i-1]", "%s.2[i, t-1]")
+    branches = ", ".join(f"{r} when {g}" for r, g in zip(reads, guards, strict=True))
+    signs = found(text.replace("BRANCHES", branches))
+    assert signs["step", "s.1"] == signs["all", "s.1"] == [{"i": [1]}]
+    assert signs["all", "s.2"] == [{"i": [0]}]
+
+
+def test_dimensions_that_are_tied_by_their_bounds() -> None:
+    text = """bound I
+bound K = 4*I
+dim i < I
+dim k < K
+%x = input{dtype=f32} : [i] f32
+%w.0 = literal{value=0.0, dtype=f32} : [] f32
+%w.1 = add %w, %y[k//4] : [k | k+1 < K] f32
+%w = merge{targets=((0,), (k+1,))} %w.0 when k == 0, %w.1[k-1] when k >= 1 : [k] f32
+%y = mul %x, %w[4*i] : [i] f32
+"""
+    made = graph(text)
+    signs = {(d.sink, d.source): dict(d.signs) for d in dependences(made, Space(made.universe))}
+    assert signs["w.1", "y"] == {"i": {0}}
+    assert signs["y", "w.1"] == {"i": {1}}
+    assert signs["w.1", "w.1"] == {"i": {0, 1}, "k": {1}}
+
+
 def test_the_parts_that_move() -> None:
     assert need("a", "b", i=(0, 1), t=(-1, 0)).moving() == (
         need("a", "b", i=(1,), t=(-1, 0)),

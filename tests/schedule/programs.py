@@ -229,7 +229,38 @@ def wavefront() -> Builder:
     return b
 
 
+def updates() -> Builder:
+    """Four updates for each iteration: the dimensions of the two are tied by their bounds only."""
+    b = Builder("i<I e<E=2*I k<K=4*I t<T")
+    b.tensor("w", "k")
+    b.statement("w.0", "", writes=("w[0]",))
+    b.tensor("s", "i t")
+    b.statement("s.0", "", writes=("s[0, 0]",))
+    b.statement("act", "i t", "s[i, t]", "w[4*i]", writes=("act[i, t]", "s[i, t+1] | t+1 < T"))
+    b.tensor("act", "i t")
+    b.statement("carry", "i | i+1 < I", "act[i, T-1]", writes=("s[i+1, 0]",))
+    b.statement("order", "e")
+    b.statement("batch", "i", "act[i, 0:T]")
+    b.statement("learn", "k", "w[k]", "batch[k//4]", "order[k//2]", writes=("w[k+1] | k+1 < K",))
+    b.statement("told", "i", "act[i, 0:T]")
+    return b
+
+
+def pooled() -> Builder:
+    """Two steps of one loop make one of the other, whose last may have only one."""
+    b = Builder("n<N=(T+1)//2 t<T")
+    b.tensor("h", "t")
+    b.statement("h.0", "", writes=("h[0]",))
+    b.statement("h.1", "t", "h[t]", "y[t//2]", writes=("h[t+1] | t+1 < T",))
+    b.tensor("y", "n")
+    b.statement("y.0", "", "h[0]", writes=("y[0]",))
+    b.statement("y.1", "n", "h[2*n:min(2*n+2, T)]", writes=("y[n+1] | n+1 < N",))
+    return b
+
+
 PROGRAMS = {
+    "updates": updates,
+    "pooled": pooled,
     "smooth": smooth,
     "wavefront": wavefront,
     "sums": sums,

@@ -17,6 +17,36 @@ from tests.schedule.programs import PROGRAMS, Builder, decode, nstep, returns
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPS = {
+    "updates": """
+w.0
+s.0
+for i in 0..I-1:
+  for t in 0..T:
+    act[i, t]
+  carry[i]
+  for e in 2*i..2*i+2:
+    order[e]
+  batch[i]
+  for k in 4*i..4*i+4:
+    learn[k]
+  told[i]
+for t in 0..T:
+  act[I-1, t]
+for e in 2*I-2..2*I:
+  order[e]
+batch[I-1]
+for k in 4*I-4..4*I:
+  learn[k]
+told[I-1]
+""",
+    "pooled": """
+h.0
+y.0
+for n in 0..N:
+  for t in 2*n..min(2*n+2, T):
+    h.1[t]
+  y.1[n]
+""",
     "rnn": """
 h.0
 for t in 0..T:

@@ -1,4 +1,4 @@
-"""The environments of `examples/envs`, called from programs, against the libraries themselves."""
+"""The environments of `examples/rl`, called from programs, against the libraries themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ with warnings.catch_warnings():
 gymnasium = pytest.importorskip("gymnasium")
 
 Arrays = dict[str, Any]
-FOLDER = ROOT / "examples"
+FOLDER = ROOT / "examples" / "rl"
 
 PLAY = """dim b < B
 dim t < T

@@ -61,6 +61,10 @@ PLAIN: dict[str, Case] = {
     "leaky_relu": ("nn.leaky_relu(x, 0.1)", lambda d: jax.nn.leaky_relu(d["x"], 0.1)),
     "elu": ("nn.elu(20. * x)", lambda d: jax.nn.elu(20 * d["x"])),
     "linear": ("nn.linear(x, w, b)", lambda d: d["x"] @ d["w"].T + d["b"]),
+    "linear_rows": (
+        "nn.linear(stack([x, y]), w, b)",
+        lambda d: jnp.stack([d["x"], d["y"]], 1) @ d["w"].T + d["b"],
+    ),
     "mlp": ("nn.mlp([{w: w, b: b}, {w: w2, b: b2}], x)", lambda d: mlp(d, jnp.tanh)),
     "mlp_silu": (
         "nn.mlp([{w: w, b: b}, {w: w2, b: b2}], x, act = silu)",

@@ -1,0 +1,46 @@
+"""On which side of a writer its readers are: exactly, through whatever the writer writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.poly.space import Space
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Entry, Expr
+
+Signs = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A reader reads a tensor at ``read``, in its own dimensions; a writer writes ``written``."""
+
+    reader: Domain
+    read: tuple[Entry, ...]
+    tensor: Domain
+    writer: Domain
+    written: tuple[Expr, ...]
+
+
+def signs(
+    space: Space, passage: Passage, along: Mapping[str, tuple[Expr, Expr]]
+) -> dict[str, Signs] | None:
+    """The possible signs of a coordinate of the reader minus one of the writer, by name.
+
+    Bounds with a compile-time value count as free. ``None``: nothing is read.
+    """
+    there = space.symbolic
+    at = there.frame.coordinates
+    reads = there.access_map(passage.reader, passage.read, passage.tensor)
+    writes = there.access_map(passage.writer, passage.written, passage.tensor)
+    pairs = reads.apply_range(writes.reverse())
+    if pairs.is_empty():
+        return None
+    found: dict[str, Signs] = {}
+    for name, (here, other) in along.items():
+        first = there.frame.value(here, at(passage.reader.dims))
+        second = there.frame.value(other, at(passage.writer.dims))
+        orders = {-1: first.lt_map(second), 0: first.eq_map(second), 1: first.gt_map(second)}
+        found[name] = frozenset(s for s, m in orders.items() if not pairs.intersect(m).is_empty())
+    return found
