@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from tempoc.base.diagnostics import Collector, DiagnosticError
 from tempoc.poly.guarded import SECONDS, TooSlow
+from tempoc.poly.lengths import Run
 from tempoc.poly.nest import build
 from tempoc.poly.scheduling import Problem, Unschedulable
 from tempoc.poly.space import Space
-from tempoc.poly.timeline import Timeline, timeline
+from tempoc.poly.timeline import Timeline, lasting, timeline
 from tempoc.schedule import errors
 from tempoc.schedule.blame import blame
 from tempoc.schedule.dependences import flows
@@ -26,10 +27,15 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduled:
-    """The order of execution twice: as loops, and as times for questions about live ranges."""
+    """The order of execution as loops, and as times for questions about live ranges.
+
+    In the loops, and in the ``timeline``, bounds that a tensor ends stand for their largest
+    lengths: all steps are there that may be. In ``lasting`` they stand for the lengths.
+    """
 
     tree: Tree
     timeline: Timeline
+    lasting: Timeline
 
 
 def compute(statements: Statements, space: Space, graph: Graph | None = None) -> Scheduled:
@@ -44,21 +50,27 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
         tree = lower(build(problem), tasks, space.universe)
     except Unschedulable as error:
         causes = Collector()
-        for stuck in (error.tasks, *_others(problem, error.tasks)):
+        for stuck in (error.tasks, *_others(space, problem, error.tasks)):
             causes.add(blame(statements, stuck, space.universe, graph))
         raise DiagnosticError(*causes.ordered()) from None
     except TooSlow:
         raise DiagnosticError(errors.took_too_long(len(tasks), SECONDS)) from None
-    return Scheduled(tree=tree, timeline=timeline(space, tasks, occurrences(tree)))
+    places = tuple(occurrences(tree))
+    found = timeline(problem.space, tasks, places)
+    ended = space.universe.ended
+    known = lasting(found, Run(space), places) if ended else found
+    return Scheduled(tree=tree, timeline=found, lasting=known)
 
 
-def _others(problem: Problem, stuck: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _others(
+    space: Space, problem: Problem, stuck: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
     """What has no order either when these tasks are left out."""
     for _ in range(MOST):
         left = {name: domain for name, domain in problem.tasks.items() if name not in stuck}
         between = [f for f in problem.flows if f.reader in left and f.writer in left]
         try:
-            build(Problem(problem.space, left, between))
+            build(Problem(space, left, between))
         except Unschedulable as error:
             stuck = (*stuck, *error.tasks)
             yield error.tasks
