@@ -35,7 +35,7 @@ from tempoc.symbolic.expr import (
     maximum,
     minimum,
 )
-from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
+from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,17 +167,10 @@ class Space:
             first, second = self.points(a, domain.dims), self.points(b, domain.dims)
             return bool(first.intersect(here).is_equal(second.intersect(here)))
         if not (is_affine(a) and is_affine(b)):
-            plain = (self._without_values(e) for e in (a, b))
+            plain = (products.without_values(e, self.universe) for e in (a, b))
             first, second = (products.rebuilt(e, lambda f: self.reduce(f, domain)) for e in plain)
             return first == second
         return self.implies(domain, compare("==", a, b))
-
-    def _without_values(self, e: Expr) -> Expr:
-        """An expression over the bounds that are given at run time, and dimensions."""
-        values = {b.name: b.value for b in self.universe.bounds if b.value is not None}
-        for _ in values:
-            e = substitute(e, values)
-        return e
 
     def contains(self, outer: Domain, inner: Domain) -> bool:
         """Whether every point of `inner` is one of `outer` (same dimensions)."""
