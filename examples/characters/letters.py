@@ -2,7 +2,7 @@
 
 python examples/characters/letters.py text build/text.npz                # what is learnt from
 python examples/characters/letters.py prompt build/prompt.npz "Shall I"  # a beginning
-python examples/characters/letters.py show build/letter.npy              # what was written
+python examples/characters/letters.py show build/written.npy             # what was written
 """
 
 from __future__ import annotations

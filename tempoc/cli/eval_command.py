@@ -7,9 +7,8 @@ import click
 from tempoc.cli.options import FileName, define_option, error_format_option, options_from
 from tempoc.cli.run_options import run_options, run_options_from
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.reference import evaluate_given
-from tempoc.runtime.effects import Outside
-from tempoc.runtime.execute import check_targets, deliver, gather
+from tempoc.driver.reference import evaluate_given, saves
+from tempoc.runtime.execute import check_targets, deliver, gather, outside
 
 
 @click.command("eval")
@@ -26,7 +25,7 @@ def command(
     compilation = Compilation.from_path(file, options_from(defines))
     graph = compilation.graph
     data = gather(wanted)
-    check_targets(wanted)
-    outside = Outside(wanted.output_dir or ".")
+    check_targets(wanted, saves(graph))
     paths = wanted.extern_path, compilation.loaded.beside
-    deliver(wanted, evaluate_given(graph, data, *paths, float64=float64, show=outside))
+    show = outside(wanted)
+    deliver(wanted, evaluate_given(graph, data, *paths, float64=float64, show=show))

@@ -8,7 +8,7 @@ the tree executes that statement.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import tempoc
@@ -18,24 +18,42 @@ from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, hosted, imports
 from tempoc.codegen.host import Calling, calls_host, host
-from tempoc.codegen.interface import assumptions, bounds, inputs, outputs, params, seed, stores
+from tempoc.codegen.interface import (
+    assumptions,
+    bounds,
+    inputs,
+    lengths,
+    outputs,
+    params,
+    seed,
+    stores,
+)
 from tempoc.codegen.kernels import Function, function
+from tempoc.codegen.lengths import (
+    at_point,
+    is_settled,
+    limit,
+    loops_with_largest,
+    presence,
+    with_largest,
+)
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.stages import Cell, Stages
 from tempoc.memory.storage import Plan
 from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType
+from tempoc.poly.lengths import Run, Unended
 from tempoc.poly.space import Space
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE as ALWAYS
-from tempoc.program.arith import Arith
+from tempoc.program.arith import Arith, Operation
 from tempoc.program.verify import verify
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
-from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic.expr import TRUE, Expr, Sym
 from tempoc.symbolic.walk import substitute
 
 
@@ -52,14 +70,18 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
     functions_of = imports(graph)
+    run = Run(space) if graph.universe.ended else None
+    largest: dict[str, Expr] = {} if run is None else {n: Sym(m) for n, m in run.largest.items()}
     stages = Stages(
         graph=graph,
         statements=statements,
-        plan=plan,
-        space=space,
-        tree=tree,
+        plan=with_largest(plan, largest),
+        space=space if run is None else run,
+        room=space if run is None else Unended(space),
+        tree=loops_with_largest(tree, largest),
         x64=x64,
         imports=functions_of,
+        largest=largest,
     )
     hosts_of = hosted(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
@@ -78,6 +100,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         compiler=f"tempoc {tempoc.__version__}",
         x64=x64,
         bounds=bounds(graph.universe),
+        lengths=lengths(graph.universe),
         dims=tuple((d.name, d.bound) for d in graph.universe.dims),
         assumptions=assumptions(graph.universe),
         inputs=inputs(stages),
@@ -86,7 +109,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         stores=(*stores(stages), *(t for h in hosts.values() for t in h.stores)),
         externs=externs(functions_of, hosts_of),
         kernels=tuple(kernels),
-        tree=_Tree(stages=stages, functions=functions, hosts=hosts).convert(tree),
+        tree=_Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree),
         outputs=outputs(stages),
     )
     verify(program)
@@ -101,35 +124,65 @@ def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
         donated=donated(statement, f, stages),
         equations=f.equations,
         checks=f.checks,
+        lengths=f.lengths,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tree:
-    """Converts schedule trees; ``functions`` by statement."""
+    """Converts schedule trees; ``functions`` by statement. ``sure``: what loops around see to."""
 
     stages: Stages
     functions: Mapping[str, Function]
     hosts: Mapping[str, Calling]
+    sure: tuple[Arith, ...] = ()
 
     def convert(self, tree: Tree) -> nodes.Statement:
         match tree:
             case Sequence(items=items):
                 return _sequence([self.convert(item) for item in items])
-            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
-                return nodes.Loop(
-                    var=var,
-                    lower=to_arith(lower),
-                    upper=to_arith(upper),
-                    step=step,
-                    body=self.convert(body),
-                )
+            case Loop():
+                return self._loop(tree)
             case Guard(condition=condition, body=body):
-                return nodes.Guard(condition=to_arith(condition), body=self.convert(body))
+                return self._guard(to_arith(condition), self.convert(body))
             case Execute():
                 return self._execute(tree)
             case _:
                 assert_never(tree)
+
+    def _loop(self, tree: Loop) -> nodes.Loop:
+        universe, end = self.stages.graph.universe, None
+        if universe.ended:
+            end = limit(tree, self.stages.statements, universe)
+        inner = self
+        if end is not None and is_settled(tree, self.stages.statements, universe):
+            inner = replace(self, sure=(*self.sure, Operation("<", (tree.var, end))))
+        return nodes.Loop(
+            var=tree.var,
+            lower=to_arith(tree.lower),
+            upper=to_arith(tree.upper),
+            step=tree.step,
+            body=inner.convert(tree.body),
+            limit=end,
+        )
+
+    def _guard(self, condition: Arith, body: nodes.Statement) -> nodes.Statement:
+        """The body where a condition holds, unless that is known, or the body asks for more."""
+        if condition == ALWAYS or condition in self.sure:
+            return body
+        if isinstance(body, nodes.Guard) and self._largest(body.condition) == condition:
+            return body
+        return nodes.Guard(condition=condition, body=body)
+
+    def _largest(self, e: Arith) -> Arith:
+        """An expression with largest lengths in place of lengths."""
+        if isinstance(e, str):
+            return str(to_arith(self.stages.largest.get(e, Sym(e))))
+        if isinstance(e, Operation):
+            args = e.args[:1] if e.op == "at" else e.args
+            moved = tuple(map(self._largest, args))
+            return moved[0] if e.op == "at" else Operation(e.op, moved)
+        return e
 
     def _execute(self, tree: Execute) -> nodes.Statement:
         statement = self._statement(tree.statement)
@@ -138,13 +191,44 @@ class _Tree:
         h = self.hosts.get(tree.statement)
         calls: list[nodes.Statement]
         if h is None:
-            call = _call(self.functions[tree.statement], point, env)
+            call = self._call(self.functions[tree.statement], statement, env)
             calls = [call if statement.turn is None else self._effect(statement, call)]
         else:
-            calls = [_call(h.before, point, env), h.call(statement.domain.dims, point)]
-            calls += [_call(f, point, env) for f in h.kernels[1:]]
+            calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
+            calls += [self._call(f, statement, env) for f in h.kernels[1:]]
             calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
-        return _sequence([*calls, *self._frees(statement, env)])
+        there = self._arith(presence(statement, self.stages.graph.universe), env)
+        return self._guard(there, _sequence([*calls, *self._frees(statement, env)]))
+
+    def _arith(self, e: Expr, env: Mapping[str, Expr]) -> Arith:
+        """An expression of a statement at a point; its lengths are those there."""
+        point = {d: to_arith(p) for d, p in env.items()}
+        return at_point(to_arith(substitute(e, env)), self.stages.graph.universe, point)
+
+    def _call(self, f: Function, statement: Statement, env: Mapping[str, Expr]) -> nodes.Call:
+        endings = []
+        for name in f.endings:
+            outer = self.stages.graph.universe.outer(name)
+            step = next(d for d in statement.domain.dims if d not in outer)
+            point = tuple(to_arith(env[d]) for d in outer)
+            endings.append(
+                nodes.Ending(bound=name, outer=point, length=to_arith(env[step] + 1))
+            )
+        return nodes.Call(
+            kernel=f.name,
+            point=tuple(to_arith(e) for e in env.values()),
+            args=tuple(self._cell(a.cell, env, a.when) for a in f.arguments),
+            results=tuple(self._cell(r.cell, env, r.where) for r in f.results),
+            endings=tuple(endings),
+        )
+
+    def _cell(self, cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:
+        tensor, key = cell
+        return nodes.Cell(
+            store=tensor,
+            key=tuple(self._arith(e, env) for e in key),
+            when=None if when == TRUE else self._arith(when, env),
+        )
 
     def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
         graph = self.stages.graph  # the other members are constants, made on the spot
@@ -161,30 +245,12 @@ class _Tree:
         for release in self.stages.plan.releases.get(statement.name, ()):
             always = self.stages.space.implies(statement.domain, release.where)
             condition = ALWAYS if always else to_arith(substitute(release.where, env))
-            groups.setdefault(condition, []).append(_cell((release.tensor, release.key), env))
+            groups.setdefault(condition, []).append(self._cell((release.tensor, release.key), env))
         return [
             free if condition == ALWAYS else nodes.Guard(condition=condition, body=free)
             for condition, cells in groups.items()
             for free in [nodes.Free(cells=tuple(cells))]
         ]
-
-
-def _call(f: Function, point: tuple[Arith, ...], env: Mapping[str, Expr]) -> nodes.Call:
-    return nodes.Call(
-        kernel=f.name,
-        point=point,
-        args=tuple(_cell(a.cell, env, a.when) for a in f.arguments),
-        results=tuple(_cell(r.cell, env, r.where) for r in f.results),
-    )
-
-
-def _cell(cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:
-    tensor, key = cell
-    return nodes.Cell(
-        store=tensor,
-        key=tuple(to_arith(substitute(e, env)) for e in key),
-        when=None if when == TRUE else to_arith(substitute(when, env)),
-    )
 
 
 def _sequence(items: list[nodes.Statement]) -> nodes.Statement:

@@ -21,6 +21,7 @@ from tempoc.codegen.stages import Argument, Cell, Result, Stages
 from tempoc.memory.storage import Store
 from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
+from tempoc.ops.ending import Until
 from tempoc.ops.opdef import OperandError, Value
 from tempoc.ops.padding import static_shape
 from tempoc.ops.picking import Pick
@@ -59,11 +60,12 @@ class Body:
         self._fetched: dict[tuple[str, str, tuple[object, ...]], Value] = {}
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
+        self.endings: dict[str, str] = {}
         self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
-            dims=statement.domain.dims,
+            dims=(*statement.domain.dims, *stages.graph.universe.lengths),
             x64=stages.x64,
         )
 
@@ -88,6 +90,8 @@ class Body:
         if isinstance(node.op, Effect):
             args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
             self.shown = node.op.emit(args, (), self.out)
+        elif isinstance(node.op, Until):
+            (self.endings[node.op.bound],) = node.op.emit((self._operand(name, 0),), (), self.out)
         elif isinstance(node.op, Pick) and not self._is_local(name, 0):
             self._values[name, 0] = self._row_of(name, node.op)
         elif any(owner[0] == name for owner in self._owners.values()):

@@ -16,7 +16,9 @@ def to_effect(
     op: Effect, types: tuple[TensorType, ...], call: nodes.Call = NO_CALL
 ) -> nodes.Effect:
     """The runner's form of an operator with operands of these types."""
-    at = op.places if isinstance(op, Print) else ((),) * len(op.names)
+    count = len(op.names)
+    parts = (op.parts if isinstance(op, Print) else ()) or ("",) * count
+    places = op.places or ((),) * count
     return nodes.Effect(
         kind=op.name,
         call=call,
@@ -25,8 +27,9 @@ def to_effect(
                 name=name,
                 entries=tuple((dim, to_entry(e)) for dim, e in entries),
                 shape=tuple(to_arith(e) for e in type_.shape),
+                part=part,
             )
-            for name, entries, type_ in zip(op.names, at, types, strict=True)
+            for name, entries, type_, part in zip(op.names, places, types, parts, strict=True)
         ),
         path=op.path if isinstance(op, Save) else "",
     )

@@ -73,7 +73,7 @@ def host(
     types = operand_types(stages.graph, node)
 
     def store(name: str, type_: TensorType) -> nodes.Store:
-        room = (stages.space.upper_bound(e, statement.domain) for e in type_.shape)
+        room = (stages.pad(statement, e) for e in type_.shape)
         return nodes.Store(
             name=name, dtype=type_.dtype.value, shape=tuple(to_arith(e) for e in room)
         )

@@ -7,21 +7,40 @@ from tempoc.codegen.stages import Stages
 from tempoc.memory.storage import Store
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
+from tempoc.poly.lengths import largest
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Tensor
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
 
 
 def bounds(universe: Universe) -> tuple[nodes.Bound, ...]:
-    """All bounds; fixed and derived ones with their values."""
-    return tuple(
+    """All bounds, fixed and derived ones with their values; and the names for largest lengths."""
+    found = tuple(
         nodes.Bound(name=b.name, value=None if b.value is None else to_arith(b.value))
         for b in universe.bounds
+    )
+    names = largest(universe)
+    most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
+    values = universe.at_lengths(most)
+    return (
+        *found,
+        *(
+            nodes.Bound(name=name, value=bound if bound in most else to_arith(values[bound]))
+            for bound, name in names.items()
+        ),
+    )
+
+
+def lengths(universe: Universe) -> tuple[nodes.Length, ...]:
+    """The bounds that are found out during the run."""
+    names = largest(universe)
+    return tuple(
+        nodes.Length(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
     )
 
 

@@ -26,7 +26,9 @@ class Function:
     """A kernel as text, and what a call of it must pass and gets back.
 
     ``arguments`` and ``results`` name cells in coordinates of the statement;
-    ``bounds`` the keyword arguments; ``checks`` the messages of the run-time checks, in which case
+    ``bounds`` the keyword arguments, ``lengths`` what follows the coordinates in ``at``;
+    ``endings`` are the bounds of which the kernel says after its results whether they end;
+    ``checks`` the messages of the run-time checks, in which case
     the function returns one more i32 (0, or the number from 1 of the check that failed).
     """
 
@@ -37,6 +39,8 @@ class Function:
     bounds: tuple[str, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    lengths: tuple[str, ...] = ()
+    endings: tuple[str, ...] = ()
 
 
 Writer = type[Body]
@@ -45,23 +49,25 @@ Writer = type[Body]
 def function(statement: Statement, stages: Stages, name: str, writer: Writer = Body) -> Function:
     """Emit the kernel of a statement under the given function name."""
     universe = stages.graph.universe
-    dims, bounds = statement.domain.dims, tuple(b.name for b in universe.bounds)
-    taken = (*stages.imports.values(), *(d.name for d in universe.dims), *bounds)
+    dims, lengths = statement.domain.dims, universe.lengths
+    bounds = tuple(b.name for b in stages.space.universe.bounds if b.name not in lengths)
+    taken = (*stages.imports.values(), *(d.name for d in universe.dims), *bounds, *lengths)
     names = Names([*RESERVED, *taken])
     out = KernelEmitter(
-        dims=dims,
-        bound=lambda e: stages.space.upper_bound(e, statement.domain),
+        dims=(*dims, *lengths),
+        bound=lambda e: stages.pad(statement, e),
         names=names,
         imports=stages.imports,
     )
     body = writer(statement, stages, out, names)
     results = body.run()
-    returned = [*(r.text for r in results), *body.shown]
+    returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
         returned.append(out.failure())
     lines = [*out.lines, _return(returned)]
     used = _names("\n".join(lines))
-    lines = [*_unpacked(dims, used), *lines]
+    passed = tuple(n for n in lengths if n in used)
+    lines = [*_unpacked((*dims, *passed), used), *lines]
     keywords = tuple(b for b in bounds if b in used)
     spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
     equations = shown(spans, stages.graph.name)
@@ -75,6 +81,8 @@ def function(statement: Statement, stages: Stages, name: str, writer: Writer = B
         bounds=keywords,
         equations=equations,
         checks=tuple(out.checks),
+        lengths=passed,
+        endings=tuple(body.endings),
     )
 
 

@@ -12,7 +12,7 @@ from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.expr import TRUE, Expr
-from tempoc.symbolic.walk import is_affine
+from tempoc.symbolic.walk import is_affine, substitute
 
 Cell = tuple[str, tuple[Expr, ...]]
 """A tensor and the key of one of its arrays, in statement coordinates."""
@@ -22,6 +22,8 @@ Cell = tuple[str, tuple[Expr, ...]]
 class Stages:
     """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype.
 
+    ``space`` proves things about runs whose lengths are known, ``room`` finds sizes that are enough
+    for all lengths; these are over the names in ``largest``, like all sizes of the plan.
     ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
     """
 
@@ -29,13 +31,19 @@ class Stages:
     statements: Statements
     plan: Plan
     space: Space
+    room: Space
     tree: Tree
     x64: bool = False
     imports: Mapping[Import, str] = field(default_factory=dict)
+    largest: Mapping[str, Expr] = field(default_factory=dict)
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
         """Whether the condition provably holds wherever the statement is executed."""
         return is_affine(condition) and self.space.implies(statement.domain, condition)
+
+    def pad(self, statement: Statement, extent: Expr) -> Expr:
+        """The least known upper bound of an extent, wherever the statement is executed."""
+        return substitute(self.room.upper_bound(extent, statement.domain), self.largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

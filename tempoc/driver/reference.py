@@ -7,17 +7,17 @@ from tempoc.codegen.effects import to_effect
 from tempoc.codegen.equations import shown
 from tempoc.codegen.externs import extern
 from tempoc.codegen.signature import signature
-from tempoc.ops.effects import Effect
+from tempoc.ops.effects import Effect, Save
 from tempoc.ops.externs import Extern, ExternHost, ExternVjp
-from tempoc.runtime import externs
+from tempoc.runtime import effects, externs
 from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.effects import Show, described
+from tempoc.runtime.effects import Show
 from tempoc.runtime.hosts import Hosted
 from tempoc.runtime.imports import find
 from tempoc.runtime.replayed import Replayed
 from tempoc.runtime.whole import whole_inputs, whole_params
 from tempoc.sdg.graph import Graph, Node
-from tempoc.sdg.interpret import Externs, Perform, Point, evaluate, nothing
+from tempoc.sdg.interpret import Externs, Perform, evaluate, nothing
 from tempoc.sdg.query import operand_types
 
 
@@ -50,6 +50,11 @@ def evaluate_given(
     )
 
 
+def saves(graph: Graph) -> bool:
+    """Whether files are written somewhere."""
+    return any(isinstance(node.op, Save) for node in graph.nodes.values())
+
+
 def _performer(graph: Graph, show: Show) -> Perform:
     forms = {
         node.op: to_effect(node.op, operand_types(graph, node))
@@ -58,7 +63,7 @@ def _performer(graph: Graph, show: Show) -> Perform:
     }
 
     def perform(op: Effect, at: Mapping[str, int], values: tuple[Any, ...]) -> None:
-        show(described(forms[op], at), values)
+        effects.perform(forms[op], at, values, show)
 
     return perform
 
@@ -79,13 +84,15 @@ def caller(
     called = (known[n] for n, op in ops.items() if made is None or not isinstance(op, ExternHost))
     found = find(tuple(dict.fromkeys(called)), paths, beside)
 
-    def call(node: Node, point: Point, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def call(
+        node: Node, at: Mapping[str, int], args: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        point = tuple(at[d] for d in node.domain.dims)
         if made is not None and isinstance(node.op, ExternHost):
             return made.call(known[node.name], node.domain.dims, point, args)
         function = externs.Traced(known[node.name], found[known[node.name]], bounds)
         try:
             if isinstance(node.op, ExternHost):
-                at = {**bounds, **dict(zip(node.domain.dims, point, strict=True))}
                 return Hosted(function.extern, function.function).given(args, at)
             if isinstance(node.op, ExternVjp):
                 return externs.evaluated_back(function, args)

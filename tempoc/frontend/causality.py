@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tempoc.base.diagnostics import Collector, Diagnostic
-from tempoc.frontend import access_errors, domain_errors, name_errors
+from tempoc.frontend import access_errors, domain_errors, ending_errors, name_errors
 from tempoc.frontend.cell import Cell, Placement
 from tempoc.frontend.demand import sink_of
 from tempoc.frontend.draft import Draft, Wire
 from tempoc.frontend.gradient import Gradient
 from tempoc.frontend.outputs import Result
 from tempoc.frontend.round import Round
+from tempoc.ops.ending import Until
 from tempoc.poly.space import Outside
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -46,7 +47,9 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
                 continue  # it reads the loss where there is one
             sink = sink_of(round, draft, wire)
             found = round.space.outside(sink, wire.entries, _defined(wire.source))
-            if found is not None:
+            if found is not None and isinstance(draft.op, Until):
+                reporter.report(_never_ends(round, draft.op, wire, found))
+            elif found is not None:
                 diagnostic = _explain(round, draft, wire, sink, found)
                 reporter.report(diagnostic, draft.origin.calls)
                 _forget_covering(round, draft, found, errors)
@@ -55,6 +58,15 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
         found = round.space.outside(Domain(()), result.entries, _defined(source))
         if found is not None:
             reporter.report(_output(round, result, found))
+
+
+def _never_ends(round: Round, op: Until, wire: Wire, found: Outside) -> Diagnostic:
+    dims = wire.source.dims
+    where = [f"{d} = {found.point[d]}" for d in dims]
+    bounds = f"{op.bound} = {found.point[op.bound]}"
+    dim = next(d for d in reversed(dims) if round.universe.dim(d).bound == op.bound)
+    name = wire.span.text
+    return ending_errors.partly_defined(wire.span, name, dim, f"{', '.join(where)} when {bounds}")
 
 
 def _is_obvious(wire: Wire) -> bool:

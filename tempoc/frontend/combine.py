@@ -15,6 +15,7 @@ from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.values import Number, Ref, Value, leaves, map_leaves, unknown_in
 from tempoc.ops.combining import AssociativeScan
 from tempoc.ops.control import Ensure, Merge
+from tempoc.ops.externs import Extern
 from tempoc.ops.indexing import SpatialIndex, Take, TakeAlong
 from tempoc.ops.opdef import OperandError
 from tempoc.ops.picking import Pick
@@ -148,12 +149,20 @@ class _Body:
         seen: dict[Draft, None] = {draft: None}
         waiting = [draft]
         while waiting:
-            for w in waiting.pop().inputs:
+            reader = waiting.pop()
+            for w in reader.inputs:
                 if (w.source, 0) in self.known:
+                    self._check_own(reader)
                     raise Problem(type_errors.scan_body(self.span, "a tensor with dimensions"))
                 if w.source not in seen:
                     seen[w.source] = None
                     waiting.append(w.source)
+
+    def _check_own(self, draft: Draft) -> None:
+        """Raises `Problem` for a call of a Python function."""
+        if isinstance(draft.op, Extern):
+            what = f"the Python function `{draft.op.extern}`"
+            raise Problem(type_errors.scan_body(self.span, what))
 
     def number(self, draft: Draft, out: int, entries: tuple[Entry, ...]) -> int:
         """The number of a value that is read. Raises `Problem` for a value at another point."""
@@ -178,6 +187,7 @@ class _Body:
 
     def _step(self, draft: Draft) -> None:
         op = draft.op
+        self._check_own(draft)
         checks = isinstance(op, Take | TakeAlong | Pick | Ensure)
         checks = checks or (isinstance(op, SpatialIndex) and op.gathers)
         if op is None or checks or isinstance(op, Merge):

@@ -9,32 +9,52 @@ from tempoc.frontend import ast, indices, name_errors
 from tempoc.frontend.draft import Draft, Origin
 from tempoc.frontend.operate import tensor, wire
 from tempoc.frontend.outputs import base_name
+from tempoc.frontend.points import shown_point
 from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.scope import Scope
 from tempoc.frontend.values import Index, Listing, Number, Record, Ref, Unknown, describe, leaves
 from tempoc.ops.effects import Effect, Place, Print, Save
+from tempoc.ops.source import Param
 from tempoc.ops.types import DType
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, Sym
+from tempoc.symbolic.expr import FALSE, TRUE, Expr, Sym, conjunction
 from tempoc.symbolic.walk import symbols
 
-_HOLE = re.compile(r"\{(\w*)\}")
+_HOLE = re.compile(r"\{([^{}]*)\}")
 
 
 def effects(round: Round, top: Frame, main: ast.Module) -> None:
     """Make the nodes, in source order."""
+    saved: list[tuple[ast.String, Domain]] = []
     for item in main.items:
         if isinstance(item, ast.Print | ast.Save):
             try:
-                _effect(round, top, item)
+                draft = _effect(round, top, item)
+                if isinstance(item, ast.Save) and draft is not None:
+                    _check_other(round, item.path, Domain(draft.dims, draft.defined), saved)
             except Problem as problem:
                 round.report(problem.diagnostic)
             except StillUnknown:
                 continue
 
 
-def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> None:
+def _check_other(
+    round: Round, path: ast.String, here: Domain, saved: list[tuple[ast.String, Domain]]
+) -> None:
+    """Raises `Problem` if a point's file is that of an earlier `save` at its point, too."""
+    for other, there in saved:
+        if other.value == path.value:
+            dims = round.universe.ordered((*here.dims, *there.dims))
+            both = Domain(dims, conjunction(here.where, there.where))
+            point = round.space.witness(both, FALSE)
+            if point is not None:
+                when = shown_point(round.universe, dims, (here.where, there.where), point)
+                raise Problem(name_errors.save_twice(path.span, path.value, when, other.span))
+    saved.append((path, here))
+
+
+def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> Draft | None:
     word = "save" if isinstance(item, ast.Save) else "print"
     base = base_name(item.value)
     frame = Frame(
@@ -49,16 +69,16 @@ def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> None:
     frame = frame.within(holds)
     value = round.evaluate(frame, item.value)
     if isinstance(value, Unknown):
-        return
+        return None
     if not isinstance(value, Ref | Record | Listing | Number | Index):
         raise Problem(name_errors.output_value(item.value.span, describe(value)))
     names: list[str] = []
     refs: list[Ref] = []
     for path, leaf in leaves(value):
         if isinstance(leaf, Unknown):
-            return
-        names.append(".".join((base, *path)))
+            return None
         refs.append(tensor(round, frame, leaf, item.value.span))
+        names.append(_name(refs[-1], ".".join((base, *path))))
         if refs[-1].type.dtype is DType.KEY:
             raise Problem(name_errors.effect_key(item.value.span, word))
     found = [n for r in refs for e in r.entries for n in symbols(e)]
@@ -66,11 +86,19 @@ def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> None:
     op: Effect
     if isinstance(item, ast.Save):
         _check_path(round, item.path, Domain(dims, holds))
-        op = Save(names=tuple(names), path=item.path.value)
+        stored = [_stored(r, n) for r, n in zip(refs, names, strict=True)]
+        titles, places = (tuple(part) for part in zip(*stored, strict=True))
+        op = Save(names=titles, places=places if any(places) else (), path=item.path.value)
     else:
-        here: Place = tuple((d, Sym(d)) for d in dims)
-        places = (_place(r, n) for r, n in zip(refs, names, strict=True))
-        op = Print(names=tuple(names), places=tuple(here if p is None else p for p in places))
+        parts: tuple[str, ...] = ()
+        read = _whole(round, frame, item.value)
+        at = tuple(_place(r, n, dims) for r, n in zip(refs, names, strict=True))
+        if read is not item.value:
+            at = _places(round, frame, read, dims, len(refs)) or at
+            names = [base for _ in refs]
+            part = item.value.span.text[len(read.span.text) :]
+            parts = tuple(".".join((part, *path)) for path, _ in leaves(value))
+        op = Print(names=tuple(names), places=at, parts=parts)
     draft = Draft(
         hint=f"{word}.{base}",
         dims=dims,
@@ -83,14 +111,56 @@ def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> None:
         turn=(item.span.end,),
     )
     draft.inputs = [wire(r) for r in refs]
-    round.add(draft)
+    return round.add(draft)
 
 
-def _place(ref: Ref, name: str) -> Place | None:
-    """Where a tensor is read that goes by its own name."""
+def _name(ref: Ref, name: str) -> str:
+    """The name of a leaf; an element of a list goes by its own."""
+    hint = ref.draft.hint
+    return hint if ref.draft.role == "root" and hint.startswith(f"{name}.") else name
+
+
+def _stored(ref: Ref, name: str) -> tuple[str, Place]:
+    """The name in a file; a param is to be read back, at the points that its own name tells."""
+    at = tuple(zip(ref.draft.dims, ref.entries, strict=True))
+    if isinstance(ref.draft.op, Param) and ref.draft.hint == name:
+        return ref.draft.op.template, at
+    return name, ()
+
+
+def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> Place:
+    """Where a tensor is read that goes by its own name, else the point at hand."""
     if ref.draft.hint != name:
-        return None
+        return tuple((d, Sym(d)) for d in dims)
     return tuple(zip(ref.draft.dims, ref.entries, strict=True))
+
+
+def _places(
+    round: Round, frame: Frame, read: ast.Expr, dims: tuple[str, ...], count: int
+) -> tuple[Place, ...]:
+    """Where the tensor is read of which parts are shown; none if the parts are not its leaves."""
+    base, value = base_name(read), round.evaluate(frame, read)
+    refs = [(leaf, ".".join((base, *path))) for path, leaf in leaves(value)]
+    found = tuple(_place(r, n, dims) for r, n in refs if isinstance(r, Ref))
+    return found if len(found) == count else ()
+
+
+def _whole(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
+    """The part of an expression that reads a tensor; what follows it takes a part of that."""
+    chain = [e]
+    while isinstance(chain[-1], ast.Access | ast.Field):
+        chain.append(chain[-1].base)
+    inner = [*reversed(chain)]
+    varies = any(
+        isinstance(leaf, Ref) and leaf.draft.dims
+        for _, leaf in leaves(round.evaluate(frame, inner[0]))
+    )
+    last = inner.pop(0)
+    if varies and inner and isinstance(inner[0], ast.Access):
+        last = inner.pop(0)
+    while inner and isinstance(inner[0], ast.Field):
+        last = inner.pop(0)
+    return last
 
 
 def _check_path(round: Round, path: ast.String, domain: Domain) -> None:
@@ -102,6 +172,8 @@ def _check_path(round: Round, path: ast.String, domain: Domain) -> None:
     if pure.suffix != ".safetensors":
         raise Problem(name_errors.save_suffix(path.span))
     named = _HOLE.findall(text)
+    if "{" in _HOLE.sub("", text) or "}" in _HOLE.sub("", text):
+        raise Problem(name_errors.save_braces(path.span))
     for name in named:
         if name not in domain.dims:
             raise Problem(name_errors.save_dim(path.span, name, domain.dims))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 from tempoc.frontend.domain_errors import listed
-from tempoc.frontend.values import Record, Value, describe
+from tempoc.frontend.values import Listing, Record, Value, describe
 from tempoc.ops.shapes import type_text
 from tempoc.ops.types import TensorType
 
@@ -52,7 +52,9 @@ def ragged(span: Span, name: str, type: TensorType, dim: str) -> Diagnostic:
 
 def not_a_tensor(span: Span, value: Value) -> Diagnostic:
     """RT155: something else is passed."""
-    return _error("RT155", f"a Python function takes tensors, not {describe(value)}", span)
+    message = f"a Python function takes tensors, not {describe(value)}"
+    help = "make one tensor of it: `stack([...], 0)`" if isinstance(value, Listing) else None
+    return _error("RT155", message, span, help)
 
 
 def operand(span: Span, found: TensorType, wanted: TensorType) -> Diagnostic:
@@ -65,6 +67,22 @@ def dim_extent(span: Span, dim: str) -> Diagnostic:
     help = "JAX traces a function for one shape: use bounds and constants, or `extern host`"
     message = f"a function of JAX arrays has an extent that varies with `{dim}`"
     return _error("RT157", message, span, help)
+
+
+def unknown_length(span: Span, name: str, type: TensorType, bound: str) -> Diagnostic:
+    """RT159: an operand whose shape is found out during the run."""
+    return _error(
+        "RT159",
+        f"`{name}` is given {type_text(type)}, but `{bound}` is found out during the run",
+        span,
+        "a Python function takes arrays of one shape: give it a fixed window, or pad",
+    )
+
+
+def length_extent(span: Span, bound: str) -> Diagnostic:
+    """RT159: an extent of a signature that is found out during the run."""
+    help = "leave the extent free by a name of its own, and give it a fixed window"
+    return _error("RT159", f"`{bound}` is found out during the run", span, help)
 
 
 def in_branch(span: Span, name: str) -> Diagnostic:

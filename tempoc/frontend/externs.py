@@ -171,6 +171,8 @@ def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> 
         for n in (n for e in operand.type.shape for n in symbols(e)):
             if round.universe.is_dim(n):
                 raise Problem(extern_errors.ragged(span, name, operand.type, n))
+            if n in round.universe.lengths:
+                raise Problem(extern_errors.unknown_length(span, name, operand.type, n))
 
 
 def _operands(
@@ -265,3 +267,5 @@ def _check_fixed(round: Round, frame: Frame, fields: Iterable[ast.TypeField]) ->
             for n in symbols(indices.extent(round.evaluate(frame, x), x.span)):
                 if round.universe.is_dim(n):
                     raise Problem(extern_errors.dim_extent(x.span, n))
+                if n in round.universe.lengths:
+                    raise Problem(extern_errors.length_extent(x.span, n))

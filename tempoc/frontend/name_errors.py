@@ -294,6 +294,23 @@ def save_dim(span: Span, name: str, dims: tuple[str, ...]) -> Diagnostic:
     return _error("RT103", message, span)
 
 
+def save_braces(span: Span) -> Diagnostic:
+    """A brace without its partner."""
+    help = "an index is named in braces, as in \"net-{i}.safetensors\""
+    return _error("RT103", "the braces in the path of `save` do not match", span, help)
+
+
+def save_twice(span: Span, path: str, when: str, place: Span) -> Diagnostic:
+    """Two statements write one file."""
+    return Diagnostic(
+        code="RT105",
+        message=f'"{path}" is saved twice{when}',
+        primary=Label(span),
+        secondary=(Label(place, "here, too"),),
+        help="choose another path, or conditions of which only one holds",
+    )
+
+
 def save_repeats(span: Span, dim: str) -> Diagnostic:
     """Points that differ in a dimension would write one file."""
     help = f"name the index in the path, as in \"net-{{{dim}}}.safetensors\", or save one point"

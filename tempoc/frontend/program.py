@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.base.diagnostics import Collector
-from tempoc.frontend import ast, domain_errors, externs, later_errors, name_errors
+from tempoc.frontend import ast, domain_errors, externs, name_errors
 from tempoc.frontend.builtin_names import SIGNATURES
 from tempoc.frontend.defines import parse_define
 from tempoc.frontend.draft import Origin
@@ -134,8 +134,6 @@ class Scopes:
         known = scope.names.get(item.bound.name)
         if known != Index(Sym(item.bound.name)) or item.bound.name == item.name.name:
             self._declare(scope, item.bound, Index(Sym(item.bound.name)))
-        if item.until is not None:
-            self.errors.add(later_errors.not_supported(item.until.span, "until"))
 
     def _imports(
         self, module: LoadedModule, scope: Scope, items: tuple[ast.ImportItem, ...]

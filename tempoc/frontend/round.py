@@ -102,6 +102,7 @@ class Arguments:
 class Round:
     """The state of one round.
 
+    `outer` has the dimensions over which lengths vary, as far as they are known;
     `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
     `draws` counts the draws so far.
     """
@@ -118,6 +119,7 @@ class Round:
     drafts: list[Draft] = field(default_factory=list)
     cells: dict[Key, Cell] = field(default_factory=dict)
     assumptions: list[Expr] = field(default_factory=list)
+    outer: dict[str, tuple[str, ...]] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
     done: dict[Key, bool] = field(default_factory=dict)
     active: list[TensorName] = field(default_factory=list)

@@ -16,6 +16,7 @@ from tempoc.frontend.cell import Cell, Key, Plan
 from tempoc.frontend.cells import cause, finish
 from tempoc.frontend.draft import Origin
 from tempoc.frontend.effects import effects
+from tempoc.frontend.endings import endings, extended
 from tempoc.frontend.outputs import Result, outputs
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import StillUnknown
@@ -49,9 +50,9 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
         )
         before = dict(table)
         results = _round(program, round)
-        extended = _assumed(space.universe, round)
-        if extended != space.universe:
-            space = Space(extended)
+        universe = extended(_assumed(space.universe, round), round)
+        if universe != space.universe:
+            space = Space(universe)
         elif not round.changed and not _seed(round, seeded):
             break
     else:
@@ -96,6 +97,7 @@ def _round(program: Program, round: Round) -> list[Result]:
             finish(round, cell)
     results = outputs(round, top, program.loaded.main.tree)
     effects(round, top, program.loaded.main.tree)
+    endings(round, top, program.loaded.main.tree)
     return results
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
-from tempoc.frontend.values import Listing, Record, Value, describe
+from tempoc.frontend.values import Listing, Record, Several, Value, describe
 from tempoc.ops.shapes import shape_text, type_text
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import Expr
@@ -182,7 +182,10 @@ def wrong_results(span: Span, wanted: int, value: Value) -> Diagnostic:
 
 
 def several_results(span: Span, value: Value) -> Diagnostic:
-    """A function with several results is used as one value."""
+    """A function with several results, or none, is used as one value."""
+    if isinstance(value, Several) and not value.items:
+        message = "one value is needed here, but this function gives nothing"
+        return _error("RT078", message, span, "call it in an equation of its own: `_ = ...`")
     return _error(
         "RT078",
         f"one value is needed here, but this gives {describe(value)}",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tempoc.base.source import Span
-from tempoc.frontend import ast, name_errors
+from tempoc.frontend import ast, ending_errors, name_errors
 from tempoc.frontend.arithmetic import as_expr
 from tempoc.frontend.defines import parse_define
 from tempoc.frontend.problem import Problem
@@ -14,7 +15,7 @@ from tempoc.frontend.scope import Scope
 from tempoc.frontend.values import BAD, Number, Unknown, Value
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
-from tempoc.symbolic.expr import FALSE, Const, Expr
+from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym, compare
 from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
 
@@ -36,6 +37,7 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
             scopes.errors.add(name_errors.bound_values(span, item.bound.name, known[1]))
     names = tuple(d.name for d in dims)
     _check_bounds(scopes, bounds, names)
+    until = _endings(scopes, main)
     assumptions: list[Expr] = []
     spans: list[Span] = []
     for item in main.items:
@@ -45,13 +47,54 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
                 assumptions.append(found)
                 spans.append(item.condition.span)
     universe = Universe(
-        bounds=tuple(Bound(name=n, value=v) for n, (v, _) in bounds.items()), dims=tuple(dims)
+        bounds=tuple(
+            Bound(name=n, value=v, until=until.get(n, "")) for n, (v, _) in bounds.items()
+        ),
+        dims=tuple(dims),
     )
+    universe = _check_lengths(scopes, universe, {n: span for n, (_, span) in bounds.items()})
     for k, span in enumerate(spans):
         if _impossible(replace(universe, assumptions=tuple(assumptions[: k + 1]))):
             scopes.errors.add(name_errors.false_assumption(span))
             return universe
     return replace(universe, assumptions=tuple(assumptions))
+
+
+def _endings(scopes: Scopes, main: ast.Module) -> dict[str, str]:
+    """The tensor that ends each bound which one ends."""
+    found: dict[str, ast.Ident] = {}
+    for item in main.items:
+        if isinstance(item, ast.Dim) and item.until is not None:
+            before = found.setdefault(item.bound.name, item.until)
+            if before is not item.until:
+                name = item.bound.name
+                scopes.errors.add(ending_errors.ended_twice(item.until.span, name, before.span))
+    return {bound: until.name for bound, until in found.items()}
+
+
+def _check_lengths(scopes: Scopes, universe: Universe, spans: Mapping[str, Span]) -> Universe:
+    """What follows from lengths must not be larger for shorter ones, nor limit others."""
+    kept: list[Bound] = []
+    for b in universe.bounds:
+        roots = [r for n in symbols(b.value or ZERO) for r in universe.roots(n)]
+        if b.until and roots:
+            scopes.errors.add(ending_errors.varying_limit(spans[b.name], b.name, roots[0].name))
+            b = replace(b, value=None)
+        elif roots and not _grows(universe, b):
+            scopes.errors.add(ending_errors.shrinking(spans[b.name], b.name, roots[0].name))
+            b = replace(b, value=None)
+        kept.append(b)
+    return replace(universe, bounds=tuple(kept))
+
+
+def _grows(universe: Universe, bound: Bound) -> bool:
+    """Whether a derived bound is largest for the largest lengths."""
+    shorter = {r.name: Sym(f"{r.name}'") for r in universe.roots(bound.name)}
+    more = tuple(Bound(name=s.name) for s in shorter.values())
+    facts = tuple(compare("<=", s, Sym(n)) for n, s in shorter.items())
+    space = Space(replace(universe, bounds=(*universe.bounds, *more), assumptions=facts))
+    less = compare("<=", universe.at_lengths(shorter)[bound.name], Sym(bound.name))
+    return space.implies(Domain(()), less)
 
 
 def _impossible(universe: Universe) -> bool:

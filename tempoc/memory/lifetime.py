@@ -7,10 +7,11 @@ what is kept after the last statement.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.poly.liveness import Liveness, Release, Stored, Use
 from tempoc.poly.timeline import Timeline
+from tempoc.schedule.compute import Scheduled
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Read, Statement, Statements, Tensor, Write
 from tempoc.symbolic.domain import Domain
@@ -21,7 +22,12 @@ Entries = tuple[Entry, ...]
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """Answers about the tensors of a scheduled program. ``kept``: what outputs read, by tensor."""
+    """Answers about the tensors of a scheduled program. ``kept``: what outputs read, by tensor.
+
+    How many slots a tensor needs follows from a run whose lengths are known (``liveness``). What
+    is dead when must be so whatever the lengths are, so that follows from all that may happen
+    (``timeline``).
+    """
 
     statements: Statements
     timeline: Timeline
@@ -36,12 +42,14 @@ class Lifetimes:
     def deaths(self, tensor: str, keys: tuple[str, ...]) -> tuple[Release, ...]:
         """When whole arrays die, of which the tensor has one for each point of ``keys``.
 
-        The other dimensions are forgotten: an array lives as long as anything in it.
+        The other dimensions are forgotten: an array lives as long as anything in it, and as long as
+        a kernel is given it to write into, also where that kernel then writes nothing.
         """
         whole = self.statements.tensors[tensor]
         where = tuple(whole.domain.dims.index(d) for d in keys)
         domain = self.timeline.space.project(whole.domain, keys)
         arrays = stored(whole, self.statements, self.kept.get(tensor, ()), domain, where)
+        arrays = replace(arrays, writes=tuple(replace(w, where=TRUE) for w in arrays.writes))
         return Liveness(self.timeline, {tensor: arrays}).releases(tensor)
 
     def dies_after(self, statement: Statement, tensor: str) -> bool:
@@ -54,7 +62,9 @@ class Lifetimes:
         )
 
 
-def lifetimes(statements: Statements, timeline: Timeline, outputs: Sequence[Output]) -> Lifetimes:
+def lifetimes(
+    statements: Statements, scheduled: Scheduled, outputs: Sequence[Output]
+) -> Lifetimes:
     """Live ranges of all tensors that statements write."""
     kept: dict[str, tuple[Entries, ...]] = {}
     names = {(t.node, t.out): t.name for t in statements.tensors.values()}
@@ -65,7 +75,8 @@ def lifetimes(statements: Statements, timeline: Timeline, outputs: Sequence[Outp
     for t in statements.tensors.values():
         everywhere = tuple(range(len(t.domain.dims)))
         tensors[t.name] = stored(t, statements, kept.get(t.name, ()), t.domain, everywhere)
-    return Lifetimes(statements, timeline, kept, Liveness(timeline, tensors))
+    known = Liveness(scheduled.lasting, tensors)
+    return Lifetimes(statements, scheduled.timeline, kept, known)
 
 
 def stored(

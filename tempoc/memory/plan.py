@@ -29,8 +29,10 @@ def plan(
     statements: Statements, scheduled: Scheduled, outputs: Sequence[Output], space: Space
 ) -> Plan:
     """Stores for all tensors, what dies when, and what may be overwritten."""
-    lives = lifetimes(statements, scheduled.timeline, outputs)
-    planner = _Planner(statements, outputs, space, lives)
+    lives = lifetimes(statements, scheduled, outputs)
+    # Room is made for all that may happen.
+    room = scheduled.timeline.space if space.universe.ended else space
+    planner = _Planner(statements, outputs, room, lives)
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return Plan(
         stores=stores,
@@ -137,12 +139,15 @@ class _Planner:
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
         """Spatial extents, padded where they vary with the point."""
         return tuple(
-            self.at_least(0, self.space.upper_bound(e, tensor.domain)) if self.names_dims(e) else e
+            self.at_least(0, self.space.upper_bound(e, tensor.domain)) if self.varies(e) else e
             for e in tensor.type.shape
         )
 
     def at_least(self, low: int, size: Expr) -> Expr:
         return size if fast.at_least(size, low, self.universe) else maximum(Const(low), size)
+
+    def varies(self, e: Expr) -> bool:
+        return any(self.universe.is_dim(n) or n in self.universe.lengths for n in symbols(e))
 
     def names_dims(self, e: Expr) -> bool:
         return any(self.universe.is_dim(name) for name in symbols(e))

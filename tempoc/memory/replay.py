@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
 from tempoc.memory.storage import Plan, Store
+from tempoc.schedule.replay import World
 from tempoc.schedule.tree import Execute, Guard, Loop, Tree
 from tempoc.schedule.tree import Sequence as TreeSequence
 from tempoc.sdg.graph import Output
@@ -29,14 +30,20 @@ class TooLong(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Replay:
-    """One execution; ``steps`` is how many reads and writes it may make."""
+    """One execution; ``steps`` is how many reads and writes it may make.
+
+    Loops and sizes are for ``bounds``; what is there, and what it reads and writes, is for the
+    lengths that the ``world`` knows.
+    """
 
     plan: Plan
     statements: Statements
     bounds: Mapping[str, int]
+    world: World
     steps: int
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
+    gone: dict[tuple[str, Point], None] = field(default_factory=dict)
 
     def run(self, tree: Tree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
@@ -48,7 +55,7 @@ class Replay:
         names = {(t.node, t.out): t.name for t in self.statements.tensors.values()}
         for output in outputs:
             tensor = names[output.source, output.out]
-            self.check(f"output {output.name}", tensor, output.entries, dict(self.bounds))
+            self.check(f"output {output.name}", tensor, output.entries, self.world.lengths())
 
     def _value(self, e: object) -> int:
         return evaluate(e, self.bounds)  # type: ignore[arg-type]
@@ -66,9 +73,9 @@ class Replay:
                     self._tree(body, env)
             case Execute(statement=name, point=point):
                 statement = next(s for s in self.statements.statements if s.name == name)
-                at = [evaluate(e, env) for e in point]
-                here = dict(zip(statement.domain.dims, at, strict=True))
-                self.execute(statement, {**self.bounds, **here})
+                at = tuple(evaluate(e, env) for e in point)
+                if self.world.has(statement, at):
+                    self.execute(statement, self.world.at(statement, at))
 
     # -------------------------------------------------------------- one instance
 
@@ -78,6 +85,8 @@ class Replay:
             if not read.forwarded:
                 self.check(s.name, read.tensor, read.entries, env)
         written: list[Address] = []
+        for write in s.writes:
+            self._check_array(s.name, write, env)
         for member in s.members:
             for read in s.reads:
                 if read.forwarded and read.member == member:
@@ -88,9 +97,10 @@ class Replay:
         for address in [a for r in s.reads for a in self._given_away(s, r, env)]:
             if address not in written:
                 self.slots.pop(address, None)
+        largest = {**env, **self.bounds}
         for release in self.plan.releases.get(s.name, ()):
-            if evaluate(release.where, env):
-                key = tuple(evaluate(e, env) for e in release.key)
+            if evaluate(release.where, largest):
+                key = tuple(evaluate(e, largest) for e in release.key)
                 self._release(release.tensor, key)
 
     def _given_away(self, s: Statement, read: Read, env: Mapping[str, int]) -> Iterator[Address]:
@@ -106,9 +116,20 @@ class Replay:
             self.slots[address] = point
             yield address
 
+    def _check_array(self, writer: str, write: Write, env: Mapping[str, int]) -> None:
+        """A kernel is given the array that it may write into, whether or not it does."""
+        store = self.plan.stores[write.tensor]
+        dims = self.statements.tensors[write.tensor].domain.dims
+        at = dict(zip(dims, (evaluate(e, env) for e in write.entries), strict=True))
+        slot = _reduced([at[k.dim] for k in store.keys], self.sizes[write.tensor][0])
+        if store.axes and (write.tensor, slot) in self.gone:
+            point = tuple(at[d] for d in dims)
+            raise lost_value(writer, write.tensor, point, "is in a freed array", self.bounds)
+
     def _release(self, tensor: str, key: Point) -> None:
         moduli = self.sizes[tensor][0]
         slot = _reduced(key, moduli)
+        self.gone[tensor, slot] = None
         for address in [a for a in self.slots if a[:2] == (tensor, slot)]:
             del self.slots[address]
 

@@ -12,6 +12,7 @@ from tempoc.memory.replay import Replay, TooLong
 from tempoc.memory.storage import Plan
 from tempoc.poly.space import Space
 from tempoc.schedule.compute import Scheduled
+from tempoc.schedule.replay import World, endings
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Statements
 from tempoc.symbolic.domain import Universe
@@ -30,12 +31,16 @@ def verify(
 ) -> None:
     """Replay the schedule at small bounds. Raises ``DiagnosticError`` (RT450) at a lost value."""
     for bounds in small_bounds(space.universe):
-        replay = Replay(plan=plan, statements=statements, bounds=bounds, steps=_STEPS)
-        try:
-            replay.run(scheduled.tree, outputs)
-        except TooLong:
-            # A fixed bound is large; what was replayed so far is in order.
-            continue
+        for ends in endings(space.universe, bounds):
+            world = World(statements, space.universe, bounds, ends)
+            replay = Replay(
+                plan=plan, statements=statements, bounds=bounds, world=world, steps=_STEPS
+            )
+            try:
+                replay.run(scheduled.tree, outputs)
+            except TooLong:
+                # A fixed bound is large; what was replayed so far is in order.
+                break
 
 
 def small_bounds(universe: Universe) -> Iterator[dict[str, int]]:

@@ -15,6 +15,7 @@ random     Seed() RandomKey(place: int, at) of the seed; of a key: Uniform(shape
 control    Merge(targets) Copy() StopGradient() Ensure(shape)
            Select() of c, a, b is ``where``  Cond() of p, a, b
 effects    Print(names, places) and Save(names, path) of as many operands, no result
+ending     Until(bound) of a bool, no result
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
            Tanh Sigmoid Silu Erf Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
@@ -100,6 +101,7 @@ from tempoc.ops.elementwise import (
     Tan,
     Tanh,
 )  # fmt: skip
+from tempoc.ops.ending import Until
 from tempoc.ops.externs import ExternHost, ExternJax, ExternVjp
 from tempoc.ops.folding import Fold
 from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
@@ -140,8 +142,8 @@ OPS: dict[str, type[typing.Any]] = {
     "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
     "stop_gradient": StopGradient,
     "cond": Cond,
-    # effects
-    "print": Print, "save": Save,
+    # effects, endings
+    "print": Print, "save": Save, "until": Until,
     # elementwise
     "neg": Negative, "abs": Abs, "sign": Sign, "relu": Relu, "floor": Floor, "ceil": Ceil,
     "round": Round, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,

@@ -23,10 +23,12 @@ Place = tuple[tuple[str, Entry], ...]
 class Effect(Op):
     """Tensors given to the outside, each under a name; the names are those of a tree's leaves.
 
-    ``turn`` is the place in the source among all effects and calls of host functions.
+    ``places`` are the points at which they were read, if these matter. ``turn`` is the place
+    in the source among all effects and calls of host functions.
     """
 
     names: tuple[str, ...]
+    places: tuple[Place, ...] = ()
     turn: int = 0
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
@@ -47,16 +49,22 @@ class Effect(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Print(Effect):
-    """``loss[i=10] = 0.1234`` on standard error; ``places`` says what stands in the brackets."""
+    """``loss[i=10] = 0.1234`` on standard error; ``places`` says what stands in the brackets.
 
-    places: tuple[Place, ...]
+    ``parts`` are what was taken of the tensors there, if not all, as in the source (``[0]``).
+    """
+
+    parts: tuple[str, ...] = ()
 
     name = "print"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Save(Effect):
-    """A safetensors file; ``{i}`` in ``path`` is the point's index."""
+    """A safetensors file; ``{i}`` in ``path`` is the point's index.
+
+    ``{l}`` in the name of a param is an index of its place; a slice there gives several tensors.
+    """
 
     path: str
 

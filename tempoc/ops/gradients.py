@@ -49,8 +49,8 @@ RULES["associative_scan"] = scans.associative_scan(RULES)
 FLAT = (
     "stop_gradient", "sign", "floor", "ceil", "round", "floordiv", "argmax", "argmin", "argsort",
     "one_hot", "isnan", "isinf", "not", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "any",
-    "all", "extern_host", "print", "save", "literal", "index", "input", "param", "full", "eye",
-    "arange", "seed", "random_key", "uniform", "normal", "bernoulli", "categorical",
+    "all", "extern_host", "print", "save", "until", "literal", "index", "input", "param", "full",
+    "eye", "arange", "seed", "random_key", "uniform", "normal", "bernoulli", "categorical",
     "permutation",
 )  # fmt: skip
 """Operators through which nothing flows back."""

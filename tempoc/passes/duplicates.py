@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tempoc.ops.ending import Until
 from tempoc.ops.source import Input, Param
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.rewrite import redirect
@@ -61,7 +62,7 @@ def _classes(graph: Graph) -> dict[str, int]:
 
 def _start(node: Node) -> Key:
     """All that must agree besides the operands' sources."""
-    own = isinstance(node.op, Input | Param) or turn(node) is not None
+    own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
     given = node.name if own else ""
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.

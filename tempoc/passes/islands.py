@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tempoc.ops.ending import Until
 from tempoc.ops.source import Param
 from tempoc.passes.legality import Dependence, is_schedulable
 from tempoc.sdg.graph import Graph
@@ -151,7 +152,8 @@ def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
     cut = {p.name: replace(p, inputs=()) for p in params}
     without = replace(graph, nodes={**graph.nodes, **cut})
     outward = [n.name for n in graph.nodes.values() if turn(n) is not None]
-    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward])}
+    ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
+    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward, *ends])}
     needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
     found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
     return found | {name: (f"turn {name}",) for name in outward}

@@ -12,20 +12,23 @@ have a schedule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.ops.control import Merge
+from tempoc.ops.ending import Until
 from tempoc.poly import distance
 from tempoc.poly.distance import Passage, Signs
+from tempoc.poly.lengths import Waits, may_wait, waits
 from tempoc.poly.space import Space
-from tempoc.sdg.build import identity, is_computed
+from tempoc.sdg.build import identity, is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import components
+from tempoc.sdg.query import components, mentioned
 from tempoc.sdg.turns import befores, turn
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, conjunction
+from tempoc.symbolic.walk import symbols
 
 ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
@@ -81,7 +84,42 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
                     listed = known[passage]
                     if listed is not None:
                         found[Dependence(sink=sink.name, source=source, signs=listed)] = None
+    found |= dict.fromkeys(_waiting(graph, space))
     return tuple(found)
+
+
+def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
+    """Nodes that must know whether a run ends, with those that look."""
+    universe = graph.universe
+    stops = [n for n in graph.nodes.values() if isinstance(n.op, Until)]
+    targets = _targets(graph) if stops else {}
+    for node in graph.nodes.values() if stops else ():
+        more = (*mentioned(node), *targets.get(node.name, ()))
+        mentions = tuple(e for e in more if any(n in universe.lengths for n in symbols(e)))
+        if not is_computed(node) or not (node.inputs or mentions):
+            continue
+        for stop in stops:
+            assert isinstance(stop.op, Until)
+            reads = tuple(e.entries for e in node.inputs)
+            task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
+            if may_wait(universe, task):
+                needs = waits(space.symbolic, task, stop.domain)
+                dims = node.domain.dims, stop.domain.dims
+                found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
+                if found is not None:
+                    listed = tuple(found.items())
+                    yield Dependence(sink=node.name, source=stop.name, signs=listed)
+
+
+def _targets(graph: Graph) -> dict[str, list[Expr]]:
+    """Where each node writes into merges, and under which condition."""
+    found: dict[str, list[Expr]] = {}
+    for node in graph.nodes.values():
+        if isinstance(node.op, Merge):
+            for k, edge in enumerate(node.inputs):
+                where = written_where(node, k, graph)
+                found.setdefault(edge.source, []).extend((*node.op.targets[k], where))
+    return found
 
 
 def _turns(graph: Graph) -> Iterable[Dependence]:
@@ -132,14 +170,20 @@ def _passage(
 
 def _signs(space: Space, passage: Passage) -> tuple[tuple[str, Signs], ...] | None:
     """The signs along all dimensions along which both ends stand somewhere; None: no pair."""
-    here = coordinates(space.universe, passage.reader.dims)
-    there = coordinates(space.universe, passage.writer.dims)
-    along = {d: (e, there[d]) for d, e in here.items() if d in there}
+    along = _along(space, passage.reader.dims, passage.writer.dims)
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
         return tuple((d, STAYS) for d in along)
     found = distance.signs(space, passage, along)
     return None if found is None else tuple(found.items())
+
+
+def _along(
+    space: Space, reader: tuple[str, ...], writer: tuple[str, ...]
+) -> dict[str, tuple[Expr, Expr]]:
+    """The dimensions along which both ends stand somewhere, with their coordinates."""
+    here, there = (coordinates(space.universe, dims) for dims in (reader, writer))
+    return {d: (e, there[d]) for d, e in here.items() if d in there}
 
 
 # ---------------------------------------------------------------- the test

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import islpy as isl
+
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Entry, Expr
@@ -31,16 +33,26 @@ def signs(
     Bounds with a compile-time value count as free. ``None``: nothing is read.
     """
     there = space.symbolic
-    at = there.frame.coordinates
     reads = there.access_map(passage.reader, passage.read, passage.tensor)
     writes = there.access_map(passage.writer, passage.written, passage.tensor)
     pairs = reads.apply_range(writes.reverse())
+    return sides(there, pairs, (passage.reader.dims, passage.writer.dims), along)
+
+
+def sides(
+    space: Space,
+    pairs: isl.Map,
+    dims: tuple[tuple[str, ...], tuple[str, ...]],
+    along: Mapping[str, tuple[Expr, Expr]],
+) -> dict[str, Signs] | None:
+    """The signs for pairs of points, the later one first, with these dimensions."""
+    at = space.frame.coordinates
     if pairs.is_empty():
         return None
     found: dict[str, Signs] = {}
     for name, (here, other) in along.items():
-        first = there.frame.value(here, at(passage.reader.dims))
-        second = there.frame.value(other, at(passage.writer.dims))
+        first = space.frame.value(here, at(dims[0]))
+        second = space.frame.value(other, at(dims[1]))
         orders = {-1: first.lt_map(second), 0: first.eq_map(second), 1: first.gt_map(second)}
         found[name] = frozenset(s for s, m in orders.items() if not pairs.intersect(m).is_empty())
     return found

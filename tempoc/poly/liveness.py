@@ -106,7 +106,9 @@ class Liveness:
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
         """The greatest distance plus one."""
-        facts, universe = self.timeline.space.context, self.timeline.space.universe
+        space = self.timeline.space
+        facts, universe = space.sized(space.context), space.universe
+        gaps = space.sized(gaps)
         try:
             furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
         except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
@@ -115,6 +117,7 @@ class Liveness:
         exact = recover.value(size, facts)
         pieces = recover.distinct(size.gist(facts)) if exact is None else []
         parts = [recover.affine(aff) for aff in pieces] if exact is None else [exact]
+        parts = [space.size(p) for p in parts]
         # Where nothing clashes (say for T == 1) the size has no value; one slot is enough there.
         larger = [p for p in parts if p != ONE]
         known = any(fast.at_least(p, 1, universe) for p in larger)

@@ -100,7 +100,7 @@ def build(problem: Problem) -> Nest:
     schedule = arrange(problem)
     reader = _Reader(problem.space.frame.params, problem.names)
     builder = isl.AstBuild.from_context(problem.space.context)
-    separate = schedule.map_schedule_node_bottom_up(_separated)
+    separate = schedule.map_schedule_node_bottom_up(lambda node: _separated(node, problem))
     try:
         peeled = reader.nest(builder.node_from_schedule(separate))
     except Piecewise:
@@ -111,11 +111,22 @@ def build(problem: Problem) -> Nest:
     return peeled if _size(peeled) <= 2 * _size(plain) + 2 else plain
 
 
-def _separated(node: isl.ScheduleNode) -> isl.ScheduleNode:
-    if node.get_type() == isl.schedule_node_type.band:
+def _separated(node: isl.ScheduleNode, problem: Problem) -> isl.ScheduleNode:
+    if node.get_type() == isl.schedule_node_type.band and not _may_end(node, problem):
         for k in range(node.band_n_member()):
             node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
     return node
+
+
+def _may_end(node: isl.ScheduleNode, problem: Problem) -> bool:
+    """Whether steps of the band may turn out not to be there: a last one is not peeled then."""
+    universe = problem.space.universe
+    if not universe.lengths:
+        return False
+    sets: list[isl.Set] = []
+    node.get_domain().foreach_set(sets.append)
+    dims = [d for s in sets for d in problem.tasks[problem.names[s.get_tuple_name()]].dims]
+    return any(universe.dim(d).bound in universe.lengths for d in dims)
 
 
 def _size(nest: Nest) -> int:

@@ -14,6 +14,7 @@ import islpy as isl
 
 from tempoc.poly import hints, maps
 from tempoc.poly.guarded import NoSchedule, solve
+from tempoc.poly.lengths import Unended, Waits, waits
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym, conjunction
@@ -25,7 +26,8 @@ class Flow:
 
     The reader reads the tensor at `read` (in its own dimensions); the writer writes it at `written`
     (in its own) where `where` holds. `forwarded`: a reader that is its own writer may read in one
-    instance what that very instance writes.
+    instance what that very instance writes. With ``waits`` nothing is read: the writer decides
+    whether a bound ends, and the reader must know.
     """
 
     reader: str
@@ -35,6 +37,7 @@ class Flow:
     written: tuple[Expr, ...]
     where: Expr = TRUE
     forwarded: bool = False
+    waits: Waits | None = None
 
 
 class Unschedulable(Exception):
@@ -49,7 +52,8 @@ class Problem:
     """Tasks and the flows between them, as isl relations in the symbolic space."""
 
     def __init__(self, space: Space, tasks: Mapping[str, Domain], flows: Sequence[Flow]) -> None:
-        self.space = space.symbolic
+        self.space = Unended(space) if space.universe.ended else space.symbolic
+        self.plain = space.symbolic
         self.tasks = tasks
         self.flows = flows
         # isl orders independent statements by name; numbers keep that away from the user's names.
@@ -61,26 +65,46 @@ class Problem:
         """Which points of the writer each point of the reader needs: reader to writer."""
         found = self._validity.get(flow)
         if found is None:
-            found = self._validity[flow] = self._relation(flow, flow.read)
+            found = self._wait(flow) if flow.waits else self._relation(flow, flow.read)
+            self._validity[flow] = found
         return found
 
-    def _relation(self, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
-        space, writer = self.space, self.tasks[flow.writer]
-        reads = space.access_map(self.tasks[flow.reader], entries, flow.tensor)
+    def _wait(self, flow: Flow) -> isl.Map:
+        assert flow.waits is not None
+        found = waits(self.plain, flow.waits, flow.tensor)
+        return maps.named(found, self.labels[flow.reader], self.labels[flow.writer])
+
+    def _linked(self, space: Unended, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+        """Who needs whom if lengths are not known: for those with which both are there."""
+        writer = self.tasks[flow.writer]
+        reads = space.linked(self.tasks[flow.reader], entries, flow.tensor)
         at = Domain(writer.dims, conjunction(writer.where, flow.where))
-        plain = all(e == Sym(d) for d, e in zip(flow.tensor.dims, flow.written, strict=True))
-        if plain and writer.dims == flow.tensor.dims:
-            needed = reads.intersect_range(space.set(at))
+        writes = space.linked(at, flow.written, flow.tensor)
+        return space.forget(reads.apply_range(writes.reverse()))
+
+    def _relation(self, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+        space = self.space
+        if isinstance(space, Unended):
+            needed = self._linked(space, flow, entries)
         else:
-            needed = reads.apply_range(space.access_map(at, flow.written, flow.tensor).reverse())
+            needed = self._needed(space, flow, entries)
         if flow.forwarded and flow.reader == flow.writer:
             needed = needed.subtract(isl.Map.identity(needed.get_space()))
         named = maps.named(needed, self.labels[flow.reader], self.labels[flow.writer])
         return named.coalesce()
 
+    def _needed(self, space: Space, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+        writer = self.tasks[flow.writer]
+        reads = space.access_map(self.tasks[flow.reader], entries, flow.tensor)
+        at = Domain(writer.dims, conjunction(writer.where, flow.where))
+        plain = all(e == Sym(d) for d, e in zip(flow.tensor.dims, flow.written, strict=True))
+        if plain and writer.dims == flow.tensor.dims:
+            return reads.intersect_range(space.set(at))
+        return reads.apply_range(space.access_map(at, flow.written, flow.tensor).reverse())
+
     def hint(self, flow: Flow) -> isl.Map | None:
         """The pairs that had better be close in time; `None` for a task with itself."""
-        if flow.reader == flow.writer:
+        if flow.reader == flow.writer or flow.waits is not None:
             return None
         reader, writer = self.tasks[flow.reader], self.tasks[flow.writer]
         universe = self.space.universe

@@ -69,7 +69,9 @@ class Space:
         at = self.frame.coordinates(())
         facts = [compare(">=", Sym(b.name), Const(1)) for b in self.universe.bounds]
         facts += [
-            compare("==", Sym(b.name), b.value) for b in self.universe.bounds if b.value is not None
+            compare("<=" if b.until else "==", Sym(b.name), b.value)
+            for b in self.universe.bounds
+            if b.value is not None
         ]
         return self.frame.condition(conjunction(*facts, *self.universe.assumptions), at).params()
 
@@ -115,6 +117,14 @@ class Space:
             found = self.frame.condition(condition, self.frame.coordinates(dims))
             self._conditions[key] = found
         return found
+
+    def sized(self, s: isl.Set) -> isl.Set:
+        """Points without what is not known when room is made for them."""
+        return s
+
+    def size(self, e: Expr) -> Expr:
+        """A value found over `sized` points."""
+        return e
 
     def domain(self, s: isl.Set, dims: tuple[str, ...]) -> Domain:
         """A set of points of some dimensions (made in the `symbolic` space) as a domain."""
@@ -300,7 +310,12 @@ class Space:
         if points.is_empty():
             return ZERO
         function = self.frame.value(e, self.frame.coordinates(domain.dims))
+        return self.extreme(function, points, greatest=greatest)
+
+    def extreme(self, function: isl.PwAff, points: isl.Set, *, greatest: bool) -> Expr:
+        """The greatest or least value of a function over points that there are."""
         values = isl.Map.from_pw_aff(function).intersect_domain(points).range()
+        there = self.symbolic
         try:
             best = values.dim_max(0) if greatest else values.dim_min(0)
         except isl.Error:  # isl gives up on some divisions; without them we get a bound

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly import maps
+from tempoc.poly.lengths import Run
 from tempoc.poly.scheduling import Problem
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, ZERO, Expr
+from tempoc.symbolic.expr import FALSE, ZERO, Expr, Sym
+from tempoc.symbolic.walk import substitute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,24 @@ def timeline(
             m.append(_times(there, tasks[name], _never(name, tasks[name]), length))
     times = {name: maps.union(m) for name, m in parts.items()}
     return Timeline(space=there, tasks=tasks, times=times)
+
+
+def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
+    """The times of a run whose lengths are known, though its loops were written for any."""
+    most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
+    there = space.symbolic
+    moved = [
+        replace(
+            o,
+            where=substitute(o.where, most),
+            point=tuple(substitute(e, most) for e in o.point),
+            time=tuple(substitute(e, most) for e in o.time),
+        )
+        for o in occurrences
+    ]
+    whole = timeline(there, found.tasks, moved)
+    times = {n: t.intersect_domain(there.set(found.tasks[n])) for n, t in whole.times.items()}
+    return replace(whole, times=times)
 
 
 def _never(name: str, task: Domain) -> Occurrence:

@@ -6,6 +6,7 @@ Grammar::
     op        = + * min max and or        any number of arguments (min, max: at least one)
               | - // % < <= > >= == !=    two arguments
               | not                       one argument
+              | at                        a bound, then the point at which its length is meant
 
 A name is a bound or a loop variable. Conditions are 0 or 1; ``and`` of nothing is true, ``or`` of
 nothing is false. JSON form: an integer, a string, or ``[op, argument, ...]``.
@@ -41,7 +42,7 @@ MANY = ("+", "*", "min", "max", "and", "or")
 # How tightly an operator binds in Python and in the source language alike.
 _LEVEL = {
     "or": 0, "and": 1, "not": 2, "<": 3, "<=": 3, ">": 3, ">=": 3, "==": 3, "!=": 3,
-    "+": 4, "-": 4, "*": 5, "//": 5, "%": 5, "min": 9, "max": 9,
+    "+": 4, "-": 4, "*": 5, "//": 5, "%": 5, "min": 9, "max": 9, "at": 9,
 }  # fmt: skip
 
 
@@ -55,6 +56,7 @@ def is_well_formed(e: Arith) -> bool:
         fits = len(e.args) >= 1
     else:
         fits = e.op in MANY or (e.op == "not" and len(e.args) == 1)
+        fits = fits or (e.op == "at" and len(e.args) > 1 and isinstance(e.args[0], str))
     return fits and all(is_well_formed(a) for a in e.args)
 
 
@@ -69,8 +71,16 @@ def names(e: Arith) -> tuple[str, ...]:
             return ()
 
 
+def at_point(bound: str, point: tuple[int, ...]) -> str:
+    """The name of a length at a point: ``T[3]``."""
+    return f"{bound}[{', '.join(map(str, point))}]" if point else bound
+
+
 def evaluate(e: Arith, env: Mapping[str, int]) -> int:
-    """The value. ``KeyError`` for a name without one, ``ZeroDivisionError`` as in Python."""
+    """The value. ``KeyError`` for a name without one, ``ZeroDivisionError`` as in Python.
+
+    A length that has no value at a point (`at_point`) is that of its bound.
+    """
     if isinstance(e, int):
         return e
     if isinstance(e, str):
@@ -79,6 +89,10 @@ def evaluate(e: Arith, env: Mapping[str, int]) -> int:
         return int(all(evaluate(a, env) for a in e.args))
     if e.op == "or":
         return int(any(evaluate(a, env) for a in e.args))
+    if e.op == "at":
+        bound, *point = e.args
+        name = at_point(str(bound), tuple(evaluate(p, env) for p in point))
+        return env[name] if name in env else evaluate(bound, env)
     return int(_apply(e.op, [evaluate(a, env) for a in e.args]))
 
 
@@ -102,7 +116,7 @@ def _apply(op: str, args: list[int]) -> int:
 def text(e: Arith, rename: Mapping[str, str] | None = None) -> str:
     """The expression as a person would write it, which is also Python.
 
-    ``rename`` replaces names, for generated code.
+    ``rename`` replaces names, for generated code; ``T[]`` is the table of the lengths of ``T``.
     """
     return _text(e, rename or {}, 0)
 
@@ -122,10 +136,13 @@ def _operation(op: str, args: tuple[Arith, ...], rename: Mapping[str, str]) -> s
     level = _LEVEL[op]
     if not args:
         return {"and": "True", "or": "False", "+": "0", "*": "1"}[op]
-    if len(args) == 1 and op != "not":
+    if len(args) == 1 and op not in ("not", "at"):
         return _text(args[0], rename, level)
     if op in ("min", "max"):
         return f"{op}({', '.join(_text(a, rename, 0) for a in args)})"
+    if op == "at":
+        bound = rename.get(f"{args[0]}[]", str(args[0]))
+        return f"{bound}[{', '.join(_text(a, rename, 0) for a in args[1:])}]"
     if op == "not":
         return f"not {_text(args[0], rename, level + 1)}"
     if op == "+":

@@ -2,8 +2,8 @@
 
 Grammar::
 
-    Program   = version, name, doc, bounds, assumptions, dims, inputs, params, stores, externs,
-                kernels, tree, outputs, provenance
+    Program   = version, name, doc, bounds, lengths, assumptions, dims, inputs, params, stores,
+                externs, kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
               | Free(cells) | Effect(call, ...)
@@ -12,8 +12,9 @@ A *store* holds one tensor. Its dimensions are split into *keys* (the host picks
 and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
 array of a store: the store's name and a key. Kernels are functions of ``kernels.py``:
 ``kernel(at, *arrays, T=..., B=...)`` where ``at`` is one int32 vector with the point's coordinates
-and the keyword arguments are the static bounds it names. The result is a tuple of arrays for the
-cells in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by it.
+and the keyword arguments are the static bounds it names; bounds that are lengths, which may differ
+from call to call, follow the coordinates in ``at``. The result is a tuple of arrays for the cells
+in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by it.
 
 Expressions are the nodes of ``arith.py``: integers, names, operators; they parse back from JSON.
 """
@@ -33,6 +34,19 @@ class Bound:
 
     name: str
     value: Arith | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length:
+    """A bound that is found out during the run: its value is the largest length until it ends.
+
+    ``largest`` is the name under which that stays known. There is one length for each point of
+    ``outer``; in expressions, ``at`` says for which.
+    """
+
+    bound: str
+    largest: str
+    outer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +124,10 @@ class Kernel:
     """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
 
     Position 0 is the first array argument (``at`` is not counted). ``dims`` name the coordinates of
-    its points, for messages. A kernel with ``checks`` returns
-    one more result after those of its calls: an i32, 0 or the number (from 1) of the check that
-    failed. Each text says what is wrong then, and where (``index 7 of x[...] is out of range``).
+    its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
+    of its calls it returns a bool for each of their endings. A kernel with ``checks`` returns one
+    more result at the end: an i32, 0 or the number (from 1) of the check that failed. Each text
+    says what is wrong then, and where (``index 7 of x[...] is out of range``).
     """
 
     name: str
@@ -121,6 +136,7 @@ class Kernel:
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    lengths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +182,15 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """If the kernel says so, ``bound`` has this ``length`` from now on, at the point ``outer``."""
+
+    bound: str
+    outer: tuple[Arith, ...]
+    length: Arith
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
 
@@ -176,6 +201,7 @@ class Call:
     point: tuple[Arith, ...]
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
+    endings: tuple[Ending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,12 +217,15 @@ class Span:
 class Place:
     """One tensor of an effect: its name, at which entries it was read, its true extents.
 
+    ``{l}`` in the name of one that is saved is filled by the entry of that dimension; ``part`` is
+    what was taken of one that is printed (``[0]``).
     ``entries`` (for messages) and ``shape`` are over the coordinates of the kernel's point.
     """
 
     name: str
     entries: tuple[tuple[str, Arith | Span], ...]
     shape: tuple[Arith, ...]
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,13 +251,18 @@ class Free:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """``for var in range(lower, upper, step)``; a negative step counts down."""
+    """``for var in range(lower, upper, step)``; a negative step counts down.
+
+    From ``limit`` on nothing is done: a loop that counts up is left there. It names lengths, so
+    it is looked at before each step.
+    """
 
     var: str
     lower: Arith
     upper: Arith
     step: int
     body: Statement
+    limit: Arith | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +331,7 @@ class Program:
     compiler: str = ""
     x64: bool = False
     bounds: tuple[Bound, ...] = ()
+    lengths: tuple[Length, ...] = ()
     dims: tuple[tuple[str, str], ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     inputs: tuple[Input, ...] = ()

@@ -39,6 +39,9 @@ def _lines(program: Program) -> Iterator[str]:
     yield f"program {program.name}" + (" x64" if program.x64 else "")
     for b in program.bounds:
         yield f"  bound {b.name}" + ("" if b.value is None else f" = {text(b.value)}")
+    for length in program.lengths:
+        over = f" for each {', '.join(length.outer)}" if length.outer else ""
+        yield f"  length {length.bound}{over}"
     for dim, bound in program.dims:
         yield f"  dim {dim} < {bound}"
     for a in program.assumptions:
@@ -88,7 +91,8 @@ def _extern(extern: Extern) -> str:
 
 
 def _kernel(kernel: Kernel) -> str:
-    bounds = f"({', '.join(kernel.bounds)})" if kernel.bounds else ""
+    bounds = f"({', '.join((*kernel.lengths, *kernel.bounds))})"
+    bounds = "" if bounds == "()" else bounds
     given = f" donates {', '.join(map(str, kernel.donated))}" if kernel.donated else ""
     return f"kernel {kernel.name}{bounds}{given}"
 
@@ -121,7 +125,8 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
         case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
             start = "" if lower == 0 and step == 1 else f"{text(lower)}, "
             stride = "" if step == 1 else f", {step}"
-            yield f"{indent}for {var} in range({start}{text(upper)}{stride}):"
+            limit = "" if s.limit is None else f" while {var} < {text(s.limit)}"
+            yield f"{indent}for {var} in range({start}{text(upper)}{stride}){limit}:"
             yield from _statement(body, indent + "  ")
         case Guard(condition=condition, body=body):
             yield f"{indent}if {text(condition)}:"
@@ -130,6 +135,9 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             left = f"{_cells(results)} = " if results else ""
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{left}{kernel}{at}({_cells(args)})"
+            for ending in s.endings:
+                outer = f"[{', '.join(map(text, ending.outer))}]" if ending.outer else ""
+                yield f"{indent}  may end {ending.bound}{outer} = {text(ending.length)}"
         case Host(extern=extern, point=point, args=args, results=results):
             at = f"@({', '.join(map(text, point))})" if point else ""
             yield f"{indent}{_cells(results)} = host {extern}{at}({_cells(args)})"

@@ -96,6 +96,13 @@ class _Checker:
             self.expression(f"bound {b.name}", b.value if b.value is not None else 1)
         for dim, name in self.program.dims:
             self.require(name in self.bounds, f"dimension {dim}", f"there is no bound {name}")
+        _unique("length", (length.bound for length in self.program.lengths))
+        for length in self.program.lengths:
+            where = f"length of {length.bound}"
+            for name in (length.bound, length.largest):
+                self.require(name in self.bounds, where, f"there is no bound {name}")
+            for dim in length.outer:
+                self.require(dim in self.dims, where, f"there is no dimension {dim}")
         for a in self.program.assumptions:
             self.expression(f"assumption {a.text}", a.condition)
         for store in self.program.stores:
@@ -116,6 +123,9 @@ class _Checker:
         for kernel in self.program.kernels:
             for name in kernel.bounds:
                 self.require(name in self.bounds, f"kernel {kernel.name}", f"no bound {name}")
+            for name in kernel.lengths:
+                known = name in self.bounds and name not in kernel.bounds
+                self.require(known, f"kernel {kernel.name}", f"{name} is no length")
         self.statement(self.program.tree, ())
 
     def require(self, fine: bool, where: str, what: str) -> None:
@@ -166,6 +176,7 @@ class _Checker:
                 self.require(step != 0, where, "step 0 would never end")
                 self.expression(where, lower, scope)
                 self.expression(where, upper, scope)
+                self.expression(where, s.limit if s.limit is not None else 0, (*scope, var))
                 self.statement(body, (*scope, var))
             case Guard(condition=condition, body=body):
                 self.expression("guard", condition, scope)
@@ -194,6 +205,12 @@ class _Checker:
             self.cell(where, cell, scope)
         for cell in call.results:
             self.require(cell.store not in self.inputs, where, f"writes the input {cell.store}")
+        outer = {length.bound: length.outer for length in self.program.lengths}
+        for ending in call.endings:
+            fits = ending.bound in outer and len(ending.outer) == len(outer[ending.bound])
+            self.require(fits, where, f"{ending.bound} does not end there")
+            for e in (*ending.outer, ending.length):
+                self.expression(where, e, scope)
         rank = len(kernel.dims)
         self.require(rank in (0, len(call.point)), where, f"the kernel has {rank} dimensions")
         for position in kernel.donated:

@@ -123,6 +123,15 @@ def violated(text: str, values: str, where: str) -> Problem:
     )
 
 
+def violated_at_end(text: str, values: str, bound: str, length: int, at: str) -> Problem:
+    """A length breaks an assumption of the program."""
+    return Problem(
+        code="RT517",
+        message=f"the assumption {text} does not hold for {values}",
+        notes=(f"{bound} ended at {length}" + (f" where {at}" if at else ""),),
+    )
+
+
 # ------------------------------------------------------------------ inputs and params
 
 
@@ -370,6 +379,15 @@ def extern_broke(
     where = f" at {point}" if point else ""
     notes = tuple(f"in {e}" for e in equations)
     return Problem(code="RT574", message=reason + where, notes=notes, help=help)
+
+
+def saved_elsewhere(path: str) -> Problem:
+    """A `save` would write a file that the command line wants for something else."""
+    return Problem(
+        code="RT555",
+        message=f"{path} is saved, but the command line names it for something else",
+        help="choose another --output-dir, or another file for the results",
+    )
 
 
 def saved_twice(path: str) -> Problem:

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 
 from tempoc.runtime import errors
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.dtypes import Array
-from tempoc.runtime.effects import Outside
+from tempoc.runtime.effects import Outside, saves
 from tempoc.runtime.files import (
     BUNDLES,
     check_file,
@@ -28,7 +29,7 @@ from tempoc.runtime.problems import Problem, RunError
 from tempoc.runtime.progress import progress_bar
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.runtime.source import Source
-from tempoc.runtime.table import bytes_text, outputs_table, table
+from tempoc.runtime.table import bytes_text, lengths_text, outputs_table, table
 from tempoc.runtime.trace import Trace
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
@@ -78,17 +79,17 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
     loaded = load(options.directory, options.extern_path)
     given = gather(options)
-    check_targets(options)
+    check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
     settings = Settings(
         account=options.stats or options.profile is not None,
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
-        show=Outside(options.output_dir or "."),
+        show=outside(options),
         record=options.record,
     )
     result = run_given(loaded, given, settings)
-    deliver(options, result.outputs)
+    deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
         write_bytes(options.profile, trace.to_json())
     if options.stats:
@@ -136,27 +137,39 @@ def gather(options: RunOptions) -> Given:
     )
 
 
-def check_targets(options: RunOptions) -> None:
-    """Find out before the run whether its results can be written."""
+def check_targets(options: RunOptions, saving: bool) -> None:
+    """Find out before the run whether its results, and files on the way, can be written."""
     if options.output is not None:
         if Path(options.output).suffix not in BUNDLES:
             raise RunError(errors.unknown_suffix(options.output, BUNDLES))
         check_file(options.output)
     if options.output_dir is not None:
         check_writable(options.output_dir, create=True)
+    elif saving:
+        check_writable(".", create=False)
     if options.profile is not None:
         check_file(options.profile)
 
 
-def deliver(options: RunOptions, outputs: Mapping[str, Array]) -> None:
-    """Write the outputs where the options say, or print a table."""
+def outside(options: RunOptions) -> Outside:
+    """Where lines and files go; not into files that are named for something else."""
+    named = (options.output, options.profile)
+    return Outside(options.output_dir or ".", [path for path in named if path is not None])
+
+
+def deliver(
+    options: RunOptions,
+    outputs: Mapping[str, Array],
+    lengths: Mapping[str, int] = MappingProxyType({}),
+) -> None:
+    """Write the outputs where the options say, or print a table, and what lengths there were."""
     if options.output_dir is not None:
         for name, array in outputs.items():
             write_array(Path(options.output_dir) / f"{name}.npy", array)
     if options.output is not None:
         write_arrays(options.output, outputs)
     if options.output is None and options.output_dir is None:
-        sys.stdout.write(outputs_table(outputs))
+        sys.stdout.write(outputs_table(outputs) + lengths_text(lengths))
         sys.stdout.flush()
 
 
@@ -165,6 +178,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         ("time", f"{result.seconds:.3f} s"),
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
+        *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
     if trace is not None:

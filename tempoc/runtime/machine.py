@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.program.arith import evaluate
+from tempoc.program.arith import at_point, evaluate, names
 from tempoc.program.nodes import Call, Program
+from tempoc.program.verify import bound_order
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
-from tempoc.runtime.effects import Show, described
+from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.problems import RunError
@@ -28,6 +29,33 @@ from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
 Fault = tuple[int, Any, DeviceArray]
 _FILE = "<walk>"
 _I32 = np.dtype(np.int32)
+
+
+class Lengths(dict[tuple[int, ...] | int, int]):
+    """The lengths of a bound that are known, by point; elsewhere it may still be the largest.
+
+    A point of one dimension is an integer here; in ``found`` all are tuples.
+    """
+
+    def __init__(self, largest: int) -> None:
+        super().__init__()
+        self.largest = largest
+        self.found: dict[tuple[int, ...], int] = {}
+
+    def __missing__(self, outer: tuple[int, ...] | int) -> int:
+        """The end has not been seen there."""
+        return self.largest
+
+
+def settle(program: Program, bounds: dict[str, int]) -> None:
+    """Give bounds that are derived from lengths the values that follow from these."""
+    moved = dict.fromkeys(n.bound for n in program.lengths)
+    fixed = [*moved, *(n.largest for n in program.lengths)]
+    for name in bound_order(program):
+        value = next((b.value for b in program.bounds if b.name == name), None)
+        if name not in fixed and value is not None and any(n in moved for n in names(value)):
+            moved[name] = None
+            bounds[name] = evaluate(value, bounds)
 
 
 class Machine:
@@ -55,13 +83,15 @@ class Machine:
         self.done = [0]
         self.ledger = Ledger(tuple(layouts[s.name] for s in program.stores))
         self.faults: list[Fault] = []
+        self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
         self.walk = write_walk(program, layouts, bounds, frozenset(given), wishes)
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
-            "perform": self.perform,
+            "perform": self.perform, "ended": self.ended,
         }  # fmt: skip
+        self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
         self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
@@ -119,19 +149,53 @@ class Machine:
         self.check()
         effect = self.walk.effects[number]
         dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
-        at = dict(self.bounds) | dict(zip(dims, np.asarray(point).tolist(), strict=True))
+        at = self.known() | dict(zip(dims, np.asarray(point).tolist(), strict=False))
         arrays = []
         for value, shown in zip(values, effect.places, strict=True):
             true = tuple(slice(evaluate(e, at)) for e in shown.shape)
             arrays.append(backend.host(value)[true])
-        self.show(described(effect, at), arrays)
+        perform(effect, at, arrays, self.show)
+
+    def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
+        """A bound has its length at a point. Raises ``RunError`` if an assumption is violated."""
+        self.check()
+        self.lengths[bound].found[outer] = length
+        self.lengths[bound][outer[0] if len(outer) == 1 else outer] = length
+        if not outer:
+            self.bounds[bound] = length
+            settle(self.program, self.bounds)
+        known = self.known() | {bound: length}
+        settle(self.program, known)
+        for a in self.program.assumptions:
+            if not evaluate(a.condition, known):
+                values = ", ".join(f"{n} = {known[n]}" for n in names(a.condition))
+                at = place(self._outer(bound), outer)
+                raise RunError(errors.violated_at_end(a.text, values, bound, length, at))
+
+    def _outer(self, bound: str) -> tuple[str, ...]:
+        return next(n.outer for n in self.program.lengths if n.bound == bound)
+
+    def known(self) -> dict[str, int]:
+        """The values of all bounds by now, and of lengths at points."""
+        return self.bounds | self.found_lengths()
+
+    def found_lengths(self) -> dict[str, int]:
+        """The lengths of bounds with one, ended or not; of others those that were found."""
+        found: dict[str, int] = {}
+        for length in self.program.lengths:
+            if length.outer:
+                table = self.lengths[length.bound].found
+                found |= {at_point(length.bound, point): n for point, n in table.items()}
+            else:
+                found[length.bound] = self.bounds[length.bound]
+        return found
 
     def check(self) -> None:
         """Look at all checks so far. Raises ``RunError`` for the first that failed."""
         for number, point, fault in self.faults:
             if failed := int(backend.host(fault)):
                 kernel = self.program.kernels[number]
-                at = place(kernel.dims, np.asarray(point).tolist())
+                at = place(kernel.dims, np.asarray(point).tolist()[: len(kernel.dims)])
                 problem = errors.check_failed(kernel.checks[failed - 1], at, kernel.equations)
                 raise RunError(problem)
         self.faults.clear()
@@ -160,7 +224,7 @@ class Machine:
         if frame is None or call is None:
             return failure(error, (), (), ())
         values = frame.tb_frame.f_locals
-        known = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.bounds
+        known = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.known()
         kernel = next(k for k in self.program.kernels if k.name == call.kernel)
         point = [evaluate(e, known) for e in call.point]
         return failure(error, kernel.dims, point, kernel.equations)

@@ -46,6 +46,7 @@ class Settings:
 class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
+    ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
     ``peak_bytes`` is 0 unless accounting was on; seconds are for the walk alone. ``made`` are the
     calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
@@ -55,6 +56,7 @@ class RunResult:
     seconds: float
     peak_bytes: int
     given_bytes: int
+    lengths: Mapping[str, int] = field(default_factory=dict)
     made: Record = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
 
@@ -127,14 +129,16 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
+    found = machine.bounds
     return RunResult(
         outputs={
-            o.name: collect(o, layouts[o.store], cells[o.store], bounds) for o in program.outputs
+            o.name: collect(o, layouts[o.store], cells[o.store], found) for o in program.outputs
         },
-        bounds=bounds,
+        bounds=found,
         seconds=seconds,
         peak_bytes=machine.ledger.peak if settings.account else 0,
         given_bytes=given_bytes,
+        lengths=machine.found_lengths(),
         made=made or {},
         hosts=totals(machine.callers),
     )

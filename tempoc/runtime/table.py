@@ -19,6 +19,13 @@ def outputs_table(outputs: Mapping[str, Array]) -> str:
     )
 
 
+def lengths_text(lengths: Mapping[str, int]) -> str:
+    """A line ``T = 112`` for each length that was found out; of many only the first."""
+    lines = [f"{name} = {length}\n" for name, length in lengths.items()]
+    more = len(lines) - 2 * _SHOWN
+    return "".join(lines if more <= 0 else [*lines[: 2 * _SHOWN], f"and {more} more\n"])
+
+
 def type_text(array: Array) -> str:
     """``f32[3, 4]``."""
     name = language_name(array.dtype) or str(array.dtype)

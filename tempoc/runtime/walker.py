@@ -2,7 +2,8 @@
 
 Text only. Cells of stores without keys are local variables, others live in dictionaries; all
 expressions are inlined with the bounds as numbers. So a step costs little more than the call of its
-kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable.
+kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable, ``n0`` lengths of the
+first bound that ends during the run, by point.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.arith import Arith, evaluate, names, text
+from tempoc.program.arith import Arith, Operation, evaluate, names, text
 from tempoc.program.nodes import (
     Call,
     Cell,
@@ -19,6 +20,7 @@ from tempoc.program.nodes import (
     Free,
     Guard,
     Host,
+    Kernel,
     Loop,
     Program,
     Sequence,
@@ -81,9 +83,18 @@ def write_walk(
         kernels={kernel.name: i for i, kernel in enumerate(program.kernels)},
         bounds=bounds,
         filled=filled_stores(program),
-        rename={name: str(value) for name, value in bounds.items()},
+        rename={name: str(value) for name, value in bounds.items()} | _tables(program),
     )
     return writer.write()
+
+
+def _tables(program: Program) -> dict[str, str]:
+    """The texts for lengths: of a bound with one length, and tables of those with several."""
+    found: dict[str, str] = {}
+    for k, length in enumerate(program.lengths):
+        found[length.bound] = f"n{k}[()]"
+        found[f"{length.bound}[]"] = f"n{k}"
+    return found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -163,7 +174,12 @@ class _Writer:
             case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
                 self.rename[var] = f"v_{var}"
                 lo, hi = self.expression(lower), self.expression(upper)
+                limit = None if s.limit is None else self.expression(s.limit)
+                if limit is not None and step == -1:
+                    lo = f"min({lo}, {limit} - 1)"
                 self.line(depth, f"for v_{var} in range({lo}, {hi}, {step}):")
+                if limit is not None and step > 0:
+                    self.line(depth + 1, f"if v_{var} >= {limit}: break")
                 self.statement(body, depth + 1)
             case Guard(condition=condition, body=body):
                 self.line(depth, f"if {self.expression(condition)}:")
@@ -187,14 +203,15 @@ class _Writer:
         number = self.kernels[call.kernel]
         kernel = self.program.kernels[number]
         kept = [cell for cell in call.results if cell.store not in self.given]
-        if not kept and not kernel.checks and effect is None:
+        if not kept and not kernel.checks and effect is None and not call.endings:
             self.line(depth, "pass")
             return
         targets = [self.target(i, cell) for i, cell in enumerate(call.results)]
         if effect is not None:
             targets = ["*shown"]
+        targets += [f"end{k}" for k in range(len(call.endings))]
         targets += ["fault"] * bool(kernel.checks)
-        point = self.point(call.point)
+        point = self.point((*call.point, *self.lengths(call, kernel)))
         written = [self.cell(cell) for cell in kept if cell.when is None]
         passed = [self.argument(c, i in kernel.donated, written) for i, c in enumerate(call.args)]
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *passed])})")
@@ -205,6 +222,10 @@ class _Writer:
         for i, cell in enumerate(call.results):
             if cell in kept:
                 self.wrote(i, cell, depth)
+        for k, ending in enumerate(call.endings):
+            outer = "".join(f"{self.expression(e)}, " for e in ending.outer).rstrip()
+            length = self.expression(ending.length)
+            self.line(depth, f"if end{k}: ended({ending.bound!r}, ({outer}), {length})")
         if kernel.checks:
             self.line(depth, f"faults.append(({number}, {point}, fault))")
             self.line(depth, "if len(faults) > 500: check()")
@@ -213,6 +234,11 @@ class _Writer:
             self.effects.append(effect)
         if self.wishes.count:
             self.line(depth, "done[0] += 1")
+
+    def lengths(self, call: Call, kernel: Kernel) -> Iterator[Arith]:
+        """The lengths that a kernel takes, at the point of a call."""
+        at = dict(zip(kernel.dims, call.point, strict=False))
+        return (length_at(self.program, name, at) for name in kernel.lengths)
 
     def host(self, host: Host, depth: int) -> None:
         """A call of the user's; operands and results are stores of one value."""
@@ -282,7 +308,7 @@ class _Writer:
         return name
 
     def varies(self, e: Arith) -> bool:
-        return any(self.rename[name].startswith("v_") for name in names(e))
+        return any(self.rename[name].startswith(("v_", "n")) for name in names(e))
 
     def cell(self, cell: Cell) -> str:
         i, key = self.numbers[cell.store], self.key(cell)
@@ -298,6 +324,26 @@ class _Writer:
             inner = self.expression(e)
             parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def length_at(program: Program, name: str, at: Mapping[str, Arith]) -> Arith:
+    """A length, or a bound derived from lengths, at a point."""
+    for length in program.lengths:
+        if length.bound == name:
+            outer = tuple(at[d] for d in length.outer)
+            return Operation("at", (name, *outer)) if outer else name
+    value = next((b.value for b in program.bounds if b.name == name), None)
+    return name if value is None else _derived(program, value, at)
+
+
+def _derived(program: Program, e: Arith, at: Mapping[str, Arith]) -> Arith:
+    match e:
+        case str():
+            return length_at(program, e, at)
+        case Operation(op=op, args=args):
+            return Operation(op, tuple(_derived(program, a, at) for a in args))
+        case _:
+            return e
 
 
 def calls(s: Statement) -> Iterator[Call]:

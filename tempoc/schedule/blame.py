@@ -34,9 +34,11 @@ def blame(
     for bounds in sorted(valuations(universe, sizes), key=lambda v: sum(v.values())):
         found = _shortest(World(suspects, universe, bounds))
         if found:
+            met = [tensor for (tensor, _), _ in found]
+            ended = next((b for b in universe.ended if b.until in met), None)
             gradient = any(".d." in f"{tensor}.{name}" for (tensor, _), (name, _) in found)
             steps = _steps(found, suspects, graph)
-            return errors.no_order(steps, _given(bounds), gradient=gradient)
+            return errors.no_order(steps, _given(bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]
     if calls:
         places = [span for s in calls if (span := _span(s, graph)) is not None]
@@ -65,12 +67,14 @@ def _shortest(world: World) -> list[Need]:
         return []
     writer = {cell: i for i in instances for cell in world.writes(by_name[i[0]], i[1])}
     needs: dict[Instance, list[Need]] = {}
+    inside = frozenset(instances)
     for i in instances:
         needs[i] = [
             (cell, writer[cell])
             for read, cell in world.reads(by_name[i[0]], i[1])
             if cell in writer and not (read.forwarded and writer[cell] == i)
         ]
+        needs[i] += [need for need in world.waits(by_name[i[0]], i[1]) if need[1] in inside]
     best: list[Need] = []
     for start in instances:
         found = _cycle_from(start, needs, len(best) - 1 if best else len(instances))
@@ -115,6 +119,8 @@ def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         shown = _base(tensor) if single else tensor
         steps.append(Step(f"{shown}{at}", shown, _span(by_name[name], graph)))
+    steps = [s for s, other in zip(steps, (*steps[1:], steps[0]), strict=True) if not (
+        s.value == other.value and s is not other)]
     kept = [s for s in steps if "." not in s.tensor] or steps
     # The story starts at the equation that stands first.
     starts = [s.span.start if s.span is not None else 0 for s in kept]

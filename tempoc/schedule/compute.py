@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.guarded import SECONDS, TooSlow
+from tempoc.poly.lengths import Run
 from tempoc.poly.nest import build
 from tempoc.poly.scheduling import Problem, Unschedulable
 from tempoc.poly.space import Space
-from tempoc.poly.timeline import Timeline, timeline
+from tempoc.poly.timeline import Timeline, lasting, timeline
 from tempoc.schedule import errors
 from tempoc.schedule.blame import blame
 from tempoc.schedule.dependences import flows
@@ -22,10 +23,15 @@ from tempoc.sdg.statements import Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduled:
-    """The order of execution twice: as loops, and as times for questions about live ranges."""
+    """The order of execution as loops, and as times for questions about live ranges.
+
+    In the loops, and in the ``timeline``, bounds that a tensor ends stand for their largest
+    lengths: all steps are there that may be. In ``lasting`` they stand for the lengths.
+    """
 
     tree: Tree
     timeline: Timeline
+    lasting: Timeline
 
 
 def compute(statements: Statements, space: Space, graph: Graph | None = None) -> Scheduled:
@@ -43,4 +49,8 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
         raise DiagnosticError(cause) from None
     except TooSlow:
         raise DiagnosticError(errors.took_too_long(len(tasks), SECONDS)) from None
-    return Scheduled(tree=tree, timeline=timeline(space, tasks, occurrences(tree)))
+    places = tuple(occurrences(tree))
+    found = timeline(problem.space, tasks, places)
+    ended = space.universe.ended
+    known = lasting(found, Run(space), places) if ended else found
+    return Scheduled(tree=tree, timeline=found, lasting=known)

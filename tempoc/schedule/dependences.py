@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tempoc.poly.lengths import Waits, may_wait
 from tempoc.poly.scheduling import Flow
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.sdg.turns import Before, befores
@@ -29,7 +30,32 @@ def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
                 )
                 found[flow] = None
     found |= dict.fromkeys(turns(statements, universe))
+    found |= dict.fromkeys(endings(statements, universe))
     return tuple(found)
+
+
+def endings(statements: Statements, universe: Universe) -> Iterator[Flow]:
+    """Who must know whether a run goes on: the rest of what it does depends on its length."""
+    for stop in statements.statements:
+        for bound in stop.ends:
+            for s in statements.statements:
+                found = waiting(s, bound, universe)
+                if found is not None:
+                    yield Flow(
+                        reader=s.name,
+                        writer=stop.name,
+                        tensor=stop.domain,
+                        read=tuple(Slice(ZERO, Sym(d)) for d in stop.domain.dims),
+                        written=tuple(Sym(d) for d in stop.domain.dims),
+                        waits=found,
+                    )
+
+
+def waiting(s: Statement, bound: str, universe: Universe) -> Waits | None:
+    """What a statement does that may depend on the length of a bound, if anything."""
+    reads = tuple(dict.fromkeys(r.entries for r in s.reads))
+    found = Waits(bound=bound, domain=s.domain, reads=reads, mentions=s.mentions)
+    return None if s.is_free or not may_wait(universe, found) else found
 
 
 def turns(statements: Statements, universe: Universe) -> Iterator[Flow]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
+from tempoc.symbolic.domain import Bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +20,19 @@ class Step:
 
 
 _EARLIER = "let one of them read an earlier value, for example at t-1, to break the cycle"
+_SO_FAR = "let what decides the end depend on the steps so far only, for example on x[0:t+1]"
 _THROUGH_GRADIENT = (
     "every read of what is differentiated by counts, delayed ones too: put stop_gradient around "
     "the reads that shall count as constant"
 )
 
 
-def no_order(steps: Sequence[Step], where: str, *, gradient: bool = False) -> Diagnostic:
+def no_order(
+    steps: Sequence[Step], where: str, *, gradient: bool = False, ended: Bound | None = None
+) -> Diagnostic:
     """RT400: values that need each other at the same time; `steps` is the cycle, in order.
 
-    `gradient`: it passes a derivative.
+    `gradient`: it passes a derivative; `ended`: it passes what decides the length of a bound.
     """
     names = list(dict.fromkeys(s.tensor for s in steps))
     chain = ", which needs ".join(s.value for s in (*steps[1:], steps[0]))
@@ -45,8 +49,18 @@ def no_order(steps: Sequence[Step], where: str, *, gradient: bool = False) -> Di
         message=f"no order of execution exists: {subject} in a cycle",
         primary=primary,
         secondary=rest,
-        notes=(f"cycle: {steps[0].value} needs {chain}{where}",),
-        help=_THROUGH_GRADIENT if gradient else _EARLIER,
+        notes=(
+            f"cycle: {steps[0].value} needs {chain}{where}",
+            *((_length(ended),) if ended else ()),
+        ),
+        help=_THROUGH_GRADIENT if gradient else _SO_FAR if ended else _EARLIER,
+    )
+
+
+def _length(bound: Bound) -> str:
+    return (
+        f"{bound.name} is known only when {bound.until} ends it: whatever depends on it, or on "
+        f"there being a further step, needs {bound.until}"
     )
 
 

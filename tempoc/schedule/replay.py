@@ -7,18 +7,20 @@ isl says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.statements import Read, Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import Const, Entry, Slice
+from tempoc.symbolic.expr import Const, Entry, Slice, Sym
 from tempoc.symbolic.walk import evaluate
 
 Point = tuple[int, ...]
 Instance = tuple[str, Point]
 Cell = tuple[str, Point]
+Ends = Mapping[tuple[str, Point], int]
+"""Lengths, by bound and point of the dimensions over which they vary."""
 
 
 def valuations(universe: Universe, sizes: tuple[int, ...]) -> Iterator[dict[str, int]]:
@@ -30,10 +32,47 @@ def valuations(universe: Universe, sizes: tuple[int, ...]) -> Iterator[dict[str,
         for b in derived:
             if b.value is not None:
                 env[b.name] = evaluate(b.value, env)
-        if min(env.values(), default=1) >= 1 and all(
-            evaluate(a, env) for a in universe.assumptions
-        ):
+        if are_allowed(universe, env):
             yield env
+
+
+def are_allowed(universe: Universe, bounds: Mapping[str, int]) -> bool:
+    """Whether values of bounds are at least 1, and all assumptions hold of them."""
+    return min(bounds.values(), default=1) >= 1 and all(
+        evaluate(a, bounds) for a in universe.assumptions
+    )
+
+
+def endings(universe: Universe, bounds: Mapping[str, int]) -> Iterator[Ends]:
+    """The lengths of some runs with these largest ones: all, if none varies with a dimension.
+
+    Of those that vary, all alike, growing and shrinking ones.
+    """
+    each: list[list[Ends]] = []
+    for b in universe.ended:
+        counts = [bounds[universe.dim(d).bound] for d in b.outer]
+        points, most = list(product(*map(range, counts))), bounds[b.name]
+        shapes = [[n] * len(points) for n in range(1, most + 1)]
+        if b.outer:
+            ramp = [1 + k % most for k in range(len(points))]
+            shapes += [ramp, ramp[::-1]]
+        each.append(
+            [{(b.name, p): n for p, n in zip(points, shape, strict=True)} for shape in shapes]
+        )
+    for some in product(*each):
+        found = {key: n for part in some for key, n in part.items()}
+        allowed = (with_lengths(universe, bounds, {b: n}) for (b, _), n in found.items())
+        if all(are_allowed(universe, env) for env in allowed):
+            yield found
+
+
+def with_lengths(
+    universe: Universe, bounds: Mapping[str, int], lengths: Mapping[str, int]
+) -> dict[str, int]:
+    """All bounds, where some have lengths that turned out shorter."""
+    found = {**bounds, **lengths}
+    moved = universe.at_lengths({b.name: Sym(b.name) for b in universe.ended})
+    return found | {name: evaluate(e, found) for name, e in moved.items()}
 
 
 def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Iterator[Point]:
@@ -74,21 +113,69 @@ def trace(tree: Tree, env: dict[str, int]) -> Iterator[Instance]:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A program at concrete bounds: its instances, who writes each cell, what each reads."""
+    """A program at concrete bounds: its instances, who writes each cell, what each reads.
+
+    ``ends`` has the lengths that are known, by bound and point of what they vary over; where there
+    is none, a bound is the largest length.
+    """
 
     statements: Statements
     universe: Universe
     bounds: Mapping[str, int]
+    ends: Ends = field(default_factory=dict)
 
     def instances(self) -> Iterator[Instance]:
         """All points of all statements, in statement order."""
         for s in self.statements.statements:
-            for point in points(s.domain, self.universe, self.bounds):
-                yield s.name, point
+            for point in points(Domain(s.domain.dims), self.universe, self.bounds):
+                if self.has(s, point):
+                    yield s.name, point
+
+    def has(self, s: Statement, point: Point) -> bool:
+        """Whether a point of the box is one of a statement's domain."""
+        env = self.at(s, point)
+        inside = (env[d] < env[self.universe.dim(d).bound] for d in s.domain.dims)
+        return all(inside) and bool(evaluate(s.domain.where, env))
 
     def at(self, s: Statement, point: Point) -> dict[str, int]:
         """The values of all symbols at a point of a statement."""
-        return {**self.bounds, **dict(zip(s.domain.dims, point, strict=True))}
+        env = {**self.bounds, **dict(zip(s.domain.dims, point, strict=True))}
+        if not self.ends:
+            return env
+        lengths = {
+            b.name: self.ends[key]
+            for b in self.universe.ended
+            if (key := (b.name, tuple(env.get(d, -1) for d in b.outer))) in self.ends
+        }
+        return with_lengths(self.universe, env, lengths)
+
+    def lengths(self) -> dict[str, int]:
+        """The values of all bounds whose lengths vary with nothing."""
+        known = {name: n for (name, point), n in self.ends.items() if not point}
+        return with_lengths(self.universe, self.bounds, known)
+
+    def does(self, s: Statement, point: Point) -> tuple[object, ...]:
+        """All that an instance does as far as it may depend on lengths, to be compared."""
+        if not self.has(s, point):
+            return ()
+        env = self.at(s, point)
+        reads = tuple(cell for _, cell in self.reads(s, point))
+        return (reads, tuple(evaluate(e, env) for e in s.mentions))
+
+    def waits(self, s: Statement, point: Point) -> Iterator[tuple[Cell, Instance]]:
+        """Where an instance must know whether the run ends, with the instances that find out."""
+        if s.is_free:
+            return
+        env, usual = self.at(s, point), self.does(s, point)
+        for stop in self.statements.statements:
+            for bound in [b for b in self.universe.ended if b.name in stop.ends]:
+                outer = tuple(env.get(d, -1) for d in bound.outer)
+                for n in range(1, self.bounds[bound.name]):
+                    world = replace(self, ends={**self.ends, (bound.name, outer): n})
+                    allowed = are_allowed(self.universe, world.at(s, point))
+                    if allowed and world.does(s, point) != usual:
+                        at = (*outer, n - 1)
+                        yield (bound.until, at), (stop.name, at)
 
     def writes(self, s: Statement, point: Point) -> Iterator[Cell]:
         """The cells that an instance writes."""

@@ -8,6 +8,7 @@ replay executes the tree at small bounds and looks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.scheduling import Problem
@@ -17,7 +18,7 @@ from tempoc.schedule import errors
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.occurrences import occurrences
-from tempoc.schedule.replay import Cell, World, trace, valuations
+from tempoc.schedule.replay import Cell, Point, World, endings, trace, valuations
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.statements import Statements
 
@@ -36,12 +37,13 @@ def verify_schedule(statements: Statements, scheduled: Scheduled, space: Space) 
 def proof(statements: Statements, tree: Tree, space: Space) -> Iterator[str]:
     """What is wrong for some bounds, by exact relations."""
     tasks = {s.name: s.domain for s in statements.statements}
-    found = timeline(space, tasks, occurrences(tree))
+    problem = Problem(space, tasks, flows(statements, space.universe))
+    found = timeline(problem.space, tasks, occurrences(tree))
     for name in tasks:
         if not complete(found, name):
             yield f"{name} does not run exactly once at each of its points"
             return
-    for writer, reader in violated(found, Problem(space, tasks, flows(statements, space.universe))):
+    for writer, reader in violated(found, problem):
         yield f"{reader} may run before {writer} has written what it reads"
 
 
@@ -50,12 +52,16 @@ def replay(
 ) -> Iterator[str]:
     """What is wrong at small bounds, by running the tree."""
     for bounds in valuations(space.universe, sizes):
-        world = World(statements, space.universe, bounds)
-        yield from _replay(world, tree, bounds)
+        for ends in endings(space.universe, bounds):
+            world = World(statements, space.universe, bounds, ends)
+            yield from _replay(world, tree, bounds)
 
 
 def _replay(world: World, tree: Tree, bounds: Mapping[str, int]) -> Iterator[str]:
+    """A run whose lengths are those of the world, each known only when its end has been seen."""
     needed = dict.fromkeys(world.instances())
+    seen: dict[tuple[str, Point], int] = {}
+    knowing = replace(world, ends=seen)
     if len(needed) > INSTANCES:
         return
     by_name = {s.name: s for s in world.statements.statements}
@@ -63,7 +69,23 @@ def _replay(world: World, tree: Tree, bounds: Mapping[str, int]) -> Iterator[str
     pending = {cell: None for name, p in needed for cell in world.writes(by_name[name], p)}
     turns: dict[str, tuple[tuple[int, ...], int]] = {}
     for name, point in trace(tree, dict(bounds)):
-        at = f"{name}{list(point)} with {dict(bounds)}"
+        lengths = "".join(f", {b}{list(p) or ''} = {n}" for (b, p), n in world.ends.items())
+        at = f"{name}{list(point)} with {dict(bounds)}{lengths}"
+        s = by_name[name]
+        if not knowing.has(s, point) or (s.is_free and (name, point) not in needed):
+            if not world.universe.ended:
+                yield f"{at} is no point of its domain"
+                return
+            continue
+        if world.ends and knowing.does(s, point) != world.does(s, point) and not s.is_free:
+            yield f"{at} runs before it is known whether it does"
+            return
+        for bound in s.ends:
+            outer = tuple(world.at(s, point)[d] for d in world.universe.outer(bound))
+            (step,) = (i for i, d in zip(point, s.domain.dims, strict=True)
+                       if d not in world.universe.outer(bound))
+            if world.ends[bound, outer] == step + 1:
+                seen[bound, outer] = step + 1
         if (name, point) not in needed:
             yield f"{at} runs twice or is no point of its domain"
             return

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
+from tempoc.ops.ending import Until
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.query import mentioned
 from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Write
 from tempoc.sdg.turns import turn
 from tempoc.symbolic.domain import Domain
@@ -34,7 +36,7 @@ from tempoc.symbolic.expr import (
     mod,
     sub,
 )  # fmt: skip
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 def statements(graph: Graph, space: Space) -> Statements:
@@ -231,7 +233,19 @@ def _statement(
         reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
         writes=tuple(writes),
         turn=next((found for m in members if (found := turn(graph.nodes[m])) is not None), None),
+        ends=tuple(op.bound for m in members if isinstance(op := graph.nodes[m].op, Until)),
+        mentions=_mentions(graph, members, writes),
     )
+
+
+def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tuple[Expr, ...]:
+    """What a statement uses besides its reads that names a length."""
+    lengths = graph.universe.lengths
+    if not lengths:
+        return ()
+    found = [e for m in members for e in mentioned(graph.nodes[m])]
+    found += [e for w in writes for e in (*w.entries, w.where)]
+    return tuple(dict.fromkeys(e for e in found if any(n in lengths for n in symbols(e))))
 
 
 def _accesses(graph: Graph, members: tuple[str, ...]) -> Iterator[_Access]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,27 +21,33 @@ from tempoc.ops import threefry
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
-from tempoc.ops.externs import Extern, ExternHost
-from tempoc.ops.opdef import Op, OperandError
+from tempoc.ops.externs import Extern
+from tempoc.ops.opdef import OperandError
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import TensorType
 from tempoc.sdg import errors
+from tempoc.sdg.data import all_bounds, call_order, given, in_turn
+from tempoc.sdg.ending import Lengths, Place, Undecided
 from tempoc.sdg.graph import Edge, Graph, Node, Output
-from tempoc.sdg.turns import turn
+from tempoc.sdg.query import mentioned
 from tempoc.sdg.widen import widen
-from tempoc.symbolic.expr import TRUE, Entry, Slice
-from tempoc.symbolic.walk import evaluate as value_of
+from tempoc.symbolic.expr import TRUE, Const, Entry, Slice, Sym, compare
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Point = tuple[int, ...]
 Question = tuple[str, Point]
-Externs = Callable[[Node, Point, tuple[Array, ...]], tuple[Array, ...]]
-"""Calls the Python function of a node at a point with these operands."""
+"""A node at a point; or the length of a bound, for which the name says so."""
+_LENGTH = "length "
+Found = TypeVar("Found")
+Externs = Callable[[Node, Mapping[str, int], tuple[Array, ...]], tuple[Array, ...]]
+"""Calls the Python function of a node, where dimensions and bounds have these values."""
 
 
-def unknown_externs(node: Node, point: Point, args: tuple[Array, ...]) -> tuple[Array, ...]:
+def unknown_externs(
+    node: Node, at: Mapping[str, int], args: tuple[Array, ...]
+) -> tuple[Array, ...]:
     """For graphs that call no functions of the user's."""
     raise OperandError("its Python function is not known here")
 
@@ -77,28 +84,21 @@ def evaluate(
     """
     if float64:
         graph = widen(graph)
-    machine = _Machine(graph=graph, bounds=_all_bounds(graph, bounds), externs=externs)
-    machine.give("input", inputs)
-    machine.give("param", params)
-    machine.line_up()
+    known = all_bounds(graph, bounds)
+    machine = _Machine(
+        graph=graph, bounds=known, lengths=Lengths(graph, known), externs=externs
+    )
+    for kind, data in (("input", inputs), ("param", params)):
+        arrays = {name: np.asarray(array) for name, array in data.items()}
+        machine.given |= given(graph, known, kind, arrays)
+    machine.before = call_order(graph, known)
     machine.sow(seed)
     with np.errstate(all="ignore"):
         for last in machine.before:
-            machine.answer(last)
+            if machine.settled(partial(machine.exists, last)):
+                machine.answer(last)
         machine.effects(perform)
         return {output.name: machine.output(output) for output in graph.outputs}
-
-
-def _all_bounds(graph: Graph, given: Mapping[str, int]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for bound in graph.universe.bounds:
-        if bound.name in given:
-            found[bound.name] = int(given[bound.name])
-        elif bound.value is not None:
-            found[bound.name] = value_of(bound.value, found)
-        else:
-            raise errors.not_given("bound", bound.name, None)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,49 +120,11 @@ class _Machine:
 
     graph: Graph
     bounds: dict[str, int]
+    lengths: Lengths
     externs: Externs = unknown_externs
     given: dict[str, Array] = field(default_factory=dict)
     known: dict[Question, tuple[Array, ...]] = field(default_factory=dict)
     before: dict[Question, Question | None] = field(default_factory=dict)
-
-    def give(self, kind: str, arrays: Mapping[str, Array]) -> None:
-        """Take over inputs or params, checking leading axes and rank."""
-        for name, array in arrays.items():
-            node = self.graph.nodes.get(name)
-            if node is None or not isinstance(node.op, Input if kind == "input" else Param):
-                continue  # removed as dead, or judged by the caller
-            lead = [self.bounds[self.graph.universe.dim(d).bound] for d in node.domain.dims]
-            array = np.asarray(array)
-            if (
-                list(array.shape[: len(lead)]) != lead
-                or array.ndim != len(lead) + node.types[0].ndim
-            ):
-                inner = ["..."] * node.types[0].ndim
-                raise errors.wrong_array(kind, name, str([*lead, *inner]), str(list(array.shape)))
-            self.given[name] = array.astype(numpy_dtype(node.types[0].dtype), copy=False)
-
-    def line_up(self) -> None:
-        """Find out which call of a Python function comes right before each other one."""
-        last: dict[str, Question] = {}
-        for queue, question in self.turns(ExternHost, missing=-1):
-            self.before[question] = last.get(queue)
-            last[queue] = question
-
-    def turns(self, kind: type[Op], missing: int) -> list[tuple[str, Question]]:
-        """All points of the nodes that take turns, in order; ``missing`` is an index not there."""
-        dims = self.graph.universe.dims
-        found: list[tuple[tuple[int, ...], int, str, Question]] = []
-        for node in self.graph.nodes.values():
-            mine = turn(node)
-            if mine is None or not isinstance(node.op, kind):
-                continue
-            ranges = [range(self.bounds[d.bound]) for d in dims if d.name in node.domain.dims]
-            for point in product(*ranges):
-                at = self.at((node.name, point))
-                if value_of(node.domain.where, at):
-                    place = tuple(at.get(d.name, missing) for d in dims)
-                    found.append((place, mine.number, mine.queue, (node.name, point)))
-        return [(queue, question) for _, _, queue, question in sorted(found)]
 
     def sow(self, seed: int) -> None:
         """Take over the seed of the random draws, if there are any."""
@@ -173,21 +135,47 @@ class _Machine:
     def output(self, output: Output) -> Array:
         """An output, assembled from the points that it reads."""
         edge = Edge(source=output.source, out=output.out, entries=output.entries, span=output.span)
-        access = self.access(edge, self.bounds, lambda: f"output {output.name}")
+        access = self.settled(
+            lambda: self.access(edge, self.lengths.place({}), lambda: f"output {output.name}")
+        )
         for point in access.points:
             self.answer((output.source, point))
-        return self.gather(access)
+        return self.settled(lambda: self.gather(access))
+
+    def settled(self, question: Callable[[], Found]) -> Found:
+        """The answer to a question, after finding the lengths on which it depends."""
+        while True:
+            try:
+                return question()
+            except Undecided as undecided:
+                self.answer(_length(undecided))
+
+    def exists(self, question: Question) -> bool:
+        """Whether a point is one of its node's domain. Raises ``Undecided``."""
+        name, point = question
+        domain, at = self.graph.nodes[name].domain, self.at(question)
+        for d, i in zip(domain.dims, point, strict=True):
+            bound = Sym(self.graph.universe.dim(d).bound)
+            if not self.lengths.value(compare("<", Const(i), bound), at):
+                return False
+        return domain.where == TRUE or bool(self.lengths.value(domain.where, at))
 
     def effects(self, perform: Perform) -> None:
         """Perform effects at all their points, those over fewer dimensions after the others."""
-        for _, question in self.turns(Effect, missing=max(self.bounds.values(), default=0)):
+        missing = max(self.bounds.values(), default=0)
+        for _, question in in_turn(self.graph, self.bounds, Effect, missing):
+            if not self.settled(partial(self.exists, question)):
+                continue
             op = self.graph.nodes[question[0]].op
             assert isinstance(op, Effect)
-            accesses = self.needs(question, [])
+            accesses = self.settled(partial(self.needs, question, []))
             for access in accesses:
                 for point in access.points:
                     self.answer((access.edge.source, point))
-            perform(op, self.at(question), tuple(self.gather(a) for a in accesses))
+            values = tuple(self.settled(partial(self.gather, a)) for a in accesses)
+            while unknown := self.at(question).open:
+                self.answer(_length(Undecided(next(iter(unknown.values()))[0])))
+            perform(op, self.at(question).values, values)
 
     # ------------------------------------------------------------ questions and answers
 
@@ -200,24 +188,54 @@ class _Machine:
             if question in self.known:
                 stack.pop()
                 continue
-            accesses = self.needs(question, opened.get(question, []))
-            if question in opened and len(accesses) == len(opened[question]):
-                del opened[question]  # all that it needs is known now
-                self.known[question] = self.compute(question, accesses)
+            try:
+                needed = self.visit(question, opened)
+            except Undecided as undecided:
+                opened.setdefault(question, [])
+                needed = [_length(undecided)]
+            if not needed:
+                opened.pop(question, None)
                 stack.pop()
-                continue
-            opened[question] = accesses
-            if (call := self.before.get(question)) is not None and call not in self.known:
-                if call in opened:
-                    raise self.cycle(list(opened), call)
-                stack.append(call)
-            for access in reversed(accesses):
-                for point in reversed(access.points):
-                    needed = (access.edge.source, point)
-                    if needed in opened:
-                        raise self.cycle(list(opened), needed)
-                    if needed not in self.known:
-                        stack.append(needed)
+            for other in needed:
+                if other in opened:
+                    raise self.cycle(list(opened), other)
+                stack.append(other)
+
+    def visit(self, question: Question, opened: dict[Question, list[_Access]]) -> list[Question]:
+        """What must be known first; if that is nothing, the answer is known afterwards."""
+        if question[0].startswith(_LENGTH):
+            opened.setdefault(question, [])
+            return self.step(question)
+        accesses = self.needs(question, opened.get(question, []))
+        if question in opened and len(accesses) == len(opened[question]):
+            self.known[question] = self.compute(question, accesses)
+            return []
+        calls = [c for c in (self.call_before(question),) if c is not None]
+        opened[question] = accesses
+        asked = [(a.edge.source, p) for a in reversed(accesses) for p in reversed(a.points)]
+        needed = [q for q in (*calls, *asked) if q not in self.known or q in opened]
+        return needed or self.visit(question, opened)
+
+    def call_before(self, question: Question) -> Question | None:
+        """The call of a Python function that must have been made, if any is left."""
+        call = self.before.get(question)
+        while call is not None and call not in self.known:
+            if self.exists(call):
+                return call
+            call = self.before[call]
+        return None
+
+    def step(self, question: Question) -> list[Question]:
+        """Look at one more step of a bound that ends; the node that does if it has not yet."""
+        key = question[0].removeprefix(_LENGTH), question[1]
+        while key not in self.lengths.found:
+            at = self.lengths.nodes[key[0]].name, self.lengths.step(key)
+            if at not in self.known:
+                return [at]
+            (access,) = self.needs(at, [])
+            self.lengths.note(key, bool(self.gather(access)))
+        self.known[question] = ()
+        return []
 
     def needs(self, question: Question, known: list[_Access]) -> list[_Access]:
         """What must be known first, operand by operand; ``known`` is what is by now.
@@ -250,7 +268,7 @@ class _Machine:
             for value, type_ in zip(results, node.types, strict=True)
         )
 
-    def edges(self, question: Question, at: Mapping[str, int]) -> tuple[Edge, ...]:
+    def edges(self, question: Question, at: Place) -> tuple[Edge, ...]:
         """The edges that count at a point: of a merge the branch taken, of given data none."""
         name, _ = question
         node = self.graph.nodes[name]
@@ -260,21 +278,24 @@ class _Machine:
             kind = "input" if isinstance(node.op, Input) else "param"
             raise errors.not_given(kind, name, _span(node))
         if isinstance(node.op, Merge):
-            taken = tuple(e for e in node.inputs if e.guard == TRUE or value_of(e.guard, at))
+            value = self.lengths.value
+            taken = tuple(e for e in node.inputs if e.guard == TRUE or value(e.guard, at))
             if len(taken) != 1:
                 raise errors.read_outside("the program", self.shown(question), _span(node))
             return taken
         return node.inputs
 
     def apply(
-        self, question: Question, args: tuple[Array, ...], at: Mapping[str, int]
+        self, question: Question, args: tuple[Array, ...], at: Place
     ) -> tuple[Array, ...]:
         """The operator's meaning."""
         node = self.graph.nodes[question[0]]
+        for e in mentioned(node) if at.open else ():
+            self.lengths.value(e, at)
         try:
             if isinstance(node.op, Extern):
-                return self.externs(node, question[1], args)
-            return node.op.evaluate(args, at)
+                return self.externs(node, at.values, args)
+            return node.op.evaluate(args, at.values)
         except OperandError as error:
             why = error.message
         except (ValueError, IndexError) as error:
@@ -282,10 +303,10 @@ class _Machine:
         raise errors.cannot_evaluate(self.shown(question), why, _span(node))
 
     def fitted(
-        self, question: Question, value: Array, type_: TensorType, at: Mapping[str, int]
+        self, question: Question, value: Array, type_: TensorType, at: Place
     ) -> Array:
         """The value in the dtype of its type; its shape must be what the type says."""
-        shape = tuple(value_of(extent, at) for extent in type_.shape)
+        shape = tuple(self.lengths.value(extent, at) for extent in type_.shape)
         value = np.asarray(value)
         if value.shape != shape:
             node = self.graph.nodes[question[0]]
@@ -303,29 +324,30 @@ class _Machine:
 
     # ------------------------------------------------------------ accesses
 
-    def at(self, question: Question) -> dict[str, int]:
+    def at(self, question: Question) -> Place:
         """Values of dimensions and bounds."""
         name, point = question
-        return {
-            **self.bounds,
-            **dict(zip(self.graph.nodes[name].domain.dims, point, strict=True)),
-        }
+        return self.lengths.place(dict(zip(self.graph.nodes[name].domain.dims, point, strict=True)))
 
-    def access(self, edge: Edge, at: Mapping[str, int], reader: Callable[[], str]) -> _Access:
+    def access(self, edge: Edge, at: Place, reader: Callable[[], str]) -> _Access:
         """The points that an edge reads, checked to be in its source's domain."""
         domain = self.graph.nodes[edge.source].domain
-        ranges = [_range(entry, at) for entry in edge.entries]
+        ranges = [self.range(entry, at) for entry in edge.entries]
         lead = [len(r) for r, e in zip(ranges, edge.entries, strict=True) if isinstance(e, Slice)]
-        highest = [self.bounds[self.graph.universe.dim(d).bound] for d in domain.dims]
         points = list(product(*ranges))
         for point in points:
-            inside = all(0 <= i < n for i, n in zip(point, highest, strict=True))
-            if inside and domain.where != TRUE:
-                inside = bool(value_of(domain.where, self.at((edge.source, point))))
-            if not inside:
+            if any(i < 0 for i in point) or not self.exists((edge.source, point)):
                 raise errors.read_outside(reader(), self.shown((edge.source, point)), edge.span)
         fixed = {d: r[0] for d, r in zip(domain.dims, ranges, strict=True) if len(r) == 1}
         return _Access(edge=edge, lead=lead, points=points, fixed=fixed)
+
+    def range(self, entry: Entry, at: Place) -> range:
+        """The points that an entry selects."""
+        if isinstance(entry, Slice):
+            low, high = self.lengths.value(entry.lo, at), self.lengths.value(entry.hi, at)
+            return range(low, high, entry.step)
+        index = self.lengths.value(entry, at)
+        return range(index, index + 1)
 
     def gather(self, access: _Access) -> Array:
         """What an edge reads: one value, or values along a leading axis for each slice."""
@@ -334,8 +356,8 @@ class _Machine:
         if not access.lead:
             return values[0]
         type_ = self.graph.nodes[edge.source].types[edge.out]
-        at = {**self.bounds, **access.fixed}
-        shape = [value_of(extent, at) for extent in type_.shape]
+        at = self.lengths.place(access.fixed)
+        shape = [self.lengths.value(extent, at) for extent in type_.shape]
         flat = np.empty([len(values), *shape], numpy_dtype(type_.dtype))
         for k, value in enumerate(values):
             flat[k] = value
@@ -346,22 +368,26 @@ class _Machine:
     def shown(self, question: Question) -> str:
         """``h[t=3]``."""
         name, point = question
-        dims = self.graph.nodes[name].domain.dims
+        if name.startswith(_LENGTH):
+            name = name.removeprefix(_LENGTH)
+            dims = self.graph.universe.outer(name)
+        else:
+            dims = self.graph.nodes[name].domain.dims
         inside = ", ".join(f"{d}={i}" for d, i in zip(dims, point, strict=True))
         return f"{name}[{inside}]" if inside else name
 
     def cycle(self, opened: list[Question], again: Question) -> Exception:
         """The error for a question that came up while it was being answered."""
         around = [self.shown(q) for q in opened[opened.index(again) :]]
-        span = _span(self.graph.nodes[again[0]])
+        named = [q[0] for q in (again, *opened) if q[0] in self.graph.nodes]
+        span = _span(self.graph.nodes[named[0]])
         return errors.needs_itself((*around, around[0]), span)
 
 
-def _range(entry: Entry, at: Mapping[str, int]) -> range:
-    if isinstance(entry, Slice):
-        return range(value_of(entry.lo, at), value_of(entry.hi, at), entry.step)
-    index = value_of(entry, at)
-    return range(index, index + 1)
+def _length(undecided: Undecided) -> Question:
+    """The question for a length."""
+    bound, outer = undecided.key
+    return _LENGTH + bound, outer
 
 
 def _span(node: Node) -> Span | None:

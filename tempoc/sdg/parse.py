@@ -95,10 +95,16 @@ class _Reader:
     # ------------------------------------------------------------ universe
 
     def bound(self, tree: Branch) -> Bound:
-        """``bound N = (T+3)//4``."""
+        """``bound N = (T+3)//4``, ``bound T until stop over i``."""
         (name,) = _branches(tree, "name")
         values = _branches(tree, "expr")
-        return Bound(name=self.words(name), value=self.expr(values[0]) if values else None)
+        ends = [self.words(n) for u in _branches(tree, "until") for n in _branches(u, "name")]
+        return Bound(
+            name=self.words(name),
+            value=self.expr(values[0]) if values else None,
+            until=ends[0] if ends else "",
+            outer=tuple(ends[1:]),
+        )
 
     def dim(self, tree: Branch) -> Dim:
         """``dim t < T``."""

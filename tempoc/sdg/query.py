@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import NamedTuple
 
 from tempoc.ops.control import Merge
+from tempoc.ops.opdef import Op
 from tempoc.ops.types import TensorType
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.symbolic.expr import Slice
+from tempoc.symbolic.expr import Expr, Slice
 from tempoc.symbolic.walk import extent, substitute
 
 
@@ -45,6 +47,26 @@ def operand_type(graph: Graph, edge: Edge) -> TensorType:
 def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:
     """The types of all operands of a node."""
     return tuple(operand_type(graph, edge) for edge in node.inputs)
+
+
+def mentioned(node: Node) -> tuple[Expr, ...]:
+    """The index expressions in a node's types and in its operator's attributes."""
+    found = [e for type_ in node.types for e in type_.shape]
+    return (*found, *expressions(node.op))
+
+
+def expressions(value: object) -> Iterator[Expr]:
+    """The index expressions in an attribute, or in all attributes of an operator."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, Slice):
+        yield from (value.lo, value.hi)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from expressions(item)
+    elif isinstance(value, Op):
+        for f in fields(value):
+            yield from expressions(getattr(value, f.name))
 
 
 def reachable(graph: Graph, roots: Iterable[str]) -> set[str]:

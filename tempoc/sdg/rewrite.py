@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tempoc.ops.ending import Until
 from tempoc.ops.source import Input, Param
 from tempoc.sdg.graph import Edge, Graph, Group, Node
 from tempoc.sdg.query import reachable
@@ -79,7 +80,7 @@ def replace_edge(graph: Graph, reader: str, slot: int, edge: Edge) -> Graph:
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """The graph without nodes that no output or effect needs, be they in cycles or not.
+    """The graph without nodes that no output, effect or ending needs, be they in cycles or not.
 
     What is given at run time stays, so that the same data is asked for at every level; only a
     param that nothing reads and that could compute itself goes.
@@ -87,7 +88,7 @@ def drop_dead(graph: Graph) -> Graph:
     given = [
         n.name
         for n in graph.nodes.values()
-        if isinstance(n.op, Input)
+        if isinstance(n.op, Input | Until)
         or turn(n) is not None
         or (isinstance(n.op, Param) and not n.inputs)
     ]

@@ -67,6 +67,8 @@ class Statement:
     """Nodes executed together at each point of ``domain``; members in topological order.
 
     A statement with a ``turn`` is seen outside, so the order of its points counts.
+    ``ends`` names the bounds whose last step this decides. ``mentions`` are the values naming such
+    bounds that the members and writes use: extents, attributes, points, conditions.
     """
 
     name: str
@@ -75,6 +77,13 @@ class Statement:
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     turn: Turn | None = None
+    ends: tuple[str, ...] = ()
+    mentions: tuple[Expr, ...] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may run at any time, even where nobody needs it: it reads and does nothing."""
+        return not (self.reads or self.turn or self.ends or self.mentions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

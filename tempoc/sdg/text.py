@@ -37,7 +37,7 @@ WIDEST = 60
 """Columns wider than this do not push the others to the right."""
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.']*")
-_WORDS = ("sdg", "doc", "bound", "dim", "assume", "output", "group", "when")
+_WORDS = ("sdg", "doc", "bound", "until", "over", "dim", "assume", "output", "group", "when")
 
 
 def show(graph: Graph, *, sources: bool = True) -> str:
@@ -117,7 +117,10 @@ def _same(a: object, b: object) -> bool:
 
 def _universe(universe: Universe) -> list[str]:
     bounds = [
-        f"bound {b.name}" + (f" = {show_expr(b.value)}" if b.value is not None else "")
+        f"bound {b.name}"
+        + (f" = {show_expr(b.value)}" if b.value is not None else "")
+        + (f" until {b.until}" if b.until else "")
+        + (f" over {', '.join(b.outer)}" if b.outer else "")
         for b in universe.bounds
     ]
     dims = [f"dim {d.name} < {d.bound}" for d in universe.dims]

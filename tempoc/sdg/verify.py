@@ -8,6 +8,8 @@
 - every read stays inside its source's domain;
 - a merge has a target and a guard for each branch, its guards are disjoint and cover its domain,
   and its branches are computed by nodes of their own, each read where its target writes;
+- each bound that a tensor ends has one node that says so, at all steps of a dimension with that
+  bound and all points of the dimensions before it over which the length varies;
 - outputs read at entries without dimensions;
 - groups, if there are any, partition the computed nodes, and members share one domain.
 """
@@ -15,16 +17,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from tempoc.ops.control import Merge
-from tempoc.ops.opdef import Op, OperandError
+from tempoc.ops.ending import Until
+from tempoc.ops.opdef import OperandError
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import operand_types
+from tempoc.sdg.query import expressions, operand_types
 from tempoc.sdg.text import show_domain, show_type
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr, Slice, conjunction, disjunction
@@ -70,6 +73,7 @@ def verify(graph: Graph, space: Space, *, after: str = "") -> None:
         checker.types(node)
         if isinstance(node.op, Merge):
             checker.merge(node, node.op)
+    checker.endings()
     checker.outputs()
     checker.groups()
 
@@ -102,7 +106,7 @@ class _Checker:
             for extent in type_.shape:
                 self.only(symbols(extent), dims, name, f"extent `{show_expr(extent)}`")
         if not isinstance(node.op, Merge):  # whose targets are in the coordinates of its sources
-            for e in _expressions(tuple(getattr(node.op, f.name) for f in fields(node.op))):
+            for e in expressions(node.op):
                 self.only(symbols(e), dims, name, f"attribute `{show_expr(e)}`")
         for slot, edge in enumerate(node.inputs):
             self.edge(edge, dims, f"{name}, operand {slot}")
@@ -223,6 +227,24 @@ class _Checker:
 
     # ------------------------------------------------------------ the whole
 
+    def endings(self) -> None:
+        """Each bound that is ended has its node."""
+        universe = self.graph.universe
+        found = [n for n in self.graph.nodes.values() if isinstance(n.op, Until)]
+        ended = {b.name: b for b in universe.ended}
+        for node in found:
+            assert isinstance(node.op, Until)
+            bound = ended.get(node.op.bound)
+            if bound is None:
+                raise VerifyError(node.name, f"ends {node.op.bound} unasked", self.after)
+            steps = [d for d in node.domain.dims if d not in bound.outer]
+            fits = len(steps) == 1 and universe.dim(steps[0]).bound == bound.name
+            fits = fits and node.domain.dims == (*bound.outer, steps[0])
+            whole = self.space.implies(Domain(node.domain.dims), node.domain.where)
+            self.require(fits and whole, node.name, f"is not at all steps of {bound.name}")
+        bounds = [n.op.bound for n in found if isinstance(n.op, Until)]
+        self.require(sorted(bounds) == sorted(ended), "endings", "not one for each ended bound")
+
     def outputs(self) -> None:
         """Outputs are edges from nowhere."""
         names = [o.name for o in self.graph.outputs]
@@ -248,17 +270,6 @@ class _Checker:
         for group in self.graph.groups:
             domains = {self.graph.nodes[m].domain for m in group.members}
             self.require(len(domains) == 1, f"group {group.name}", "has members of other domains")
-
-
-def _expressions(value: object) -> Iterator[Expr]:
-    """The index expressions in an attribute."""
-    if isinstance(value, Expr):
-        yield value
-    elif isinstance(value, tuple):
-        for member in value:
-            yield from _expressions(member)
-    elif isinstance(value, Op):
-        yield from _expressions(tuple(getattr(value, f.name) for f in fields(value)))
 
 
 def _fits(found: TensorType, declared: TensorType, facts: DomainFacts) -> bool:

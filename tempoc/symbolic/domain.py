@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,17 @@ SCALAR = Domain(())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A bound ``T >= 1``: given at run time, or ``value``, a constant or derived from others."""
+    """A bound ``T >= 1``: given at run time, or ``value``, a constant or derived from others.
+
+    With ``until`` (the tensor that ends it) the name stands for a *length* that is found out during
+    the run, one for each point of ``outer``. What is given, or ``value``, is then only the largest
+    length that it may have.
+    """
 
     name: str
     value: Expr | None = None
+    until: str = ""
+    outer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +64,49 @@ class Universe:
         raise KeyError(name)
 
     def ordered(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The names, each once, in declaration order."""
-        return tuple(d.name for d in self.dims if d.name in names)
+        """The dimensions among the names, each once, in declaration order.
+
+        With them come those over which their lengths vary, and those of lengths among the names.
+        """
+        more = [n for name in names for n in self.outer(name)]
+        return tuple(d.name for d in self.dims if d.name in names or d.name in more)
+
+    def outer(self, name: str) -> tuple[str, ...]:
+        """The dimensions over which a bound, or the bound of a dimension, varies."""
+        if not any(b.outer for b in self.bounds):
+            return ()
+        bound = next((d.bound for d in self.dims if d.name == name), name)
+        return tuple(n for b in self.roots(bound) for n in b.outer)
+
+    @property
+    def ended(self) -> tuple[Bound, ...]:
+        """The bounds that a tensor ends during the run."""
+        return tuple(b for b in self.bounds if b.until)
+
+    @property
+    def lengths(self) -> tuple[str, ...]:
+        """The names of these bounds, and of those derived from them."""
+        return tuple(b.name for b in self.bounds if self.roots(b.name)) if self.ended else ()
+
+    def roots(self, name: str) -> tuple[Bound, ...]:
+        """The ended bounds from which the value of a bound follows."""
+        found = next((b for b in self.bounds if b.name == name), None)
+        if found is None or found.until or found.value is None:
+            return (found,) if found is not None and found.until else ()
+        return tuple(dict.fromkeys(r for n in symbols(found.value) for r in self.roots(n)))
+
+    def at_lengths(self, lengths: Mapping[str, Expr]) -> dict[str, Expr]:
+        """The values of all bounds that follow from ``lengths`` of ended bounds, these included."""
+        found = dict(lengths)
+        for _ in self.bounds:
+            for b in self.bounds:
+                if b.name not in found and not b.until and b.value is not None:
+                    names = symbols(b.value)
+                    if any(n in found for n in names) and not any(
+                        n not in found and self.roots(n) for n in names
+                    ):
+                        found[b.name] = substitute(b.value, found)
+        return found
 
     def is_dim(self, name: str) -> bool:
         """Whether a symbol names a dimension (else it names a bound)."""

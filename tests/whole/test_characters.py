@@ -122,8 +122,8 @@ def test_writing_likely_letters(tmp_path: Path) -> None:
             if t + 1 >= len(prompt):
                 row.append(int(jnp.argmax(net["out.w"] @ h + net["out.b"])))
         bounds = {"B": 2, "P": 3, "T": steps}
-        meant = evaluate(graph, bounds, {"prompt": prompt}, params)["letter"]
-        found = run(str(tmp_path / "write"), bounds, {"prompt": prompt}, params).outputs["letter"]
+        meant = evaluate(graph, bounds, {"prompt": prompt}, params)["written"]
+        found = run(str(tmp_path / "write"), bounds, {"prompt": prompt}, params).outputs["written"]
         np.testing.assert_array_equal(found, meant)
         np.testing.assert_array_equal(found, [row[:steps]] * 2)
 
@@ -139,7 +139,7 @@ def test_it_learns_and_writes(tmp_path: Path) -> None:
     params = load_file(tmp_path / "gru.safetensors")
     inputs = {"prompt": letters.encode("Shall I")}
     found = run(str(tmp_path / "write"), {"B": 3, "T": 60}, inputs, params, seed=1)
-    lines = [letters.decode(row) for row in found.outputs["letter"]]
+    lines = [letters.decode(row) for row in found.outputs["written"]]
     assert all(line.startswith("Shall I") for line in lines) and len({*lines}) == 3
     known = {*letters.SONNETS.read_text(encoding="utf-8").split()}
     words = " ".join(line[7:] for line in lines).split()

@@ -23,6 +23,7 @@ from tempoc.sdg.check import read_graph
 from tempoc.sdg.text import show
 from tests.support.agree import LEVELS, compiled
 from tests.support.elaborated import graph_of
+from tests.support.golden import Golden
 
 TRAIN = """dim b < B
 dim i < I
@@ -130,10 +131,15 @@ save y to "y-{t}.safetensors"
 
 
 def test_two_statements_that_save_one_file_are_told(tmp_path: Path) -> None:
-    text = 'input x: f32\noutput x\nsave x to "x.safetensors"\nsave x to "x.safetensors"\n'
-    loaded = load(compiled(text, tmp_path))
-    given = Given(bounds={}, inputs=as_sources({"x": np.float32(1)}), params={})
-    with pytest.raises(RunError, match=r"x\.safetensors is saved twice"):
+    text = """dim i < I
+input x: f32
+output x
+save x + i to "x-{i}.safetensors"
+save x to "x-1.safetensors"
+"""
+    loaded = load(compiled(text.replace("x + i to", "y to") + "y = x + i\n", tmp_path))
+    given = Given(bounds={"I": 2}, inputs=as_sources({"x": np.float32(1)}), params={})
+    with pytest.raises(RunError, match=r"x-1\.safetensors is saved twice"):
         run_given(loaded, given, Settings(show=Outside(tmp_path / "files")))
 
 
@@ -148,3 +154,66 @@ def test_what_only_effects_need_is_computed() -> None:
     text = "dim i < I\ninput x[i]: f32\ny = x * 2.0\noutput x\nprint y\n"
     compilation = Compilation(load_source(Source("m.rt", text)), Options())
     assert "y" in compilation.optimized.nodes
+
+
+LINES = """dim i < I
+param net = {a: ones([3]), deep: [zeros([2]), {b: eye(2)}]}
+w[i] = bf16(stack([0.1 * i, 2.0], 0))
+x[i] = {p: sum(f32(w[i])), q: [i, i > 1]}
+big[i] = f64(i) / 3.0
+output big
+print x[i] when i % 2 == 0
+print w[i] when i == 1
+print w[0:i+1] when i == 1
+print w[I-1][0]
+print w[i][0] when i == 1
+print x[i].q[1] when i == 1
+print x[i].p when i == 1
+print net.deep[1]
+print net.deep[0]
+print net.a[0:2]
+print big[i] when i == 1
+print i when i == 2
+"""
+
+
+def test_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden) -> None:
+    run(compiled(LINES, tmp_path), {"I": 3})
+    lines = capsys.readouterr().err
+    golden("externs/lines.txt", lines)
+    evaluate_given(
+        graph_of(LINES), Given(bounds={"I": 3}, inputs={}, params={}), show=Outside(tmp_path)
+    )
+    assert sorted(capsys.readouterr().err.splitlines()) == sorted(lines.splitlines())
+
+
+ORDER = """dim i < I
+dim t < T
+input x[i, t]: f32
+loss[i] = sum(x[i, 0:T])
+late[i] = loss[I-1-i]
+best = max(loss[0:I])
+output loss
+print best
+print late
+print x
+print loss
+print x * 2.0
+save loss[i] to "{i}.safetensors"
+""".replace("print x * 2.0", "y = x * 2.0\nprint y")
+
+
+def test_all_over_the_same_dimensions_take_turns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for level in LEVELS:
+        loaded = load(compiled(ORDER, tmp_path, level))
+        given = Given(bounds={}, inputs=as_sources({"x": x}), params={})
+        run_given(loaded, given, Settings(show=Outside(tmp_path / f"files{level}")))
+        shown = [line.partition(" =")[0] for line in capsys.readouterr().err.splitlines()]
+        two = [f"{n}[i={i}, t={t}]" for i in range(2) for t in range(3) for n in "xy"]
+        assert [line for line in shown if "t=" in line] == two
+        one = [f"{n}[i={i}]" for i in range(2) for n in ("late", "loss")]
+        assert [line for line in shown if "i=" in line and "t=" not in line] == one
+        assert shown.count("best") == 1

@@ -148,3 +148,22 @@ def step(s, a, n):
             np.testing.assert_array_equal(found["s"][i, :, t], state)
             np.testing.assert_array_equal(found["r"][i, :, t], state.sum(1))
             state = state + a[:, t : t + 1]
+
+
+def test_an_array_lives_until_nothing_more_could_be_written(tmp_path: Path) -> None:
+    text = """
+dim i < I
+dim b < B
+dim t < T
+assume I >= 2
+extern host step(s: f32, i: i32) -> (s2: f32) from "hc_last:step" over b
+s[i, b, 0] = 1.0 * i
+s[i, b, t+1] = s2[i, b, t]
+s2 = step(s, i)
+g[i] = sum(s[i, 0:B, 0:T]) when i < I-1
+last = sum(s2[I-1, 0:B, 0:T])
+output g[0:I-1] as g, last
+"""
+    files = {"main.rt": text, "hc_last.py": "def step(s, i):\n    return s + 1\n"}
+    found, _ = agreed(laid_out(tmp_path, files), {}, {"I": 2, "B": 2, "T": 3})
+    assert (found["g"].tolist(), found["last"].tolist()) == ([6.0], 18.0)

@@ -139,3 +139,19 @@ def test_every_exception_has_a_place(body: str, tmp_path: Path) -> None:
     text = refused(laid_out(tmp_path, files), {"x": np.zeros((1, 1), np.float32)})
     assert "error[RT573]: f raised " in text and "at i = 0, t = 0" in text
     assert "in main.rt:6: y, n, net = f(x)" in text
+
+
+def test_a_broken_promise_of_an_index_has_a_place(tmp_path: Path, golden: Golden) -> None:
+    text = """
+dim i < I
+dim t < T
+extern host pick(i: i32, t: i32) -> (j: i32) from "hb_pick:pick"
+input x[i, t]: f32
+j = pick(i, t)
+y[i, t] = x[t = j in max(0, t-1):t+1] when t >= 1
+z[i] = sum(y[i, 1:T])
+output z
+"""
+    python = "def pick(i, t):\n    return int(t) - 2 * int(i == 1 and t == 2)\n"
+    path = laid_out(tmp_path, {"main.rt": text, "hb_pick.py": python})
+    golden("externs/promise.txt", refused(path, {"x": np.zeros((2, 3), np.float32)}))

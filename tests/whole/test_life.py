@@ -16,6 +16,7 @@ SOURCES = {example.name: example.source for example in EXAMPLES}
 SOURCES["llama"] = ROOT / "examples" / "llama" / "model.rt"
 SOURCES["gru"] = ROOT / "examples" / "characters" / "gru.rt"
 SOURCES["write"] = ROOT / "examples" / "characters" / "write.rt"
+SOURCES["recite"] = ROOT / "examples" / "characters" / "recite.rt"
 SOURCES["moons"] = ROOT / "examples" / "diffusion" / "moons.rt"
 
 

@@ -1,0 +1,509 @@
+"""Kernels of recite, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def threefry(key, x, y):
+    """Two words for each pair of words. Written out, rounds fuse with what is around them."""
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(0x1BD11BDA))
+    x, y = x + schedule[0], y + schedule[1]
+    for i in range(5):
+        for r in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            x = x + y
+            y = (y << r | y >> (32 - r)) ^ x
+        x, y = x + schedule[(i + 1) % 3], y + schedule[(i + 2) % 3] + jnp.uint32(i + 1)
+    return x, y
+
+
+def random_key(seed, *path):
+    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
+    key = seed
+    for number in path:
+        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
+    return jnp.stack(key)
+
+
+def random_bits(key, positions):
+    """A random u32 for each position."""
+    x, y = threefry(key, jnp.uint32(0), positions)
+    return x ^ y
+
+
+def random_uniform(key, positions, width, digits, dtype):
+    """Multiples of 2**-digits in [0, 1), from the lowest bits of width."""
+    bits = random_bits(key, positions) & jnp.uint32(2**width - 1)
+    drawn = (bits >> (width - digits)).astype(jnp.float32)
+    return (drawn * jnp.float32(2.0**-digits)).astype(dtype)
+
+
+def random_normal(key, positions, dtype):
+    """Standard normal numbers: the inverse of the distribution function at uniform ones."""
+    lowest = jnp.float32(-1.0 + 2.0**-24)
+    u = random_uniform(key, positions, 32, 23, jnp.float32) * jnp.float32(2.0) + lowest
+    u = jnp.maximum(u, lowest)
+    w = -jnp.log((jnp.float32(1.0) - u) * (jnp.float32(1.0) + u))
+    centre = jnp.polyval(jnp.array((
+        2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+        -0.00125372503, -0.00417768164, 0.246640727, 1.50140941,
+    ), jnp.float32), w - jnp.float32(2.5))
+    tail = jnp.polyval(jnp.array((
+        -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+        -0.0076224613, 0.00943887047, 1.00167406, 2.83297682,
+    ), jnp.float32), jnp.sqrt(w) - jnp.float32(3.0))
+    return (jnp.float32(2.0**0.5) * (jnp.where(w < 5.0, centre, tail) * u)).astype(dtype)
+
+
+def minus_log(v):
+    """-log(v / 2**32) of positive u32 words, in units of 2**-27."""
+    doublings = lax.clz(v)
+    m, total = v << doublings, doublings * jnp.uint32(93032640)
+    for k, log in enumerate((
+        54420606, 29949820, 15808571, 8136899, 4130102, 2080937, 1044501, 523267, 261888,
+        131008, 65520, 32764, 16383, 8192,
+    ), 1):
+        grown = m + (m >> k)
+        fits = grown >= m
+        m = jnp.where(fits, grown, m)
+        total = jnp.where(fits, total + jnp.uint32(log), total)
+    return total + ((~m + jnp.uint32(1)) >> 5)
+
+
+def random_gumbel(key, positions):
+    """Noise whose sum with logits is greatest at k with probability softmax[k]."""
+    exponential = jnp.maximum(minus_log(random_bits(key, positions) | 1), jnp.uint32(1))
+    noise = (minus_log(exponential) >> 1).astype(jnp.int32) - 232581600
+    return noise.astype(jnp.float32) * jnp.float32(2.0**-26)
+
+
+def net_letters_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:281: return random.normal([tokens, width]) * sqrt(1.0 / width)
+    """
+    net_init_embedding_init_key = random_key(random_seed, 40866147)
+    net_init_embedding_init_normal = random_normal(net_init_embedding_init_key, jnp.arange(3712, dtype=jnp.uint32).reshape((58, 64)), jnp.float32)
+    net_letters_default = net_init_embedding_init_normal * jnp.float32(0.125)
+    return (net_letters_default,)
+
+
+def net_blocks_0_attention_q_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init_attention_init_glorot_key = random_key(random_seed, 1443646537)
+    net_init_transformer_init_attention_init_glorot_uniform = random_uniform(net_init_transformer_init_attention_init_glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init_attention_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot_uniform
+    net_init_transformer_init_attention_init_glorot_sub = net_init_transformer_init_attention_init_glorot_mul - jnp.float32(1.0)
+    net_blocks_0_attention_q_default = net_init_transformer_init_attention_init_glorot_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_0_attention_q_default,)
+
+
+def net_blocks_0_attention_k_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init_attention_init_glorot2_key = random_key(random_seed, 688795455)
+    net_init_transformer_init_attention_init_glorot2_uniform = random_uniform(net_init_transformer_init_attention_init_glorot2_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init_attention_init_glorot2_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot2_uniform
+    net_init_transformer_init_attention_init_glorot2_sub = net_init_transformer_init_attention_init_glorot2_mul - jnp.float32(1.0)
+    net_blocks_0_attention_k_default = net_init_transformer_init_attention_init_glorot2_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_0_attention_k_default,)
+
+
+def net_blocks_0_attention_v_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init_attention_init_glorot3_key = random_key(random_seed, 3215435955)
+    net_init_transformer_init_attention_init_glorot3_uniform = random_uniform(net_init_transformer_init_attention_init_glorot3_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init_attention_init_glorot3_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot3_uniform
+    net_init_transformer_init_attention_init_glorot3_sub = net_init_transformer_init_attention_init_glorot3_mul - jnp.float32(1.0)
+    net_blocks_0_attention_v_default = net_init_transformer_init_attention_init_glorot3_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_0_attention_v_default,)
+
+
+def net_blocks_0_attention_out_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init_attention_init_glorot4_key = random_key(random_seed, 1731170759)
+    net_init_transformer_init_attention_init_glorot4_uniform = random_uniform(net_init_transformer_init_attention_init_glorot4_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init_attention_init_glorot4_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot4_uniform
+    net_init_transformer_init_attention_init_glorot4_sub = net_init_transformer_init_attention_init_glorot4_mul - jnp.float32(1.0)
+    net_blocks_0_attention_out_default = net_init_transformer_init_attention_init_glorot4_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_0_attention_out_default,)
+
+
+def net_blocks_0_mlp_0_w_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init_mlp_init_linear_init_glorot_key = random_key(random_seed, 3408260592)
+    net_init_transformer_init_mlp_init_linear_init_glorot_uniform = random_uniform(net_init_transformer_init_mlp_init_linear_init_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((128, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init_mlp_init_linear_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init_mlp_init_linear_init_glorot_uniform
+    net_init_transformer_init_mlp_init_linear_init_glorot_sub = net_init_transformer_init_mlp_init_linear_init_glorot_mul - jnp.float32(1.0)
+    net_blocks_0_mlp_0_w_default = net_init_transformer_init_mlp_init_linear_init_glorot_sub * jnp.float32(0.1767766952966369)
+    return (net_blocks_0_mlp_0_w_default,)
+
+
+def net_blocks_0_mlp_1_w_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init_mlp_init_linear_init2_glorot_key = random_key(random_seed, 2961748675)
+    net_init_transformer_init_mlp_init_linear_init2_glorot_uniform = random_uniform(net_init_transformer_init_mlp_init_linear_init2_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((64, 128)), 32, 23, jnp.float32)
+    net_init_transformer_init_mlp_init_linear_init2_glorot_mul = jnp.float32(2.0) * net_init_transformer_init_mlp_init_linear_init2_glorot_uniform
+    net_init_transformer_init_mlp_init_linear_init2_glorot_sub = net_init_transformer_init_mlp_init_linear_init2_glorot_mul - jnp.float32(1.0)
+    net_blocks_0_mlp_1_w_default = net_init_transformer_init_mlp_init_linear_init2_glorot_sub * jnp.float32(0.1767766952966369)
+    return (net_blocks_0_mlp_1_w_default,)
+
+
+def net_blocks_1_attention_q_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init2_attention_init_glorot_key = random_key(random_seed, 541127911)
+    net_init_transformer_init2_attention_init_glorot_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init2_attention_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot_uniform
+    net_init_transformer_init2_attention_init_glorot_sub = net_init_transformer_init2_attention_init_glorot_mul - jnp.float32(1.0)
+    net_blocks_1_attention_q_default = net_init_transformer_init2_attention_init_glorot_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_1_attention_q_default,)
+
+
+def net_blocks_1_attention_k_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init2_attention_init_glorot2_key = random_key(random_seed, 1830670459)
+    net_init_transformer_init2_attention_init_glorot2_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot2_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init2_attention_init_glorot2_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot2_uniform
+    net_init_transformer_init2_attention_init_glorot2_sub = net_init_transformer_init2_attention_init_glorot2_mul - jnp.float32(1.0)
+    net_blocks_1_attention_k_default = net_init_transformer_init2_attention_init_glorot2_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_1_attention_k_default,)
+
+
+def net_blocks_1_attention_v_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init2_attention_init_glorot3_key = random_key(random_seed, 3739660007)
+    net_init_transformer_init2_attention_init_glorot3_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot3_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init2_attention_init_glorot3_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot3_uniform
+    net_init_transformer_init2_attention_init_glorot3_sub = net_init_transformer_init2_attention_init_glorot3_mul - jnp.float32(1.0)
+    net_blocks_1_attention_v_default = net_init_transformer_init2_attention_init_glorot3_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_1_attention_v_default,)
+
+
+def net_blocks_1_attention_out_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init2_attention_init_glorot4_key = random_key(random_seed, 179971067)
+    net_init_transformer_init2_attention_init_glorot4_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot4_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init2_attention_init_glorot4_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot4_uniform
+    net_init_transformer_init2_attention_init_glorot4_sub = net_init_transformer_init2_attention_init_glorot4_mul - jnp.float32(1.0)
+    net_blocks_1_attention_out_default = net_init_transformer_init2_attention_init_glorot4_sub * jnp.float32(0.21650635094610965)
+    return (net_blocks_1_attention_out_default,)
+
+
+def net_blocks_1_mlp_0_w_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init2_mlp_init_linear_init_glorot_key = random_key(random_seed, 2528477057)
+    net_init_transformer_init2_mlp_init_linear_init_glorot_uniform = random_uniform(net_init_transformer_init2_mlp_init_linear_init_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((128, 64)), 32, 23, jnp.float32)
+    net_init_transformer_init2_mlp_init_linear_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init2_mlp_init_linear_init_glorot_uniform
+    net_init_transformer_init2_mlp_init_linear_init_glorot_sub = net_init_transformer_init2_mlp_init_linear_init_glorot_mul - jnp.float32(1.0)
+    net_blocks_1_mlp_0_w_default = net_init_transformer_init2_mlp_init_linear_init_glorot_sub * jnp.float32(0.1767766952966369)
+    return (net_blocks_1_mlp_0_w_default,)
+
+
+def net_blocks_1_mlp_1_w_default(at, random_seed):
+    """recite.rt:21: param net = transformer.init(V, D, layers)
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    net_init_transformer_init2_mlp_init_linear_init2_glorot_key = random_key(random_seed, 28284977)
+    net_init_transformer_init2_mlp_init_linear_init2_glorot_uniform = random_uniform(net_init_transformer_init2_mlp_init_linear_init2_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((64, 128)), 32, 23, jnp.float32)
+    net_init_transformer_init2_mlp_init_linear_init2_glorot_mul = jnp.float32(2.0) * net_init_transformer_init2_mlp_init_linear_init2_glorot_uniform
+    net_init_transformer_init2_mlp_init_linear_init2_glorot_sub = net_init_transformer_init2_mlp_init_linear_init2_glorot_mul - jnp.float32(1.0)
+    net_blocks_1_mlp_1_w_default = net_init_transformer_init2_mlp_init_linear_init2_glorot_sub * jnp.float32(0.1767766952966369)
+    return (net_blocks_1_mlp_1_w_default,)
+
+
+def net_blocks_0_first_scale_default(at):
+    """recite.rt:21: param net = transformer.init(V, D, layers)"""
+    net_blocks_0_first_scale_default = jnp.full((64,), jnp.float32(1.0))
+    return net_blocks_0_first_scale_default, net_blocks_0_first_scale_default, net_blocks_0_first_scale_default, net_blocks_0_first_scale_default, net_blocks_0_first_scale_default
+
+
+def net_blocks_0_first_bias_default(at):
+    """recite.rt:21: param net = transformer.init(V, D, layers)"""
+    net_blocks_0_first_bias_default = jnp.full((64,), jnp.float32(0.0))
+    return net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default
+
+
+def net_blocks_0_mlp_0_b_default(at):
+    """recite.rt:21: param net = transformer.init(V, D, layers)"""
+    net_blocks_0_mlp_0_b_default = jnp.full((128,), jnp.float32(0.0))
+    return net_blocks_0_mlp_0_b_default, net_blocks_0_mlp_0_b_default
+
+
+def drawn_temperature_categorical(
+    at, net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+    drawn_logits_x_attention_q_transpose, drawn_logits_x_attention_q_rope_angle_power,
+    drawn_logits_x_attention_k_transpose, drawn_logits_x_attention_v_transpose,
+    drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+    drawn_logits_x_attention_transpose, net_blocks_0_second_scale, net_blocks_0_second_bias,
+    drawn_logits_x_mlp_h_linear_transpose, net_blocks_0_mlp_0_b,
+    drawn_logits_x_mlp_linear_transpose, net_blocks_0_mlp_1_b, net_blocks_1_first_scale,
+    net_blocks_1_first_bias, drawn_logits_x_attention2_q_transpose,
+    drawn_logits_x_attention2_k_transpose, drawn_logits_x_attention2_v_transpose,
+    drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+    drawn_logits_x_attention2_transpose, net_blocks_1_second_scale, net_blocks_1_second_bias,
+    drawn_logits_x_mlp2_h_linear_transpose, net_blocks_1_mlp_0_b,
+    drawn_logits_x_mlp2_linear_transpose, net_blocks_1_mlp_1_b, net_last_scale, net_last_bias,
+    drawn_logits_transpose, random_seed, *, T,
+):
+    """nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
+    nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
+    nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
+    nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
+    nn.rt:75: low = split(x, 2, -1)[0]
+    nn.rt:76: high = split(x, 2, -1)[1]
+    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    nn.rt:93: scores = einsum('hd,shd->hs', q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:94: return einsum('hs,she->he', softmax(scores), values)
+    sampling.rt:10: return random.categorical(logits / heat)
+    transformer.rt:13: q = nn.rope(reshape(x @ layer.q.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:14: k = nn.rope(reshape(x @ layer.k.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:15: v = reshape(x @ layer.v.T, [size(x, 0) * heads, -1])
+    transformer.rt:17: return reshape(past, [size(x, 0), -1]) @ layer.out.T
+    transformer.rt:22: x = net.letters[letter]
+    transformer.rt:25: x = x + attention(seen, block.attention, t, heads, window)
+    transformer.rt:26: x = x + nn.mlp(block.mlp, nn.layer_norm(x, block.second.scale, block.second.bias), gelu)
+    transformer.rt:28: return nn.layer_norm(x, net.last.scale, net.last.bias) @ net.letters.T
+    """
+    t = at[0]
+    letter_t = letter[t]
+    holds = jnp.all((letter_t >= -58) & (letter_t < 58))
+    drawn_logits_x_getitem = jnp.take(net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip")
+    drawn_logits_seen_layer_norm_d_mean = jnp.sum(drawn_logits_x_getitem, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_seen_layer_norm_d_sub = drawn_logits_x_getitem - drawn_logits_seen_layer_norm_d_mean
+    drawn_logits_seen_layer_norm_mul = drawn_logits_seen_layer_norm_d_sub * drawn_logits_seen_layer_norm_d_sub
+    drawn_logits_seen_layer_norm_mean = jnp.sum(drawn_logits_seen_layer_norm_mul, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_seen_layer_norm_add = drawn_logits_seen_layer_norm_mean + jnp.float32(1e-05)
+    drawn_logits_seen_layer_norm_rsqrt = lax.rsqrt(drawn_logits_seen_layer_norm_add)
+    drawn_logits_seen_layer_norm_mul2 = drawn_logits_seen_layer_norm_d_sub * drawn_logits_seen_layer_norm_rsqrt
+    drawn_logits_seen_layer_norm_mul3 = drawn_logits_seen_layer_norm_mul2 * net_blocks_0_first_scale
+    drawn_logits_seen_layer_norm_add2 = drawn_logits_seen_layer_norm_mul3 + net_blocks_0_first_bias
+    drawn_logits_x_attention_q_matmul = jnp.matmul(drawn_logits_seen_layer_norm_add2, drawn_logits_x_attention_q_transpose)
+    drawn_logits_x_attention_q_reshape = jnp.reshape(drawn_logits_x_attention_q_matmul, (12, 16))
+    drawn_logits_x_attention_q_rope_angle_index = jnp.int32(t)
+    drawn_logits_x_attention_q_rope_angle_mul = drawn_logits_x_attention_q_rope_angle_index.astype(jnp.float32) * drawn_logits_x_attention_q_rope_angle_power
+    drawn_logits_x_attention_q_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention_q_reshape, 0, 8, axis=1)
+    drawn_logits_x_attention_q_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention_q_reshape, 8, 16, axis=1)
+    drawn_logits_x_attention_q_rope_cos = jnp.cos(drawn_logits_x_attention_q_rope_angle_mul)
+    drawn_logits_x_attention_q_rope_mul = drawn_logits_x_attention_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention_q_rope_sin = jnp.sin(drawn_logits_x_attention_q_rope_angle_mul)
+    drawn_logits_x_attention_q_rope_mul2 = drawn_logits_x_attention_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention_q_rope_sub = drawn_logits_x_attention_q_rope_mul - drawn_logits_x_attention_q_rope_mul2
+    drawn_logits_x_attention_q_rope_mul3 = drawn_logits_x_attention_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention_q_rope_mul4 = drawn_logits_x_attention_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention_q_rope_add = drawn_logits_x_attention_q_rope_mul3 + drawn_logits_x_attention_q_rope_mul4
+    drawn_logits_x_attention_q_rope_concat = jnp.concatenate([drawn_logits_x_attention_q_rope_sub, drawn_logits_x_attention_q_rope_add], axis=1)
+    drawn_logits_x_attention_k_matmul = jnp.matmul(drawn_logits_seen_layer_norm_add2, drawn_logits_x_attention_k_transpose)
+    drawn_logits_x_attention_k_reshape = jnp.reshape(drawn_logits_x_attention_k_matmul, (12, 16))
+    drawn_logits_x_attention_k_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention_k_reshape, 0, 8, axis=1)
+    drawn_logits_x_attention_k_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention_k_reshape, 8, 16, axis=1)
+    drawn_logits_x_attention_k_rope_mul = drawn_logits_x_attention_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention_k_rope_mul2 = drawn_logits_x_attention_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention_k_rope_sub = drawn_logits_x_attention_k_rope_mul - drawn_logits_x_attention_k_rope_mul2
+    drawn_logits_x_attention_k_rope_mul3 = drawn_logits_x_attention_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention_k_rope_mul4 = drawn_logits_x_attention_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention_k_rope_add = drawn_logits_x_attention_k_rope_mul3 + drawn_logits_x_attention_k_rope_mul4
+    drawn_logits_x_attention_k_rope_concat_t = jnp.concatenate([drawn_logits_x_attention_k_rope_sub, drawn_logits_x_attention_k_rope_add], axis=1)
+    drawn_logits_x_attention_v_matmul = jnp.matmul(drawn_logits_seen_layer_norm_add2, drawn_logits_x_attention_v_transpose)
+    drawn_logits_x_attention_v_reshape_t = jnp.reshape(drawn_logits_x_attention_v_matmul, (12, 16))
+    drawn_logits_x_attention_k_rope_concat = lax.dynamic_update_index_in_dim(drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_k_rope_concat_t, t % min(32, T), 0)
+    drawn_logits_x_attention_k_rope_concat_slice = jnp.take(drawn_logits_x_attention_k_rope_concat, (jnp.maximum(0, t-31) + jnp.arange(min(32, T), dtype=jnp.int32)) % min(32, T), axis=0, mode="clip")
+    drawn_logits_x_attention_past_multi_head_attention_scores_einsum = jnp.einsum("hd,shd->hs", drawn_logits_x_attention_q_rope_concat, drawn_logits_x_attention_k_rope_concat_slice)
+    drawn_logits_x_attention_past_multi_head_attention_scores_div = drawn_logits_x_attention_past_multi_head_attention_scores_einsum / jnp.float32(4.0)
+    valid = jnp.arange(min(32, T), dtype=jnp.int32) < jnp.minimum(32, t+1)
+    drawn_logits_x_attention_past_multi_head_attention_scores_div_masked = jnp.where(valid, drawn_logits_x_attention_past_multi_head_attention_scores_div, jnp.float32(-jnp.inf))
+    drawn_logits_x_attention_past_multi_head_attention_softmax_e_max = jnp.max(drawn_logits_x_attention_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True)
+    drawn_logits_x_attention_past_multi_head_attention_softmax_e_sub = drawn_logits_x_attention_past_multi_head_attention_scores_div - drawn_logits_x_attention_past_multi_head_attention_softmax_e_max
+    drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp = jnp.exp(drawn_logits_x_attention_past_multi_head_attention_softmax_e_sub)
+    drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp_masked = jnp.where(valid, drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp, jnp.float32(0.0))
+    drawn_logits_x_attention_past_multi_head_attention_softmax_sum = jnp.sum(drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True)
+    drawn_logits_x_attention_past_multi_head_attention_softmax_div = drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp / drawn_logits_x_attention_past_multi_head_attention_softmax_sum
+    drawn_logits_x_attention_v_reshape = lax.dynamic_update_index_in_dim(drawn_logits_x_attention_v_reshape, drawn_logits_x_attention_v_reshape_t, t % min(32, T), 0)
+    drawn_logits_x_attention_v_reshape_slice = jnp.take(drawn_logits_x_attention_v_reshape, (jnp.maximum(0, t-31) + jnp.arange(min(32, T), dtype=jnp.int32)) % min(32, T), axis=0, mode="clip")
+    drawn_logits_x_attention_past_multi_head_attention_softmax_div_masked = jnp.where(valid, drawn_logits_x_attention_past_multi_head_attention_softmax_div, jnp.float32(0.0))
+    valid2 = (jnp.arange(min(32, T), dtype=jnp.int32) < jnp.minimum(32, t+1))[:, None, None]
+    drawn_logits_x_attention_v_reshape_slice_masked = jnp.where(valid2, drawn_logits_x_attention_v_reshape_slice, jnp.float32(0.0))
+    drawn_logits_x_attention_past_multi_head_attention_einsum = jnp.einsum("hs,she->he", drawn_logits_x_attention_past_multi_head_attention_softmax_div_masked, drawn_logits_x_attention_v_reshape_slice_masked)
+    drawn_logits_x_attention_reshape = jnp.reshape(drawn_logits_x_attention_past_multi_head_attention_einsum, (3, 64))
+    drawn_logits_x_attention_matmul = jnp.matmul(drawn_logits_x_attention_reshape, drawn_logits_x_attention_transpose)
+    drawn_logits_x_add = drawn_logits_x_getitem + drawn_logits_x_attention_matmul
+    drawn_logits_x_layer_norm_d_mean = jnp.sum(drawn_logits_x_add, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_x_layer_norm_d_sub = drawn_logits_x_add - drawn_logits_x_layer_norm_d_mean
+    drawn_logits_x_layer_norm_mul = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_d_sub
+    drawn_logits_x_layer_norm_mean = jnp.sum(drawn_logits_x_layer_norm_mul, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_x_layer_norm_add = drawn_logits_x_layer_norm_mean + jnp.float32(1e-05)
+    drawn_logits_x_layer_norm_rsqrt = lax.rsqrt(drawn_logits_x_layer_norm_add)
+    drawn_logits_x_layer_norm_mul2 = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_rsqrt
+    drawn_logits_x_layer_norm_mul3 = drawn_logits_x_layer_norm_mul2 * net_blocks_0_second_scale
+    drawn_logits_x_layer_norm_add2 = drawn_logits_x_layer_norm_mul3 + net_blocks_0_second_bias
+    drawn_logits_x_mlp_h_linear_matmul = jnp.matmul(drawn_logits_x_layer_norm_add2, drawn_logits_x_mlp_h_linear_transpose)
+    drawn_logits_x_mlp_h_linear_add = drawn_logits_x_mlp_h_linear_matmul + net_blocks_0_mlp_0_b
+    drawn_logits_x_mlp_h_gelu = jax.nn.gelu(drawn_logits_x_mlp_h_linear_add, approximate=False)
+    drawn_logits_x_mlp_linear_matmul = jnp.matmul(drawn_logits_x_mlp_h_gelu, drawn_logits_x_mlp_linear_transpose)
+    drawn_logits_x_mlp_linear_add = drawn_logits_x_mlp_linear_matmul + net_blocks_0_mlp_1_b
+    drawn_logits_x_add2 = drawn_logits_x_add + drawn_logits_x_mlp_linear_add
+    drawn_logits_seen_layer_norm2_d_mean = jnp.sum(drawn_logits_x_add2, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_seen_layer_norm2_d_sub = drawn_logits_x_add2 - drawn_logits_seen_layer_norm2_d_mean
+    drawn_logits_seen_layer_norm2_mul = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_d_sub
+    drawn_logits_seen_layer_norm2_mean = jnp.sum(drawn_logits_seen_layer_norm2_mul, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_seen_layer_norm2_add = drawn_logits_seen_layer_norm2_mean + jnp.float32(1e-05)
+    drawn_logits_seen_layer_norm2_rsqrt = lax.rsqrt(drawn_logits_seen_layer_norm2_add)
+    drawn_logits_seen_layer_norm2_mul2 = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_rsqrt
+    drawn_logits_seen_layer_norm2_mul3 = drawn_logits_seen_layer_norm2_mul2 * net_blocks_1_first_scale
+    drawn_logits_seen_layer_norm2_add2 = drawn_logits_seen_layer_norm2_mul3 + net_blocks_1_first_bias
+    drawn_logits_x_attention2_q_matmul = jnp.matmul(drawn_logits_seen_layer_norm2_add2, drawn_logits_x_attention2_q_transpose)
+    drawn_logits_x_attention2_q_reshape = jnp.reshape(drawn_logits_x_attention2_q_matmul, (12, 16))
+    drawn_logits_x_attention2_q_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention2_q_reshape, 0, 8, axis=1)
+    drawn_logits_x_attention2_q_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention2_q_reshape, 8, 16, axis=1)
+    drawn_logits_x_attention2_q_rope_mul = drawn_logits_x_attention2_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention2_q_rope_mul2 = drawn_logits_x_attention2_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention2_q_rope_sub = drawn_logits_x_attention2_q_rope_mul - drawn_logits_x_attention2_q_rope_mul2
+    drawn_logits_x_attention2_q_rope_mul3 = drawn_logits_x_attention2_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention2_q_rope_mul4 = drawn_logits_x_attention2_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention2_q_rope_add = drawn_logits_x_attention2_q_rope_mul3 + drawn_logits_x_attention2_q_rope_mul4
+    drawn_logits_x_attention2_q_rope_concat = jnp.concatenate([drawn_logits_x_attention2_q_rope_sub, drawn_logits_x_attention2_q_rope_add], axis=1)
+    drawn_logits_x_attention2_k_matmul = jnp.matmul(drawn_logits_seen_layer_norm2_add2, drawn_logits_x_attention2_k_transpose)
+    drawn_logits_x_attention2_k_reshape = jnp.reshape(drawn_logits_x_attention2_k_matmul, (12, 16))
+    drawn_logits_x_attention2_k_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention2_k_reshape, 0, 8, axis=1)
+    drawn_logits_x_attention2_k_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention2_k_reshape, 8, 16, axis=1)
+    drawn_logits_x_attention2_k_rope_mul = drawn_logits_x_attention2_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention2_k_rope_mul2 = drawn_logits_x_attention2_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention2_k_rope_sub = drawn_logits_x_attention2_k_rope_mul - drawn_logits_x_attention2_k_rope_mul2
+    drawn_logits_x_attention2_k_rope_mul3 = drawn_logits_x_attention2_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
+    drawn_logits_x_attention2_k_rope_mul4 = drawn_logits_x_attention2_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
+    drawn_logits_x_attention2_k_rope_add = drawn_logits_x_attention2_k_rope_mul3 + drawn_logits_x_attention2_k_rope_mul4
+    drawn_logits_x_attention2_k_rope_concat_t = jnp.concatenate([drawn_logits_x_attention2_k_rope_sub, drawn_logits_x_attention2_k_rope_add], axis=1)
+    drawn_logits_x_attention2_v_matmul = jnp.matmul(drawn_logits_seen_layer_norm2_add2, drawn_logits_x_attention2_v_transpose)
+    drawn_logits_x_attention2_v_reshape_t = jnp.reshape(drawn_logits_x_attention2_v_matmul, (12, 16))
+    drawn_logits_x_attention2_k_rope_concat = lax.dynamic_update_index_in_dim(drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_k_rope_concat_t, t % min(32, T), 0)
+    drawn_logits_x_attention2_k_rope_concat_slice = jnp.take(drawn_logits_x_attention2_k_rope_concat, (jnp.maximum(0, t-31) + jnp.arange(min(32, T), dtype=jnp.int32)) % min(32, T), axis=0, mode="clip")
+    drawn_logits_x_attention2_past_multi_head_attention_scores_einsum = jnp.einsum("hd,shd->hs", drawn_logits_x_attention2_q_rope_concat, drawn_logits_x_attention2_k_rope_concat_slice)
+    drawn_logits_x_attention2_past_multi_head_attention_scores_div = drawn_logits_x_attention2_past_multi_head_attention_scores_einsum / jnp.float32(4.0)
+    drawn_logits_x_attention2_past_multi_head_attention_scores_div_masked = jnp.where(valid, drawn_logits_x_attention2_past_multi_head_attention_scores_div, jnp.float32(-jnp.inf))
+    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_max = jnp.max(drawn_logits_x_attention2_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True)
+    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_sub = drawn_logits_x_attention2_past_multi_head_attention_scores_div - drawn_logits_x_attention2_past_multi_head_attention_softmax_e_max
+    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp = jnp.exp(drawn_logits_x_attention2_past_multi_head_attention_softmax_e_sub)
+    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp_masked = jnp.where(valid, drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp, jnp.float32(0.0))
+    drawn_logits_x_attention2_past_multi_head_attention_softmax_sum = jnp.sum(drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True)
+    drawn_logits_x_attention2_past_multi_head_attention_softmax_div = drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp / drawn_logits_x_attention2_past_multi_head_attention_softmax_sum
+    drawn_logits_x_attention2_v_reshape = lax.dynamic_update_index_in_dim(drawn_logits_x_attention2_v_reshape, drawn_logits_x_attention2_v_reshape_t, t % min(32, T), 0)
+    drawn_logits_x_attention2_v_reshape_slice = jnp.take(drawn_logits_x_attention2_v_reshape, (jnp.maximum(0, t-31) + jnp.arange(min(32, T), dtype=jnp.int32)) % min(32, T), axis=0, mode="clip")
+    drawn_logits_x_attention2_past_multi_head_attention_softmax_div_masked = jnp.where(valid, drawn_logits_x_attention2_past_multi_head_attention_softmax_div, jnp.float32(0.0))
+    drawn_logits_x_attention2_v_reshape_slice_masked = jnp.where(valid2, drawn_logits_x_attention2_v_reshape_slice, jnp.float32(0.0))
+    drawn_logits_x_attention2_past_multi_head_attention_einsum = jnp.einsum("hs,she->he", drawn_logits_x_attention2_past_multi_head_attention_softmax_div_masked, drawn_logits_x_attention2_v_reshape_slice_masked)
+    drawn_logits_x_attention2_reshape = jnp.reshape(drawn_logits_x_attention2_past_multi_head_attention_einsum, (3, 64))
+    drawn_logits_x_attention2_matmul = jnp.matmul(drawn_logits_x_attention2_reshape, drawn_logits_x_attention2_transpose)
+    drawn_logits_x_add3 = drawn_logits_x_add2 + drawn_logits_x_attention2_matmul
+    drawn_logits_x_layer_norm2_d_mean = jnp.sum(drawn_logits_x_add3, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_x_layer_norm2_d_sub = drawn_logits_x_add3 - drawn_logits_x_layer_norm2_d_mean
+    drawn_logits_x_layer_norm2_mul = drawn_logits_x_layer_norm2_d_sub * drawn_logits_x_layer_norm2_d_sub
+    drawn_logits_x_layer_norm2_mean = jnp.sum(drawn_logits_x_layer_norm2_mul, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_x_layer_norm2_add = drawn_logits_x_layer_norm2_mean + jnp.float32(1e-05)
+    drawn_logits_x_layer_norm2_rsqrt = lax.rsqrt(drawn_logits_x_layer_norm2_add)
+    drawn_logits_x_layer_norm2_mul2 = drawn_logits_x_layer_norm2_d_sub * drawn_logits_x_layer_norm2_rsqrt
+    drawn_logits_x_layer_norm2_mul3 = drawn_logits_x_layer_norm2_mul2 * net_blocks_1_second_scale
+    drawn_logits_x_layer_norm2_add2 = drawn_logits_x_layer_norm2_mul3 + net_blocks_1_second_bias
+    drawn_logits_x_mlp2_h_linear_matmul = jnp.matmul(drawn_logits_x_layer_norm2_add2, drawn_logits_x_mlp2_h_linear_transpose)
+    drawn_logits_x_mlp2_h_linear_add = drawn_logits_x_mlp2_h_linear_matmul + net_blocks_1_mlp_0_b
+    drawn_logits_x_mlp2_h_gelu = jax.nn.gelu(drawn_logits_x_mlp2_h_linear_add, approximate=False)
+    drawn_logits_x_mlp2_linear_matmul = jnp.matmul(drawn_logits_x_mlp2_h_gelu, drawn_logits_x_mlp2_linear_transpose)
+    drawn_logits_x_mlp2_linear_add = drawn_logits_x_mlp2_linear_matmul + net_blocks_1_mlp_1_b
+    drawn_logits_x_add4 = drawn_logits_x_add3 + drawn_logits_x_mlp2_linear_add
+    drawn_logits_layer_norm_d_mean = jnp.sum(drawn_logits_x_add4, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_layer_norm_d_sub = drawn_logits_x_add4 - drawn_logits_layer_norm_d_mean
+    drawn_logits_layer_norm_mul = drawn_logits_layer_norm_d_sub * drawn_logits_layer_norm_d_sub
+    drawn_logits_layer_norm_mean = jnp.sum(drawn_logits_layer_norm_mul, axis=1, keepdims=True) / jnp.float32(64)
+    drawn_logits_layer_norm_add = drawn_logits_layer_norm_mean + jnp.float32(1e-05)
+    drawn_logits_layer_norm_rsqrt = lax.rsqrt(drawn_logits_layer_norm_add)
+    drawn_logits_layer_norm_mul2 = drawn_logits_layer_norm_d_sub * drawn_logits_layer_norm_rsqrt
+    drawn_logits_layer_norm_mul3 = drawn_logits_layer_norm_mul2 * net_last_scale
+    drawn_logits_layer_norm_add2 = drawn_logits_layer_norm_mul3 + net_last_bias
+    drawn_logits_matmul = jnp.matmul(drawn_logits_layer_norm_add2, drawn_logits_transpose)
+    drawn_temperature_div = drawn_logits_matmul / jnp.float32(0.7)
+    drawn_temperature_key = random_key(random_seed, 3419918578, t)
+    scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(174, dtype=jnp.uint32).reshape((3, 58)))
+    drawn_temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
+    return drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape, drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+
+
+def drawn_logits_transpose(
+    at, net_blocks_0_attention_q, net_blocks_0_attention_k, net_blocks_0_attention_v,
+    net_blocks_0_attention_out, net_blocks_0_mlp_0_w, net_blocks_0_mlp_1_w,
+    net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
+    net_blocks_1_attention_out, net_blocks_1_mlp_0_w, net_blocks_1_mlp_1_w, net_letters,
+):
+    """nn.rt:29: return x @ w.T + b
+    nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
+    transformer.rt:13: q = nn.rope(reshape(x @ layer.q.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:14: k = nn.rope(reshape(x @ layer.k.T, [size(x, 0) * heads, -1]), t)
+    transformer.rt:15: v = reshape(x @ layer.v.T, [size(x, 0) * heads, -1])
+    transformer.rt:17: return reshape(past, [size(x, 0), -1]) @ layer.out.T
+    transformer.rt:28: return nn.layer_norm(x, net.last.scale, net.last.bias) @ net.letters.T
+    """
+    drawn_logits_x_attention_q_transpose = jnp.transpose(net_blocks_0_attention_q, (1, 0))
+    drawn_logits_x_attention_q_rope_angle_arange = jnp.arange(8, dtype=jnp.int32)
+    drawn_logits_x_attention_q_rope_angle_neg = -drawn_logits_x_attention_q_rope_angle_arange
+    drawn_logits_x_attention_q_rope_angle_div = drawn_logits_x_attention_q_rope_angle_neg.astype(jnp.float32) / jnp.float32(8.0)
+    drawn_logits_x_attention_q_rope_angle_power = jnp.power(jnp.float32(10000.0), drawn_logits_x_attention_q_rope_angle_div)
+    drawn_logits_x_attention_k_transpose = jnp.transpose(net_blocks_0_attention_k, (1, 0))
+    drawn_logits_x_attention_v_transpose = jnp.transpose(net_blocks_0_attention_v, (1, 0))
+    drawn_logits_x_attention_transpose = jnp.transpose(net_blocks_0_attention_out, (1, 0))
+    drawn_logits_x_mlp_h_linear_transpose = jnp.transpose(net_blocks_0_mlp_0_w, (1, 0))
+    drawn_logits_x_mlp_linear_transpose = jnp.transpose(net_blocks_0_mlp_1_w, (1, 0))
+    drawn_logits_x_attention2_q_transpose = jnp.transpose(net_blocks_1_attention_q, (1, 0))
+    drawn_logits_x_attention2_k_transpose = jnp.transpose(net_blocks_1_attention_k, (1, 0))
+    drawn_logits_x_attention2_v_transpose = jnp.transpose(net_blocks_1_attention_v, (1, 0))
+    drawn_logits_x_attention2_transpose = jnp.transpose(net_blocks_1_attention_out, (1, 0))
+    drawn_logits_x_mlp2_h_linear_transpose = jnp.transpose(net_blocks_1_mlp_0_w, (1, 0))
+    drawn_logits_x_mlp2_linear_transpose = jnp.transpose(net_blocks_1_mlp_1_w, (1, 0))
+    drawn_logits_transpose = jnp.transpose(net_letters, (1, 0))
+    return drawn_logits_x_attention_q_transpose, drawn_logits_x_attention_q_rope_angle_power, drawn_logits_x_attention_k_transpose, drawn_logits_x_attention_v_transpose, drawn_logits_x_attention_transpose, drawn_logits_x_mlp_h_linear_transpose, drawn_logits_x_mlp_linear_transpose, drawn_logits_x_attention2_q_transpose, drawn_logits_x_attention2_k_transpose, drawn_logits_x_attention2_v_transpose, drawn_logits_x_attention2_transpose, drawn_logits_x_mlp2_h_linear_transpose, drawn_logits_x_mlp2_linear_transpose, drawn_logits_transpose
+
+
+def letter_0(at, prompt, letter):
+    """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P"""
+    t = at[0]
+    letter_full = jnp.full((3,), jnp.int32(0))
+    prompt_t = prompt[t]
+    letter_0 = prompt_t + letter_full
+    letter = lax.dynamic_update_index_in_dim(letter, letter_0, t, 0)
+    return (letter,)
+
+
+def letter_1(at, drawn_temperature_categorical_prev, letter):
+    """recite.rt:24: letter[t] = drawn[t-1]"""
+    t = at[0]
+    letter = lax.dynamic_update_index_in_dim(letter, drawn_temperature_categorical_prev, t, 0)
+    return (letter,)
+
+
+def written(at, letter):
+    """recite.rt:27: written = letter[0:T].T"""
+    written = jnp.transpose(letter, (1, 0))
+    return (written,)
