@@ -44,10 +44,22 @@ def size_now(at, log_damping, log_step, pitch, *, T):
     hold_times_mul4 = inverse_im * hold_sub
     hold_re = hold_times_mul - hold_times_mul2
     hold_im = hold_times_mul3 + hold_times_mul4
+    cost_total_none = jnp.full((), jnp.float32(0.0))
+    cost_scan_total_none = jnp.full((), jnp.float32(0.0))
     cost_d_cost_index = jnp.int32(T)
     cost_d_cost_cast = cost_d_cost_index.astype(jnp.float32)
     cost_d_cost_div = jnp.float32(1.0) / cost_d_cost_cast
-    return step, size_now, keep_cos, keep_sin, keep_re, keep_im, inverse_add, inverse_re, inverse_im, hold_sub, hold_re, hold_im, cost_d_cost_div
+    cost_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
+    cost_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_keep_re_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_keep_im_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
+    return step, size_now, keep_cos, keep_sin, keep_re, keep_im, inverse_add, inverse_re, inverse_im, hold_sub, hold_re, hold_im, cost_total_none, cost_scan_total_none, cost_d_cost_div, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none, cost_scan_d_keep_re_sum_none, cost_scan_d_keep_im_sum_none, cost_scan_d_hold_re_sum_none, cost_scan_d_hold_re_sum2_none, cost_scan_d_hold_im_sum_none, cost_scan_d_hold_im_sum2_none
 
 
 def heard(
@@ -156,8 +168,8 @@ def cost_scan_d_all_associative_scan_take4(
 
 def y_scan(
     at, c_re, x_re, c_im, x_im, y_answer_mul2, u, all_associative_scan_out2,
-    all_associative_scan_out3, target, cost_d_cost_div, y, y_scan, cost_mse_mean,
-    cost_scan_mse_mean, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad, *, T,
+    all_associative_scan_out3, target, cost_total_past, cost_scan_total_past, cost_d_cost_div, y,
+    y_scan, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad, *, T,
 ):
     """15_s5.rt:31: inverse = {re: -damping / (damping ** 2 + pitch ** 2), im: -pitch / (damping ** 2 + pitch ** 2)}
     15_s5.rt:32: hold = times(inverse, {re: keep.re - 1.0, im: keep.im})
@@ -189,10 +201,12 @@ def y_scan(
     target_t = target[t]
     cost_mse_sub = y_t - target_t
     cost_mse_power = jnp.power(cost_mse_sub, jnp.float32(2.0))
-    cost_mse_mean_t = jnp.sum(cost_mse_power, axis=0) / jnp.float32(6)
+    cost_mse_mean = jnp.sum(cost_mse_power, axis=0) / jnp.float32(6)
+    cost_total_now = cost_total_past + cost_mse_mean
     cost_scan_mse_sub = y_scan_t - target_t
     cost_scan_mse_power = jnp.power(cost_scan_mse_sub, jnp.float32(2.0))
-    cost_scan_mse_mean_t = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
+    cost_scan_mse_mean = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
+    cost_scan_total_now = cost_scan_total_past + cost_scan_mse_mean
     cost_d_cost_mse_mean_div = cost_d_cost_div / jnp.float32(6.0)
     cost_d_cost_mse_mean_expand_dims = jnp.expand_dims(cost_d_cost_mse_mean_div, 0)
     cost_d_cost_mse_mean_broadcast_to = jnp.broadcast_to(cost_d_cost_mse_mean_expand_dims, (6,))
@@ -238,21 +252,19 @@ def y_scan(
     cost_scan_d_y_scan_getitem2_pad_t = jnp.where(((place2 >= 0) & (place2 < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem2_expand_dims, place2, axis=0, mode="clip"), jnp.float32(0.0))
     y = lax.dynamic_update_index_in_dim(y, y_t, t, 0)
     y_scan = lax.dynamic_update_index_in_dim(y_scan, y_scan_t, t, 0)
-    cost_mse_mean = lax.dynamic_update_index_in_dim(cost_mse_mean, cost_mse_mean_t, t, 0)
-    cost_scan_mse_mean = lax.dynamic_update_index_in_dim(cost_scan_mse_mean, cost_scan_mse_mean_t, t, 0)
     cost_scan_d_y_scan_getitem_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem_pad_t, t, 0)
     cost_scan_d_y_scan_getitem2_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem2_pad, cost_scan_d_y_scan_getitem2_pad_t, t, 0)
-    return y, y_scan, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_matmul_einsum2, cost_d_y_answer_matmul_einsum2, cost_d_y_answer_matmul2_einsum2, cost_d_y_answer_matmul2_einsum2, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad
+    return y, y_scan, cost_total_now, cost_total_now, cost_scan_total_now, cost_scan_total_now, cost_d_y_answer_matmul_einsum2, cost_d_y_answer_matmul_einsum2, cost_d_y_answer_matmul2_einsum2, cost_d_y_answer_matmul2_einsum2, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad
 
 
 def cost_scan(
-    at, cost_mse_mean, cost_scan_mse_mean, cost_d_push_times_mul_mul, cost_d_push_times_mul3_mul,
-    cost_d_x_times_mul_mul, cost_d_x_times_mul3_mul, inverse_re, cost_d_push_times_mul2_mul,
-    cost_d_push_times_mul4_mul, inverse_im, size_now, cost_d_x_times_mul2_mul,
-    cost_d_x_times_mul4_mul, hold_sub, keep_im, keep_sin, keep_cos, inverse_add, step, pitch,
-    cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_times_mul_mul,
-    cost_scan_d_push_times_mul3_mul, cost_scan_d_push_times_mul2_mul,
-    cost_scan_d_push_times_mul4_mul, cost_scan_d_stretch_keep_im_getitem, *, T,
+    at, cost_total_now_at, cost_scan_total_now_at, cost_d_hold_re_sum_now_0,
+    cost_d_hold_re_sum2_now_0, cost_d_x_times_mul_mul, cost_d_x_times_mul3_mul, inverse_re,
+    cost_d_hold_im_sum_now_0, cost_d_hold_im_sum2_now_0, inverse_im, size_now,
+    cost_d_x_times_mul2_mul, cost_d_x_times_mul4_mul, hold_sub, keep_im, keep_sin, keep_cos,
+    inverse_add, step, pitch, cost_scan_d_hold_re_sum_now_at, cost_scan_d_hold_re_sum2_now_at,
+    cost_scan_d_hold_im_sum_now_at, cost_scan_d_hold_im_sum2_now_at, cost_scan_d_keep_re_sum_now_at,
+    cost_scan_d_keep_im_sum_now_at, *, T,
 ):
     """15_s5.rt:18: param pitch: f32[P]
     15_s5.rt:24: def times(x, y) = {re: x.re * y.re - x.im * y.im, im: x.re * y.im + x.im * y.re}
@@ -264,11 +276,13 @@ def cost_scan(
     15_s5.rt:52: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
     loss.rt:6: return mean((x - target) ** 2)
     """
-    cost = jnp.sum(cost_mse_mean, axis=0) / jnp.float32(T)
-    cost_scan = jnp.sum(cost_scan_mse_mean, axis=0) / jnp.float32(T)
-    cost_d_hold_re_sum = jnp.sum(cost_d_push_times_mul_mul, axis=0)
-    cost_d_hold_re_sum2 = jnp.sum(cost_d_push_times_mul3_mul, axis=0)
-    cost_d_hold_re_add = cost_d_hold_re_sum + cost_d_hold_re_sum2
+    cost_count = jnp.int32(T)
+    cost_number = cost_count.astype(jnp.float32)
+    cost = cost_total_now_at / cost_number
+    cost_scan_count = jnp.int32(T)
+    cost_scan_number = cost_scan_count.astype(jnp.float32)
+    cost_scan = cost_scan_total_now_at / cost_scan_number
+    cost_d_hold_re_add = cost_d_hold_re_sum_now_0 + cost_d_hold_re_sum2_now_0
     cost_d_hold_re_neg = -cost_d_hold_re_add
     cost_d_x_times_mul_mul_slice = cost_d_x_times_mul_mul[1:max(1, T)]
     cost_d_keep_re_sum = jnp.sum(cost_d_x_times_mul_mul_slice, axis=0)
@@ -276,9 +290,7 @@ def cost_scan(
     cost_d_keep_re_sum2 = jnp.sum(cost_d_x_times_mul3_mul_slice, axis=0)
     cost_d_keep_re_add = cost_d_keep_re_sum + cost_d_keep_re_sum2
     cost_d_hold_times_mul_mul2 = cost_d_hold_re_add * inverse_re
-    cost_d_hold_im_sum = jnp.sum(cost_d_push_times_mul2_mul, axis=0)
-    cost_d_hold_im_sum2 = jnp.sum(cost_d_push_times_mul4_mul, axis=0)
-    cost_d_hold_im_add = cost_d_hold_im_sum + cost_d_hold_im_sum2
+    cost_d_hold_im_add = cost_d_hold_im_sum_now_0 + cost_d_hold_im_sum2_now_0
     cost_d_hold_times_mul4_mul2 = cost_d_hold_im_add * inverse_im
     cost_d_hold_sub_add = cost_d_hold_times_mul_mul2 + cost_d_hold_times_mul4_mul2
     cost_d_keep_re_add2 = cost_d_keep_re_add + cost_d_hold_sub_add
@@ -318,22 +330,16 @@ def cost_scan(
     cost_d_pitch_add2 = cost_d_pitch_add + cost_d_inverse_neg2_neg
     cost_d_pitch_add3 = cost_d_pitch_add2 + cost_d_inverse_power2_mul2
     cost_d_pitch_add4 = cost_d_pitch_add3 + cost_d_inverse_power4_mul
-    cost_scan_d_keep_re_sum = jnp.sum(cost_scan_d_stretch_keep_re_getitem, axis=0)
-    cost_scan_d_hold_re_sum = jnp.sum(cost_scan_d_push_times_mul_mul, axis=0)
-    cost_scan_d_hold_re_sum2 = jnp.sum(cost_scan_d_push_times_mul3_mul, axis=0)
-    cost_scan_d_hold_re_add = cost_scan_d_hold_re_sum + cost_scan_d_hold_re_sum2
+    cost_scan_d_hold_re_add = cost_scan_d_hold_re_sum_now_at + cost_scan_d_hold_re_sum2_now_at
     cost_scan_d_hold_times_mul_mul2 = cost_scan_d_hold_re_add * inverse_re
-    cost_scan_d_hold_im_sum = jnp.sum(cost_scan_d_push_times_mul2_mul, axis=0)
-    cost_scan_d_hold_im_sum2 = jnp.sum(cost_scan_d_push_times_mul4_mul, axis=0)
-    cost_scan_d_hold_im_add = cost_scan_d_hold_im_sum + cost_scan_d_hold_im_sum2
+    cost_scan_d_hold_im_add = cost_scan_d_hold_im_sum_now_at + cost_scan_d_hold_im_sum2_now_at
     cost_scan_d_hold_times_mul4_mul2 = cost_scan_d_hold_im_add * inverse_im
     cost_scan_d_hold_sub_add = cost_scan_d_hold_times_mul_mul2 + cost_scan_d_hold_times_mul4_mul2
-    cost_scan_d_keep_re_add = cost_scan_d_keep_re_sum + cost_scan_d_hold_sub_add
+    cost_scan_d_keep_re_add = cost_scan_d_keep_re_sum_now_at + cost_scan_d_hold_sub_add
     cost_scan_d_keep_re_mul2 = cost_scan_d_keep_re_add * size_now
-    cost_scan_d_keep_im_sum = jnp.sum(cost_scan_d_stretch_keep_im_getitem, axis=0)
     cost_scan_d_hold_re_neg = -cost_scan_d_hold_re_add
     cost_scan_d_hold_times_mul2_mul2 = cost_scan_d_hold_re_neg * inverse_im
-    cost_scan_d_keep_im_add = cost_scan_d_keep_im_sum + cost_scan_d_hold_times_mul2_mul2
+    cost_scan_d_keep_im_add = cost_scan_d_keep_im_sum_now_at + cost_scan_d_hold_times_mul2_mul2
     cost_scan_d_hold_times_mul3_mul2 = cost_scan_d_hold_im_add * inverse_re
     cost_scan_d_keep_im_add2 = cost_scan_d_keep_im_add + cost_scan_d_hold_times_mul3_mul2
     cost_scan_d_keep_im_mul2 = cost_scan_d_keep_im_add2 * size_now
@@ -389,45 +395,24 @@ def cost_d_x_times_mul4_mul2(
     return cost_d_x_re, cost_d_x_im, cost_d_x_times_mul_mul, cost_d_x_times_mul_mul2, cost_d_x_times_mul2_mul, cost_d_x_times_mul2_mul2, cost_d_x_times_mul3_mul, cost_d_x_times_mul3_mul2, cost_d_x_times_mul4_mul, cost_d_x_times_mul4_mul2
 
 
-def cost_scan_d_stretch_keep_im_getitem(
-    at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im,
-    cost_scan_d_all_associative_scan_fold, cost_scan_d_all_associative_scan_fold_out2,
-    cost_scan_d_all_associative_scan_fold_out3, cost_scan_d_all_associative_scan_fold_out1,
-    cost_d_push_times_mul_mul, cost_d_push_times_mul2_mul, cost_d_push_times_mul3_mul,
-    cost_d_push_times_mul4_mul, cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_times_mul_mul,
-    cost_scan_d_push_times_mul3_mul, cost_scan_d_push_times_mul2_mul,
-    cost_scan_d_push_times_mul4_mul, cost_scan_d_stretch_keep_im_getitem,
+def cost_d_hold_im_sum2_now(
+    at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, cost_d_hold_re_sum_past,
+    cost_d_hold_re_sum2_past, cost_d_hold_im_sum_past, cost_d_hold_im_sum2_past,
 ):
     """15_s5.rt:24: def times(x, y) = {re: x.re * y.re - x.im * y.im, im: x.re * y.im + x.im * y.re}
+    15_s5.rt:32: hold = times(inverse, {re: keep.re - 1.0, im: keep.im})
     15_s5.rt:35: push = times(hold, {re: b.re @ heard, im: b.im @ heard})
-    15_s5.rt:47: stretch = {keep: keep + zeros_like(push), push: push}
     """
-    t = at[0]
     cost_d_push_re_neg = -cost_d_push_re
-    cost_d_push_times_mul_mul_t = cost_d_push_re * push_matmul
-    cost_d_push_times_mul2_mul_t = cost_d_push_re_neg * push_matmul2
-    cost_d_push_times_mul3_mul_t = cost_d_push_im * push_matmul2
-    cost_d_push_times_mul4_mul_t = cost_d_push_im * push_matmul
-    cost_scan_d_stretch_keep_re_getitem_t = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold, t, 0, keepdims=False)
-    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold_out2, t, 0, keepdims=False)
-    cost_scan_d_push_times_mul_mul_t = cost_scan_d_stretch_push_re_getitem * push_matmul
-    cost_scan_d_stretch_push_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold_out3, t, 0, keepdims=False)
-    cost_scan_d_push_times_mul3_mul_t = cost_scan_d_stretch_push_im_getitem * push_matmul2
-    cost_scan_d_push_re_neg = -cost_scan_d_stretch_push_re_getitem
-    cost_scan_d_push_times_mul2_mul_t = cost_scan_d_push_re_neg * push_matmul2
-    cost_scan_d_push_times_mul4_mul_t = cost_scan_d_stretch_push_im_getitem * push_matmul
-    cost_scan_d_stretch_keep_im_getitem_t = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold_out1, t, 0, keepdims=False)
-    cost_d_push_times_mul_mul = lax.dynamic_update_index_in_dim(cost_d_push_times_mul_mul, cost_d_push_times_mul_mul_t, t, 0)
-    cost_d_push_times_mul2_mul = lax.dynamic_update_index_in_dim(cost_d_push_times_mul2_mul, cost_d_push_times_mul2_mul_t, t, 0)
-    cost_d_push_times_mul3_mul = lax.dynamic_update_index_in_dim(cost_d_push_times_mul3_mul, cost_d_push_times_mul3_mul_t, t, 0)
-    cost_d_push_times_mul4_mul = lax.dynamic_update_index_in_dim(cost_d_push_times_mul4_mul, cost_d_push_times_mul4_mul_t, t, 0)
-    cost_scan_d_stretch_keep_re_getitem = lax.dynamic_update_index_in_dim(cost_scan_d_stretch_keep_re_getitem, cost_scan_d_stretch_keep_re_getitem_t, t, 0)
-    cost_scan_d_push_times_mul_mul = lax.dynamic_update_index_in_dim(cost_scan_d_push_times_mul_mul, cost_scan_d_push_times_mul_mul_t, t, 0)
-    cost_scan_d_push_times_mul3_mul = lax.dynamic_update_index_in_dim(cost_scan_d_push_times_mul3_mul, cost_scan_d_push_times_mul3_mul_t, t, 0)
-    cost_scan_d_push_times_mul2_mul = lax.dynamic_update_index_in_dim(cost_scan_d_push_times_mul2_mul, cost_scan_d_push_times_mul2_mul_t, t, 0)
-    cost_scan_d_push_times_mul4_mul = lax.dynamic_update_index_in_dim(cost_scan_d_push_times_mul4_mul, cost_scan_d_push_times_mul4_mul_t, t, 0)
-    cost_scan_d_stretch_keep_im_getitem = lax.dynamic_update_index_in_dim(cost_scan_d_stretch_keep_im_getitem, cost_scan_d_stretch_keep_im_getitem_t, t, 0)
-    return cost_d_push_times_mul_mul, cost_d_push_times_mul2_mul, cost_d_push_times_mul3_mul, cost_d_push_times_mul4_mul, cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_times_mul_mul, cost_scan_d_push_times_mul3_mul, cost_scan_d_push_times_mul2_mul, cost_scan_d_push_times_mul4_mul, cost_scan_d_stretch_keep_im_getitem
+    cost_d_push_times_mul_mul = cost_d_push_re * push_matmul
+    cost_d_push_times_mul2_mul = cost_d_push_re_neg * push_matmul2
+    cost_d_push_times_mul3_mul = cost_d_push_im * push_matmul2
+    cost_d_push_times_mul4_mul = cost_d_push_im * push_matmul
+    cost_d_hold_re_sum_now = cost_d_hold_re_sum_past + cost_d_push_times_mul_mul
+    cost_d_hold_re_sum2_now = cost_d_hold_re_sum2_past + cost_d_push_times_mul3_mul
+    cost_d_hold_im_sum_now = cost_d_hold_im_sum_past + cost_d_push_times_mul2_mul
+    cost_d_hold_im_sum2_now = cost_d_hold_im_sum2_past + cost_d_push_times_mul4_mul
+    return cost_d_hold_re_sum_now, cost_d_hold_re_sum_now, cost_d_hold_re_sum2_now, cost_d_hold_re_sum2_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum2_now, cost_d_hold_im_sum2_now
 
 
 def cost_d_x_im_02_add2(
@@ -502,23 +487,63 @@ def cost_scan_d_all_associative_scan_fold(
         mul23 = add * x_0
         mul24 = add * x_4
         add9 = mul18 + mul24
+        full = jnp.full((4,), jnp.float32(0.0))
+        cond = jnp.where(x_12, full, add9)
         add10 = mul11 + mul15
         add11 = add10 + mul19
         add12 = add11 + mul23
-        where = jnp.where(x_12, add, add12)
+        cond2 = jnp.where(x_12, add, add12)
         add13 = mul20 + mul22
+        full2 = jnp.full((4,), jnp.float32(0.0))
+        cond3 = jnp.where(x_12, full2, add13)
         add14 = mul9 + mul13
         add15 = add14 + mul17
         add16 = add15 + mul21
-        where2 = jnp.where(x_12, add2, add16)
+        cond4 = jnp.where(x_12, add2, add16)
         add17 = mul10 + mul16
-        where3 = jnp.where(x_12, add3, add3)
+        full3 = jnp.full((4,), jnp.float32(0.0))
+        cond5 = jnp.where(x_12, full3, add17)
+        cond6 = jnp.where(x_12, add3, add3)
         add18 = mul12 + mul14
-        where4 = jnp.where(x_12, add4, add4)
-        return ((add9, add13, add17, add18), (where, where2, where3, where4))
+        full4 = jnp.full((4,), jnp.float32(0.0))
+        cond7 = jnp.where(x_12, full4, add18)
+        cond8 = jnp.where(x_12, add4, add4)
+        return ((cond, cond3, cond5, cond7), (cond2, cond4, cond6, cond8))
     folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full_2, stretch_full_2, stretch_full_2, stretch_full_2), (cost_scan_d_all_associative_scan_take, cost_scan_d_all_associative_scan_take2, cost_scan_d_all_associative_scan_take3, cost_scan_d_all_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_all_associative_scan_full2, cost_scan_d_all_associative_scan_full2, cost_scan_d_all_re_sum, cost_scan_d_all_im_sum, cost_scan_d_all_associative_scan_eq), reverse=True)[1]
     cost_scan_d_all_associative_scan_fold_0 = folded[0]
     cost_scan_d_all_associative_scan_fold_1 = folded[1]
     cost_scan_d_all_associative_scan_fold_2 = folded[2]
     cost_scan_d_all_associative_scan_fold_3 = folded[3]
     return cost_scan_d_all_associative_scan_fold_0, cost_scan_d_all_associative_scan_fold_1, cost_scan_d_all_associative_scan_fold_2, cost_scan_d_all_associative_scan_fold_3
+
+
+def cost_scan_d_keep_im_sum_now(
+    at, cost_scan_d_all_associative_scan_fold, cost_scan_d_keep_re_sum_past,
+    cost_scan_d_all_associative_scan_fold_out2, push_matmul, cost_scan_d_hold_re_sum_past,
+    cost_scan_d_all_associative_scan_fold_out3, push_matmul2, cost_scan_d_hold_re_sum2_past,
+    cost_scan_d_hold_im_sum_past, cost_scan_d_hold_im_sum2_past,
+    cost_scan_d_all_associative_scan_fold_out1, cost_scan_d_keep_im_sum_past,
+):
+    """15_s5.rt:24: def times(x, y) = {re: x.re * y.re - x.im * y.im, im: x.re * y.im + x.im * y.re}
+    15_s5.rt:30: keep = {re: size_now * cos(pitch * step), im: size_now * sin(pitch * step)}
+    15_s5.rt:32: hold = times(inverse, {re: keep.re - 1.0, im: keep.im})
+    15_s5.rt:35: push = times(hold, {re: b.re @ heard, im: b.im @ heard})
+    15_s5.rt:47: stretch = {keep: keep + zeros_like(push), push: push}
+    """
+    t = at[0]
+    cost_scan_d_stretch_keep_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold, t, 0, keepdims=False)
+    cost_scan_d_keep_re_sum_now = cost_scan_d_keep_re_sum_past + cost_scan_d_stretch_keep_re_getitem
+    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold_out2, t, 0, keepdims=False)
+    cost_scan_d_push_times_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul
+    cost_scan_d_hold_re_sum_now = cost_scan_d_hold_re_sum_past + cost_scan_d_push_times_mul_mul
+    cost_scan_d_stretch_push_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold_out3, t, 0, keepdims=False)
+    cost_scan_d_push_times_mul3_mul = cost_scan_d_stretch_push_im_getitem * push_matmul2
+    cost_scan_d_hold_re_sum2_now = cost_scan_d_hold_re_sum2_past + cost_scan_d_push_times_mul3_mul
+    cost_scan_d_push_re_neg = -cost_scan_d_stretch_push_re_getitem
+    cost_scan_d_push_times_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
+    cost_scan_d_hold_im_sum_now = cost_scan_d_hold_im_sum_past + cost_scan_d_push_times_mul2_mul
+    cost_scan_d_push_times_mul4_mul = cost_scan_d_stretch_push_im_getitem * push_matmul
+    cost_scan_d_hold_im_sum2_now = cost_scan_d_hold_im_sum2_past + cost_scan_d_push_times_mul4_mul
+    cost_scan_d_stretch_keep_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_all_associative_scan_fold_out1, t, 0, keepdims=False)
+    cost_scan_d_keep_im_sum_now = cost_scan_d_keep_im_sum_past + cost_scan_d_stretch_keep_im_getitem
+    return cost_scan_d_keep_re_sum_now, cost_scan_d_keep_re_sum_now, cost_scan_d_hold_re_sum_now, cost_scan_d_hold_re_sum_now, cost_scan_d_hold_re_sum2_now, cost_scan_d_hold_re_sum2_now, cost_scan_d_hold_im_sum_now, cost_scan_d_hold_im_sum_now, cost_scan_d_hold_im_sum2_now, cost_scan_d_hold_im_sum2_now, cost_scan_d_keep_im_sum_now, cost_scan_d_keep_im_sum_now
