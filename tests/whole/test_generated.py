@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from tests.support.agreement import agree, free_bounds
-from tests.support.mixes import mixes
+from tests.support.mixes import endings, mixes
 from tests.support.programs import Program, programs
 
 SIZES = ((1, 1, 1), (5, 4, 3))
@@ -32,9 +32,20 @@ def test_generated_programs_agree(program: Program, special: bool) -> None:
 
 
 @given(program=mixes())
-@settings(max_examples=6, **COMMON)
+@settings(max_examples=5, **COMMON)
 def test_mixtures_agree(program: Program) -> None:
     """Gradients, branching, windows, chance and chosen points in one program."""
+    agree_at_small_sizes(program)
+
+
+@given(program=endings())
+@settings(max_examples=3, **COMMON)
+def test_mixtures_that_end_agree(program: Program) -> None:
+    """The same with a dimension whose length the data decide."""
+    agree_at_small_sizes(program)
+
+
+def agree_at_small_sizes(program: Program) -> None:
     note(program.text)
     free = free_bounds(program.text)
     agree(program.text, *(dict(zip(free, size, strict=False)) for size in SMALL))
