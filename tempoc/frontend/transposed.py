@@ -18,6 +18,7 @@ from tempoc.ops.indexing import Part, SpatialIndex, TakeAlong
 from tempoc.ops.movement import BroadcastTo, Pad, Squeeze
 from tempoc.ops.source import Arange
 from tempoc.poly.inverse import Inverse, readers
+from tempoc.poly.lengths import moves_elsewhere
 from tempoc.sdg.graph import Edge
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -72,7 +73,13 @@ def contributions(
     space = growing.space
     if space.is_empty(reading.sink):
         return
-    found = readers(space, reading.sink, reading.entries, source)
+    universe = space.universe
+    if moves_elsewhere(universe, reading.sink, reading.entries, source):
+        raise NoInverse  # lengths there are other ones
+    lost = [d for d in reading.sink.dims if all(d not in symbols(e) for e in reading.entries)]
+    # Over steps whose number varies one sums for each point of what it varies with.
+    ragged = any(n in lost for d in lost for n in universe.outer(d))
+    found = None if ragged else readers(space, reading.sink, reading.entries, source)
     if found is not None:
         for piece in found:
             yield Contribution(where=piece.where, reading=reading, inverse=piece)
