@@ -82,6 +82,8 @@ def contributions(
     found = None if ragged else readers(space, reading.sink, reading.entries, source)
     if found is not None:
         for piece in found:
+            if not universe.has_lengths(piece.where, source.dims):
+                raise NoInverse
             yield Contribution(where=piece.where, reading=reading, inverse=piece)
         return
     named = [n for e in reading.entries for n in symbols(e)]
