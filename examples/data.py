@@ -114,15 +114,15 @@ def small_net(bounds: Bounds, random: np.random.Generator) -> Arrays:
 def s5(bounds: Bounds, random: np.random.Generator) -> Arrays:
     shapes = {"b": (4, 6), "c": (6, 4)}
     parts = {
-        f"{name}.{part}": normal(random, *shape, scale=0.4)
+        f"layer.{name}.{part}": normal(random, *shape, scale=0.4)
         for name, shape in shapes.items()
         for part in ("re", "im")
     }
     return parts | {
-        "log_damping": np.full(4, np.log(0.5), np.float32),
-        "log_step": random.uniform(-3, -1, 4).astype(np.float32),
-        "pitch": np.pi * np.arange(1, 5, dtype=np.float32),
-        "skip": normal(random, 6),
+        "layer.log_decay": np.full(4, np.log(0.5), np.float32),
+        "layer.log_step": random.uniform(-3, -1, 4).astype(np.float32),
+        "layer.frequency": np.pi * np.arange(1, 5, dtype=np.float32),
+        "layer.d": normal(random, 6),
         "norm.scale": 1 + normal(random, 6, scale=0.1),
         "norm.bias": normal(random, 6, scale=0.1),
     }

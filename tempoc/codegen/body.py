@@ -14,6 +14,7 @@ from functools import partial
 from tempoc.base.names import Names
 from tempoc.codegen import access
 from tempoc.codegen.access import Frame
+from tempoc.codegen.choices import served_by, wanted_outside
 from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
@@ -23,7 +24,7 @@ from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
 from tempoc.ops.ending import Until
 from tempoc.ops.opdef import OperandError, Value
-from tempoc.ops.padding import static_shape
+from tempoc.ops.padding import static_shape, zeros
 from tempoc.ops.picking import Pick
 from tempoc.ops.source import Literal
 from tempoc.ops.spell import cast
@@ -87,6 +88,7 @@ class Body:
 
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
+        computed = [name]
         if isinstance(node.op, Effect):
             args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
             self.shown = node.op.emit(args, (), self.out)
@@ -95,12 +97,15 @@ class Body:
         elif isinstance(node.op, Pick) and not self._is_local(name, 0):
             self._values[name, 0] = self._row_of(name, node.op)
         elif any(owner[0] == name for owner in self._owners.values()):
-            self._values[name, 0] = self._choice(name, node)
+            served = served_by(name, self.statement.members, self._owners)
+            self._choice(name, node, served)
+            computed += served
         else:
             self._emit(name, node)
-        self._pending += [
-            w for w in self.statement.writes if w.member == name and self._store(w).axes
-        ]
+        if name not in self._owners:  # else with what it serves
+            self._pending += [
+                w for w in self.statement.writes if w.member in computed and self._store(w).axes
+            ]
 
     def _emit(self, name: str, node: Node) -> None:
         """Write what the operator says."""
@@ -134,22 +139,23 @@ class Body:
     def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
         return tuple(self.out.pad(e) for e in type_.shape)
 
-    def _choice(self, name: str, node: Node) -> Value:
-        """A ``cond`` with nodes of which each serves one branch alone: functions within."""
-        condition = self._operand(name, 0).text
-        for member in [m for m in self.statement.members if self._serves(m, name)]:
-            self._fetch_points(member)
-        then, orelse = (
-            self.out.apart(partial(self._branch, name, node, slot)) for slot in (1, 2)
-        )
-        text = self.out.choose(self._hint(name), condition, then, orelse)
-        type_ = node.types[0]
-        return Value(text, type_, tuple(self.out.pad(e) for e in type_.shape))
+    def _choice(self, name: str, node: Node, served: list[str]) -> None:
+        """A ``cond`` with nodes that it serves: functions within.
 
-    def _serves(self, member: str, cond: str) -> bool:
-        """Whether a member is computed only where a branch of ``cond`` is taken."""
-        owner = self._owners.get(member)
-        return owner is not None and (owner[0] == cond or self._serves(owner[0], cond))
+        What others read of these nodes, where the same branch is taken, is a result too.
+        """
+        condition = self._operand(name, 0).text
+        for member in served:
+            self._fetch_points(member)
+        results = [(name, 0), *wanted_outside(name, served, self.statement, self.stages.graph)]
+        types = [self.stages.graph.nodes[m].types[out] for m, out in results]
+        then, orelse = (
+            self.out.apart(partial(self._branch, name, results, slot)) for slot in (1, 2)
+        )
+        hints = tuple(self._hint(m) if out == 0 else f"{self._hint(m)}_{out}" for m, out in results)
+        texts = self.out.choose(hints, condition, then, orelse)
+        for output, text, type_ in zip(results, texts, types, strict=True):
+            self._values[output] = Value(text, type_, self._padded(type_))
 
     def _fetch_points(self, member: str) -> None:
         """Fetch what a member of a branch reads at points: stores are not to go into branches.
@@ -164,17 +170,21 @@ class Body:
             if not any(isinstance(e, Slice) for e in read.entries):
                 self._operand(member, read.slot)
 
-    def _branch(self, name: str, node: Node, slot: int) -> str:
-        """Write the members that serve one branch; the text of its value."""
+    def _branch(self, name: str, results: list[tuple[str, int]], slot: int) -> str:
+        """Write the members that one branch computes; the texts of results, 0 if not computed."""
         values, fetched = dict(self._values), dict(self._fetched)
         for member in self.statement.members:
             if self._owners.get(member) == (name, slot):
                 self._member(member)
-        value = self._operand(name, slot)
-        padded = tuple(self.out.pad(e) for e in node.types[0].shape)
-        text = self.out.align(value, padded).text
+        texts: list[str] = []
+        for member, out in results:
+            type_ = self.stages.graph.nodes[member].types[out]
+            value = self._operand(name, slot) if member == name else self._values.get((member, out))
+            if value is None:
+                value = zeros(type_, self.out)
+            texts.append(self.out.align(value, self._padded(type_)).text)
         self._values, self._fetched = values, fetched
-        return text
+        return ", ".join(texts)
 
     def _row_of(self, name: str, op: Pick) -> Value:
         """The one row that an index chooses of a slice; the slice itself is not read."""

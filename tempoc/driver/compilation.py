@@ -137,7 +137,11 @@ class Compilation:
         return found
 
     def _order(self, graph: Graph) -> Ordered:
-        graph = graph if graph.groups else grouped(graph)
+        if not graph.groups and (kept := grouped(graph)) is not graph:
+            try:
+                return self._order(kept)
+            except DiagnosticError:
+                pass  # branches that are computed whether taken or not
         parts = self._timed("statements", lambda: statements(graph, self.space))
         scheduled = self._timed("schedule", lambda: compute(parts, self.space, graph))
         if self.options.verify_each:

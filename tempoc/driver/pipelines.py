@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from tempoc.passes.accumulate import Accumulate
 from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
@@ -13,11 +14,12 @@ Pass = Step[Graph, PassContext]
 
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
-O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Fuse())
+O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Accumulate(), Fuse())
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
+    "accumulate": Accumulate,
     "fuse": Fuse,
 }

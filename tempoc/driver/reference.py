@@ -95,7 +95,7 @@ def caller(
             if isinstance(node.op, ExternHost):
                 return Hosted(function.extern, function.function).given(args, at)
             if isinstance(node.op, ExternVjp):
-                return externs.evaluated_back(function, args)
+                return externs.evaluated_back(function, node.op.counts(), args)
             return externs.evaluated(function, args)
         except externs.Failed as error:
             equations = shown(node.spans, graph.name)

@@ -8,18 +8,21 @@ cotangents are known by name before they are put together.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.frontend import gradient_errors
 from tempoc.frontend.gathering import gather
+from tempoc.frontend.guarding import guarded
 from tempoc.frontend.point_build import Growing, PointBuild
-from tempoc.frontend.transposed import NoInverse, Reading
+from tempoc.frontend.transposed import Reading
+from tempoc.ops.branching import Cond
 from tempoc.ops.calculus import Term
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.gradients import FLAT, RULES
-from tempoc.ops.opdef import OperandError
+from tempoc.sdg.branches import Need
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Node
 from tempoc.symbolic.domain import Domain
@@ -37,6 +40,7 @@ class Sweep:
     active: frozenset[str]
     domains: dict[str, Domain]
     spans: tuple[Span, ...]
+    needed: Mapping[str, tuple[Need, ...]]
     cotangents: dict[Output, str] = field(default_factory=dict)
     readings: dict[Output, list[Reading]] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
@@ -121,19 +125,27 @@ class Sweep:
             Term(t, Edge(source=node.name, out=k, entries=identity(node.domain)))
             for k, t in enumerate(node.types)
         )
-        found = rule(node.op, build.calculus, args, results, cots)
-        for edge, part in zip(node.inputs, found, strict=True):
-            if part is not None:
+        if isinstance(node.op, Cond):
+            found: tuple[Term | None, ...] = (None, cots[0], cots[0])
+        else:
+            found = rule(node.op, build.calculus, args, results, cots)
+        for slot, part in enumerate(found):
+            edge = node.inputs[slot]
+            if part is not None and self.flows(edge) and part.number != 0:
+                graph = self.growing.graph
+                part = guarded(build, graph, self.needed, node, slot, part)
                 self.pass_on(node, edge, part, node.domain)
+
+    def flows(self, edge: Edge) -> bool:
+        """Whether the derivative by what an operand reads is wanted."""
+        type = self.growing.nodes[edge.source].types[edge.out]
+        return edge.source in self.active and type.dtype.is_float
 
     def pass_on(self, node: Node, edge: Edge, part: Term, sink: Domain) -> None:
         """Remember what an operand gets."""
-        source = self.growing.nodes[edge.source]
-        if edge.source not in self.active or not source.types[edge.out].dtype.is_float:
+        if not self.flows(edge) or part.number == 0:
             return
-        if part.number == 0:
-            return
-        output = (edge.source, edge.out)
+        source, output = self.growing.nodes[edge.source], (edge.source, edge.out)
         self.want(output)
         self.readings.setdefault(output, []).append(
             Reading(
@@ -141,6 +153,7 @@ class Sweep:
                 entries=edge.entries,
                 dims=source.domain.dims,
                 term=part,
+                shape=source.types[edge.out].shape,
                 spans=node.spans,
             )
         )
@@ -152,10 +165,4 @@ class Sweep:
         held = self.growing.nodes[self.cotangents[output]]
         seeds = sum((e.source, e.out) == output for e in self.losses)
         readings = self.readings.get(output, [])
-        try:
-            gather(self.growing, held, node.domain, readings, seeds, node.spans)
-        except (NoInverse, OperandError):
-            shown = node.name
-            through = node.spans[0] if node.spans else None
-            problem = gradient_errors.no_inverse(self.spans[0], shown, through)
-            raise DiagnosticError(problem) from None
+        gather(self.growing, held, node.domain, readings, seeds, node.spans)

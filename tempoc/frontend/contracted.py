@@ -39,8 +39,10 @@ def contracted(
     nodes = build.growing.nodes
     node = nodes[edge_of(term).source]
     here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+    if not isinstance(node.op, Einsum) or not here:
+        return None
     ranging = [d for d in node.domain.dims if isinstance(by[d], Slice)]
-    if not isinstance(node.op, Einsum) or not ranging or not here:
+    if not ranging:
         return None
     terms, result = node.op.letters(tuple(len(_shape(nodes, e)) for e in node.inputs))
     spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])

@@ -19,6 +19,7 @@ from tempoc.frontend.tighten import tighten
 from tempoc.ops.control import Copy, StopGradient
 from tempoc.ops.gradients import FLAT
 from tempoc.poly.space import Space
+from tempoc.sdg.branches import needs
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import reachable
 from tempoc.symbolic.domain import Domain
@@ -68,6 +69,7 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         active=job.active,
         domains=domains,
         spans=job.placeholders[0].spans,
+        needed=needs(graph),
     )
     sweep.run()
     for node in job.placeholders:

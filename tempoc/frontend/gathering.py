@@ -7,15 +7,18 @@ The points fall into cells, in each of which the same readers count; more than o
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 from tempoc.base.source import Span
 from tempoc.frontend.point_build import Growing, PointBuild, edge_of
-from tempoc.frontend.transposed import Contribution, Reading, contributions, sent
+from tempoc.frontend.transposed import Contribution, Reading, sent
+from tempoc.frontend.turned import contributions
 from tempoc.ops.calculus import Term
 from tempoc.ops.control import Copy, Merge
+from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Node
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Expr, Sym, conjunction, negation
+from tempoc.symbolic.expr import TRUE, Expr, conjunction, negation
 
 MAX_CELLS = 12
 """With more cells than this every contribution is spread with zeros over all points."""
@@ -31,17 +34,31 @@ def gather(
     seeds: int,
     spans: tuple[Span, ...],
 ) -> None:
-    """Make the node `held` the cotangent. Raises `NoInverse`.
+    """Make the node `held` the cotangent.
 
     `source` is the domain of the tensor itself, `seeds` how often it is a loss.
     """
-    parts = [p for reading in readings for p in contributions(growing, reading, source, held.name)]
+    parts = [p for r in readings for p in contributions(growing, r, source, held.name)]
     parts += [Contribution(where=TRUE, reading=None)] * seeds
     cells = _cells(growing, held.domain, parts)
+    if cells is not None:
+        _assemble(growing, held, cells, spans)
+        return
+    build = PointBuild(growing=growing, domain=held.domain, prefix=held.name, spans=spans)
+    terms: list[Term] = []
+    for part in parts:
+        own = replace(held, name=growing.names.fresh(f"{held.name}.part"))
+        _assemble(growing, own, _cells(growing, held.domain, [part]) or [], spans)
+        terms.append(build.read(Edge(source=own.name, entries=identity(held.domain))))
+    _sum(growing, held, build, terms)
+
+
+def _assemble(growing: Growing, held: Node, cells: list[Cell], spans: tuple[Span, ...]) -> None:
+    """Put the sums of some cells into the graph, as one node."""
     if len(cells) == 1:
         _fill(growing, held, held.domain, cells[0][1], spans)
         return
-    here = tuple(Sym(d) for d in held.domain.dims)
+    here = identity(held.domain)
     edges: list[Edge] = []
     for number, (where, inside) in enumerate(cells):
         name = growing.names.fresh(f"{held.name}.{number}")
@@ -55,8 +72,11 @@ def gather(
     growing.nodes[held.name] = replace(held, op=merge, inputs=tuple(edges), spans=spans)
 
 
-def _cells(growing: Growing, domain: Domain, parts: list[Contribution]) -> list[Cell]:
-    """Disjoint conditions that cover the domain, and the contributions that count there."""
+def _cells(growing: Growing, domain: Domain, parts: list[Contribution]) -> list[Cell] | None:
+    """Disjoint conditions that cover the domain, and the contributions that count there.
+
+    `None` if there are too many.
+    """
     there = growing.space.symbolic
     cells: list[Cell] = [(TRUE, [])]
     for part in parts:
@@ -76,6 +96,8 @@ def _cells(growing: Growing, domain: Domain, parts: list[Contribution]) -> list[
             split.append((there.simplify(both, domain), [*inside, part]))
             split.append((there.simplify(rest, domain), inside))
         cells = split
+        if len(cells) > MAX_CELLS and len(parts) > 1:
+            return None
     return cells
 
 
@@ -84,13 +106,15 @@ def _fill(
 ) -> None:
     """Put the sum of contributions into the graph under the node's name."""
     build = PointBuild(growing=growing, domain=domain, prefix=node.name, spans=spans)
-    c = build.calculus
-    type = node.types[0]
-    total: Term | None = None
-    for part in parts:
-        term = c.number(1.0, type.dtype, type.shape) if part.reading is None else sent(build, part)
-        total = term if total is None else c.add(total, term)
-    if total is None:
-        total = c.number(0.0, type.dtype, type.shape)
+    c, type = build.calculus, node.types[0]
+    one = c.number(1.0, type.dtype, type.shape)
+    _sum(growing, node, build, [one if p.reading is None else sent(build, p) for p in parts])
+
+
+def _sum(growing: Growing, node: Node, build: PointBuild, terms: list[Term]) -> None:
+    """Make the node the sum of terms at the points of `build`."""
+    c, type = build.calculus, node.types[0]
+    total = reduce(c.add, terms) if terms else c.number(0.0, type.dtype, type.shape)
     edge = edge_of(c.held(c.spread(c.cast(total, type.dtype), type.shape)))
-    growing.nodes[node.name] = replace(node, op=Copy(), domain=domain, inputs=(edge,), spans=spans)
+    made = replace(node, op=Copy(), domain=build.domain, inputs=(edge,), spans=build.spans)
+    growing.nodes[node.name] = made

@@ -7,22 +7,25 @@ or a slice (`poly.inverse`), so this is a read at that slice, an index, and a su
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tempoc.base.source import Span
 from tempoc.frontend.contracted import contracted
-from tempoc.frontend.point_build import Growing, PointBuild, edge_of
+from tempoc.frontend.point_build import PointBuild, edge_of
+from tempoc.frontend.ranging import Ranging
+from tempoc.ops.arithmetic import Add, And, Equal
 from tempoc.ops.calculus import Term
+from tempoc.ops.control import Merge
 from tempoc.ops.indexing import Part, SpatialIndex, TakeAlong
 from tempoc.ops.movement import BroadcastTo, Pad, Squeeze
+from tempoc.ops.shapes import Shape, same
 from tempoc.ops.source import Arange
-from tempoc.poly.inverse import Inverse, readers
-from tempoc.poly.lengths import moves_elsewhere
+from tempoc.poly.inverse import Inverse
 from tempoc.sdg.graph import Edge
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
+    TRUE,
     ZERO,
     Const,
     Entry,
@@ -31,29 +34,29 @@ from tempoc.symbolic.expr import (
     Sum,
     Sym,
     add,
+    compare,
     floordiv,
+    maximum,
     mul,
+    negation,
     product,
     sub,
 )
 from tempoc.symbolic.walk import extent, substitute, symbols
 
 
-class NoInverse(Exception):
-    """Who reads a point cannot be said in slices."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """An operand and its cotangent: `entries` of a read from `sink`, at which `term` lives.
 
-    `dims` are the dimensions of what is read, one for each entry.
+    `dims` are the dimensions of what is read, one for each entry; `shape` is its own shape.
     """
 
     sink: Domain
     entries: tuple[Entry, ...]
     dims: tuple[str, ...]
     term: Term
+    shape: Shape
     spans: tuple[Span, ...] = ()
 
 
@@ -66,47 +69,8 @@ class Contribution:
     inverse: Inverse | None = None
 
 
-def contributions(
-    growing: Growing, reading: Reading, source: Domain, prefix: str
-) -> Iterator[Contribution]:
-    """What a tensor with this domain gets through a read. Raises `NoInverse`."""
-    space = growing.space
-    if space.is_empty(reading.sink):
-        return
-    universe = space.universe
-    if moves_elsewhere(universe, reading.sink, reading.entries, source):
-        raise NoInverse  # lengths there are other ones
-    lost = [d for d in reading.sink.dims if all(d not in symbols(e) for e in reading.entries)]
-    # Over steps whose number varies one sums for each point of what it varies with.
-    ragged = any(n in lost for d in lost for n in universe.outer(d))
-    found = None if ragged else readers(space, reading.sink, reading.entries, source)
-    if found is not None:
-        for piece in found:
-            if not universe.has_lengths(piece.where, source.dims):
-                raise NoInverse
-            yield Contribution(where=piece.where, reading=reading, inverse=piece)
-        return
-    named = [n for e in reading.entries for n in symbols(e)]
-    for dim in reversed(reading.sink.dims):
-        if dim not in named:
-            break
-    else:
-        raise NoInverse
-    rest = tuple(d for d in reading.sink.dims if d != dim)
-    middle = space.project(reading.sink, rest)
-    inner = replace(reading, entries=tuple(Sym(d) for d in rest), dims=rest)
-    parts = list(contributions(growing, inner, middle, prefix))
-    for part in parts:
-        here = Domain(middle.dims, space.symbolic.simplify(part.where, middle))
-        here = space.intersect(middle, here)
-        build = PointBuild(growing=growing, domain=here, prefix=prefix, spans=reading.spans)
-        term = sent(build, part)
-        outer = replace(reading, sink=here, term=term)
-        yield from contributions(growing, outer, source, prefix)
-
-
 def sent(build: PointBuild, part: Contribution) -> Term:
-    """The contribution as a term at the points of `build`. Raises `NoInverse`."""
+    """The contribution as a term at the points of `build`."""
     reading, inverse = part.reading, part.inverse
     assert reading is not None and inverse is not None
     return _Sending(build=build, reading=reading, inverse=inverse).run()
@@ -132,19 +96,39 @@ class _Sending:
         pairs = zip(self.reading.sink.dims, self.inverse.entries, strict=True)
         return {d: e for d, e in pairs if isinstance(e, Slice)}
 
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The dimensions of the sink that the shape of what is read must not vary with."""
+        return tuple(self.sliced) if self.inverse.exact else self.reading.sink.dims
+
     def run(self) -> Term:
-        """Read, index, sum."""
-        alike = self.alike()
+        """Read, index, sum; what was made longer for the sum is cut."""
+        term = self.total()
+        count = len(self.slices())
+        grown = [n for e in self.reading.term.shape[count:] for n in symbols(e)]
+        if not any(n in self.moving for n in grown):
+            return term
+        facts = self.build.facts
+        wanted = self.reading.shape[len(self.reading.shape) - term.type.ndim :]
+        pairs = zip(term.shape, wanted, strict=True)
+        kept = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
+        cut: tuple[Part, ...] = tuple((ZERO, e, 1) for e in kept)
+        return self.build.calculus.op(SpatialIndex(entries=cut), term)
+
+    def total(self) -> Term:
+        """The sum over the readers."""
+        alike = self.alike() if self.inverse.exact else None
         if alike is not None:  # whichever position: no need to look for it
             reading = replace(self.reading, entries=(), dims=(), term=alike)
-            return replace(self, reading=reading).run()
+            return replace(self, reading=reading).total()
         sink = self.sink_build()
         held = sink.calculus.held(self.reading.term)
         by = dict(zip(self.reading.sink.dims, self.inverse.entries, strict=True))
-        whole = contracted(self.build, sink, held, by, len(self.slices()), self.taken)
-        if whole is not None:
-            node = sink.growing.nodes[edge_of(held).source]
-            return self.counted(whole, node.domain.dims)
+        if self.inverse.exact:
+            whole = contracted(self.build, sink, held, by, len(self.slices()), self.taken)
+            if whole is not None:
+                node = sink.growing.nodes[edge_of(held).source]
+                return self.counted(whole, node.domain.dims)
         term, ranging = self.taken(held)
         if ranging:
             term = self.build.calculus.sum(term, range(len(ranging)))
@@ -177,8 +161,8 @@ class _Sending:
         dims = self.build.growing.nodes[edge.source].domain.dims
         pairs = zip(dims, edge.entries, strict=True)
         ranging = tuple(d for d, e in pairs if isinstance(e, Slice))
-        if self.slices():
-            term = self.picked(term, len(ranging))
+        if self.slices() or not self.inverse.exact:
+            term = self.picked(term, ranging)
         return term, ranging
 
     def counted(self, term: Term, dims: tuple[str, ...]) -> Term:
@@ -201,34 +185,52 @@ class _Sending:
     def even(self, term: Term) -> Term:
         """The term as a node at the readers' points, of one shape for all of them."""
         build = self.sink_build()
-        slices = self.slices()
+        moving = self.moving
         widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * term.type.ndim
         shape = list(term.shape)
-        for axis, (entry, dim) in enumerate(slices):
-            have = term.shape[axis]
-            if self.distant(entry):
-                if entry.step != 1:
-                    raise NoInverse
-                bound = Sym(build.growing.graph.universe.dim(dim).bound)
-                widths[axis] = (entry.lo, sub(sub(bound, entry.lo), have))
-                shape[axis] = bound
-            elif any(n in self.sliced for n in symbols(have)):
-                room = build.growing.space.upper_bound(have, self.reading.sink)
+        for axis, have in enumerate(term.shape):
+            if any(n in moving for n in symbols(have)):
+                room = self.room(have, axis)
                 widths[axis] = (ZERO, sub(room, have))
                 shape[axis] = room
-        if any(pair != (ZERO, ZERO) for pair in widths):
-            type = replace(term.type, shape=tuple(shape))
+        if shape != list(term.shape):
+            type = replace(term.type, shape=tuple(shape), weak=False)
             pad = Pad(widths=tuple(widths))
-            pad.infer((term.type,), build.facts)
             term = build.node(pad, (edge_of(term),), build.domain, (type,))[0]
-        if any(n in self.sliced for e in term.shape for n in symbols(e)):
-            raise NoInverse
+        if not self.inverse.exact:
+            return self.everywhere(term)
         edge = edge_of(term)
         node = build.growing.nodes[edge.source]
         here = tuple(Sym(d) for d in node.domain.dims)
-        shifts = [found for e, _ in slices if (found := self.shift(e)) is not None]
-        varies = all(found[0] in node.domain.dims for found in shifts)
+        named = [n for e, _ in self.slices() for n in symbols(e.lo) if n in self.sliced]
+        varies = all(n in node.domain.dims for n in named)
         return term if edge.entries == here and varies else build.whole(term)
+
+    def room(self, have: Expr, axis: int) -> Expr:
+        """How long an axis must be to be as long for all readers."""
+        space, place = self.build.growing.space, axis - len(self.slices())
+        room = space.upper_bound(have, self.reading.sink)
+        if place < 0:
+            return room
+        wanted = self.reading.shape[place]  # also where nobody reads
+        return maximum(room, space.upper_bound(wanted, self.build.domain))
+
+    def everywhere(self, term: Term) -> Term:
+        """The term at all points of the box, 0 where nothing is read."""
+        build = self.sink_build()
+        term = build.whole(term)
+        domain = build.domain
+        if domain.where == TRUE:
+            return term
+        box = replace(build, domain=Domain(domain.dims))
+        rest = replace(build, domain=Domain(domain.dims, negation(domain.where)))
+        zero = rest.whole(rest.calculus.number(0.0, term.type.dtype, term.shape))
+        here = tuple(Sym(d) for d in domain.dims)
+        edges = (
+            replace(edge_of(term), guard=domain.where),
+            replace(edge_of(zero), guard=negation(domain.where)),
+        )
+        return box.node(Merge(targets=(here, here)), edges, box.domain, (term.type,))[0]
 
     def read(self, term: Term) -> Term:
         """The readers' cotangents."""
@@ -238,44 +240,54 @@ class _Sending:
         entries = tuple(by[d] for d in node.domain.dims)
         return self.build.read(Edge(source=edge.source, out=edge.out, entries=entries))
 
+    def there(self, e: Expr) -> Expr:
+        """What an expression of the readers is at the source; see `_marked`."""
+        return substitute(e, self.points | {d: Sym(_marked(d)) for d in self.sliced})
+
     def shift(self, entry: Slice) -> tuple[str, int, Expr] | None:
         """`(dim, a, rest)` if the slice starts at `a * dim + rest` with one ranging dimension."""
-        low = substitute(entry.lo, self.points)
-        moving = [n for n in symbols(low) if n in self.sliced]
-        if len(moving) != 1 or not isinstance(low, (Sum, Sym)):
+        low = self.there(entry.lo)
+        moving = [d for d in self.sliced if _marked(d) in symbols(low)]
+        if len(moving) != 1 or not isinstance(low, (Sum, Sym)) or not self.inverse.exact:
             return None
         terms = low.terms if isinstance(low, Sum) else ((1, low),)
-        factor = next((a for a, x in terms if x == Sym(moving[0])), None)
+        dim = Sym(_marked(moving[0]))
+        factor = next((a for a, x in terms if x == dim), None)
         if factor is None:
             return None
-        rest = sub(low, mul(Const(factor), Sym(moving[0])))
+        rest = sub(low, mul(Const(factor), dim))
         steps = factor * self.sliced[moving[0]].step
-        if moving[0] in symbols(rest) or steps % entry.step:
+        if dim.name in symbols(rest) or steps % entry.step:
             return None
         return moving[0], factor, rest
 
-    def distant(self, entry: Slice) -> bool:
-        """Whether positions must be counted from the first point of the whole dimension."""
-        low = substitute(entry.lo, self.points)
-        return any(n in self.sliced for n in symbols(low)) and self.shift(entry) is None
+    def searched(self, entry: Slice) -> bool:
+        """Whether the position of the point at hand must be looked for, reader by reader."""
+        if not self.inverse.exact:
+            return True
+        moves = any(n in self.sliced for n in symbols(entry.lo))
+        return moves and self.shift(entry) is None
 
-    def picked(self, term: Term, lead: int) -> Term:
-        """The element of the slice, for each reader, that is the point at hand."""
+    def picked(self, term: Term, lead: tuple[str, ...]) -> Term:
+        """The element of the slices, for each reader, that is the point at hand.
+
+        The first axes of `term` are those of the dimensions `lead`.
+        """
         c = self.build.calculus
         parts: list[Part] = [(ZERO, e, 1) for e in term.shape]
         along: list[tuple[int, Term, int]] = []
-        slices = self.slices()
-        axis = lead
-        for k, (entry, dim) in enumerate(slices):
+        searched: list[tuple[int, Slice, str]] = []
+        axis = len(lead)
+        for k, (entry, dim) in enumerate(self.slices()):
             shift = self.shift(entry)
-            if self.distant(entry):
-                parts[lead + k] = Sym(dim)
+            if self.searched(entry):
+                searched.append((axis, entry, dim))
+                axis += 1
             elif shift is None:
-                low = substitute(entry.lo, self.points)
-                parts[lead + k] = floordiv(sub(Sym(dim), low), entry.step)
+                parts[len(lead) + k] = floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step)
             else:
                 positions = self.positions(entry, dim, shift)
-                along.append((axis, positions, self.place(term, shift[0])))
+                along.append((axis, positions, lead.index(shift[0])))
                 axis += 1
         if any(isinstance(p, Expr) for p in parts):
             term = c.op(SpatialIndex(entries=tuple(parts)), term)
@@ -283,14 +295,44 @@ class _Sending:
             expanded = [k for k in range(term.type.ndim) if k != place]
             index = c.expand(positions, expanded)
             term = c.op(TakeAlong(axis=axis), term, index)
-        return c.op(Squeeze(axes=tuple(a for a, _, _ in along)), term) if along else term
+        term = self.found(term, lead, searched)
+        gone = [a for a, _, _ in along]
+        gone = [a - sum(s < a for s, _, _ in searched) for a in gone]
+        return c.op(Squeeze(axes=tuple(gone)), term) if gone else term
 
-    def place(self, term: Term, dim: str) -> int:
-        """The axis of the readers along a dimension of the sink."""
-        edge = edge_of(term)
-        dims = self.build.growing.nodes[edge.source].domain.dims
-        ranging = [d for d, e in zip(dims, edge.entries, strict=True) if isinstance(e, Slice)]
-        return ranging.index(dim)
+    def found(self, term: Term, lead: tuple[str, ...], axes: list[tuple[int, Slice, str]]) -> Term:
+        """The term without these axes: of the slices there, what is read of the point at hand.
+
+        If the readers that are gone through are more than those of the point, 0 for the others.
+        """
+        c, rank = self.build.calculus, term.type.ndim
+        ranging = Ranging(calculus=c, over={_marked(d): self.sliced[d] for d in lead})
+        tests: list[Term] = []
+        for axis, entry, dim in axes:
+            place = ranging.times(entry.step, c.op(Arange(stop=term.shape[axis])))
+            place = c.expand(place, [k for k in range(rank) if k != axis])
+            first = self.wide(ranging.value(self.there(entry.lo)), rank)
+            tests.append(c.op(Equal(), c.op(Add(), first, place), ranging.value(Sym(dim))))
+        pairs = zip(self.reading.entries, self.reading.dims, strict=True)
+        for point, dim in pairs if not self.inverse.exact else ():
+            if not isinstance(point, Slice):
+                same = compare("==", self.there(point), Sym(dim))
+                if not self.always(same):
+                    tests.append(self.wide(ranging.value(same), rank))
+        if not tests:
+            return term
+        term = c.masked(ranging.joined(And(), tests), term)
+        return c.sum(term, [axis for axis, _, _ in axes])
+
+    def always(self, condition: Expr) -> bool:
+        """Whether a condition holds for all readers that are gone through."""
+        if any(_marked(d) in symbols(condition) for d in self.sliced):
+            return condition == TRUE
+        return self.build.growing.space.implies(self.build.domain, condition)
+
+    def wide(self, x: Term, ndim: int) -> Term:
+        """A term that has the first axes only, with as many as wanted."""
+        return self.build.calculus.expand(x, range(x.type.ndim, ndim)) if x.type.ndim else x
 
     def positions(self, entry: Slice, dim: str, shift: tuple[str, int, Expr]) -> Term:
         """For each reader the place of the point at hand in what it reads."""
@@ -302,3 +344,11 @@ class _Sending:
         count = self.build.growing.space.reduce(extent(over), self.build.domain)
         stop = add(first, mul(Const(step), count))
         return self.build.calculus.op(Arange(start=first, stop=stop, step=step))
+
+
+def _marked(dim: str) -> str:
+    """The name of a dimension of the readers that range over it.
+
+    Dimensions of the source may have the same name.
+    """
+    return f"{dim}'"

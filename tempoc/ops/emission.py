@@ -125,10 +125,13 @@ class KernelEmitter:
         self.lines.append(f"def {name}({', '.join(parameters)}):")
         self.lines += [f"    {line}" for line in (*lines, f"return {value}")]
 
-    def choose(self, hint: str, condition: str, then: Block, orelse: Block) -> str:
-        """Write both blocks as functions and a ``lax.cond`` of them; the name of the result.
+    def choose(
+        self, hints: tuple[str, ...], condition: str, then: Block, orelse: Block
+    ) -> tuple[str, ...]:
+        """Write both blocks as functions and a ``lax.cond`` of them; the names of the results.
 
-        A check in the block that does not run holds.
+        There is a hint for each of the results, whose texts the blocks join by commas. A check in
+        the block that does not run holds.
         """
         count = len(then.holds), len(orelse.holds)
         functions = []
@@ -136,17 +139,18 @@ class KernelEmitter:
             fine = [("jnp.array(True)",) * n for n in count]
             fine[0 if block is then else 1] = block.holds
             returned = [block.text, *fine[0], *fine[1]]
-            functions.append(self.names.fresh(f"{hint}_{word}"))
-            value = f"({', '.join(returned)})" if len(returned) > 1 else block.text
+            functions.append(self.names.fresh(f"{hints[0]}_{word}"))
+            several = len(returned) > 1 or len(hints) > 1
+            value = f"({', '.join(returned)})" if several else block.text
             self._define(functions[-1], (), block.lines, value)
-        name = self.names.fresh(hint)
+        names = tuple(self.names.fresh(hint) for hint in hints)
         holds = [self.names.fresh("holds") for _ in range(sum(count))]
         self.lines.append(
-            f"{', '.join([name, *holds])} = lax.cond({condition}, {', '.join(functions)})"
+            f"{', '.join([*names, *holds])} = lax.cond({condition}, {', '.join(functions)})"
         )
         self._conditions += holds
         self.checks += (*then.checks, *orelse.checks)
-        return name
+        return names
 
     # ------------------------------------------------------------ index expressions
 

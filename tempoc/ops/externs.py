@@ -133,42 +133,73 @@ class ExternHost(Extern):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternVjp(ExternJax):
-    """The cotangents of float operands, from all operands and the cotangents of float results."""
+    """The cotangents of float operands, from all operands and the cotangents of float results.
+
+    Operands and results are those of the function, or, for a derivative of higher ``order``, those
+    of the derivative of the order before.
+    """
+
+    order: int = 1
 
     name = "extern_vjp"
 
+    def counts(self) -> list[int]:
+        """How many operands the function has, then its derivatives up to the order before this."""
+        floats = sum(signature_type(t).dtype.is_float for t in self.arguments)
+        results = sum(signature_type(t).dtype.is_float for t in self.results)
+        found = [len(self.arguments)]
+        for _ in range(1, self.order):
+            found.append(found[-1] + results)
+            floats, results = floats + results, floats
+        return found
+
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """The types of the float operands."""
-        count = len(self.arguments)
-        results = Extern.infer(self, args[:count], facts)
-        wanted = [t for t in results if t.dtype.is_float]
-        given = args[count:]
-        require(given, len(wanted), self.extern)
-        for have, want in zip(given, wanted, strict=True):
-            if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
-                raise OperandError(f"the cotangent {type_text(have)} is not {type_text(want)}")
-        found = (a for a in args[:count] if a.dtype.is_float)
-        return tuple(TensorType(a.dtype, a.shape) for a in found)
+        counts = self.counts()
+        results = Extern.infer(self, args[: counts[0]], facts)
+        for count, end in zip(counts, (*counts[1:], len(args)), strict=True):
+            wanted = [t for t in results if t.dtype.is_float]
+            given = args[count:end]
+            require(given, len(wanted), self.extern)
+            for have, want in zip(given, wanted, strict=True):
+                if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
+                    raise OperandError(f"the cotangent {type_text(have)} is not {type_text(want)}")
+            found = (a for a in args[:count] if a.dtype.is_float)
+            results = tuple(TensorType(a.dtype, a.shape) for a in found)
+        return results
 
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """``jax.vjp`` of the call as a function of its float operands."""
-        count = len(self.arguments)
+        """``jax.vjp`` of the call, or of such a ``jax.vjp``, as a function of float operands."""
         texts = [natural(a, out).text for a in args]
-        floats = [k for k in range(count) if args[k].type.dtype.is_float]
-        inner = [f"_{k}" if k in floats else texts[k] for k in range(count)]
-        call = f"{out.imported(self.declared)}({', '.join(inner)})"
+        floats = [a.type.dtype.is_float for a in args]
+        name = out.imported(self.declared)
+        found = out.bind(f"{self.extern}_back", self.back(name, texts, floats, self.counts()))
+        return tuple(f"{found}[{k}]" for k in range(len(results)))
+
+    def back(self, name: str, texts: list[str], floats: list[bool], counts: list[int]) -> str:
+        """The text of a tuple of cotangents; names of an inner function hide those around it."""
+        count = counts[-1]
+        moving = [k for k in range(count) if floats[k]]
+        inner = [f"_{k}" if floats[k] else texts[k] for k in range(count)]
+        given = ", ".join(texts[count:])
+        if len(counts) > 1:
+            call = self.back(name, inner, floats, counts[:-1])
+            given = f"({given},)"
+        else:
+            call, given = self.called(name, inner, given)
+        function = f"lambda {', '.join(f'_{k}' for k in moving)}: {call}"
+        return f"jax.vjp({function}, {', '.join(texts[k] for k in moving)})[1]({given})"
+
+    def called(self, name: str, texts: list[str], cotangents: str) -> tuple[str, str]:
+        """The call itself, for float results alone, and the argument that goes with these."""
+        call = f"{name}({', '.join(texts)})"
         kept = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
         if len(kept) < len(self.results):
             call = f"[r for k, r in enumerate({call}) if k in {tuple(kept)}]"
-        cotangents = ", ".join(texts[count:])
-        if len(self.results) > 1:
-            cotangents = f"[{cotangents}]" if len(kept) < len(self.results) else f"({cotangents})"
-        function = f"lambda {', '.join(f'_{k}' for k in floats)}: {call}"
-        back = f"jax.vjp({function}, {', '.join(texts[k] for k in floats)})[1]"
-        found = out.bind(f"{self.extern}_back", f"{back}({cotangents})")
-        return tuple(f"{found}[{k}]" for k in range(len(results)))
+            return call, f"[{cotangents}]"
+        return call, f"({cotangents})" if len(self.results) > 1 else cotangents
 
 
 def at_extents(type_: TensorType, known: Mapping[str, Expr]) -> TensorType:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from tempoc.ops import grad_arithmetic as arithmetic
 from tempoc.ops import grad_contraction as contraction
 from tempoc.ops import grad_externs as externs
+from tempoc.ops import grad_fold as folds
 from tempoc.ops import grad_indexing as indexing
 from tempoc.ops import grad_movement as movement
 from tempoc.ops import grad_reduction as reduction
@@ -43,9 +44,10 @@ RULES: dict[str, Rule] = {
     "scatter_add": indexing.scatter_add, "sort": indexing.sort, "top_k": indexing.top_k,
     "pick": indexing.pick,
     "matmul": contraction.matmul, "einsum": contraction.einsum, "conv": contraction.conv,
-    "extern_jax": externs.extern_jax,
+    "extern_jax": externs.extern_jax, "extern_vjp": externs.extern_jax,
 }  # fmt: skip
 RULES["associative_scan"] = scans.associative_scan(RULES)
+RULES["fold"] = folds.fold(RULES)
 FLAT = (
     "stop_gradient", "sign", "floor", "ceil", "round", "floordiv", "argmax", "argmin", "argsort",
     "one_hot", "isnan", "isinf", "not", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "any",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tempoc.ops.opdef import Emitter, Value
-from tempoc.ops.spell import cast
+from tempoc.ops.spell import cast, jax_dtype
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr, Max, Min, Prod, Sum, Sym, maximum
 
@@ -19,6 +19,13 @@ def static_shape(extents: tuple[Expr, ...], out: Emitter) -> str:
     """Static extents as a tuple in emitted code, ``(T, 64)``."""
     texts = [out.static(e) for e in extents]
     return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def zeros(type: TensorType, out: Emitter) -> Value:
+    """Zeros of a type."""
+    shape = padded(type.shape, out)
+    text = f"jnp.zeros({static_shape(shape, out)}, {jax_dtype(type.dtype)})"
+    return Value(text, type, shape)
 
 
 def natural(v: Value, out: Emitter) -> Value:

@@ -7,6 +7,7 @@ All nodes of one operator, domain and type start out as equal; classes are split
 at equal places come from different classes. What is left together is equal: two nodes that read
 equal values at equal points have equal values, by induction along the order of evaluation. Starting
 from "all equal" instead of "all different" finds duplicates inside cycles (two equal recurrences).
+Nodes that only a branch of a `cond` needs stay apart from those that others need.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 from tempoc.ops.ending import Until
 from tempoc.ops.source import Input, Param
+from tempoc.sdg.branches import needs
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.rewrite import redirect
 from tempoc.sdg.turns import turn
@@ -49,9 +51,16 @@ def merge_duplicates(graph: Graph) -> Graph:
 def _classes(graph: Graph) -> dict[str, int]:
     """The number of each node's class; classes are numbered in node order."""
     classes = _numbered({name: _start(node) for name, node in graph.nodes.items()})
+    needed = needs(graph)
+
+    def needed_where(name: str) -> Key:
+        found = [n.condition for n in needed[name]]
+        held = (n.holds for n in needed[name])
+        return (*((classes[e.source], e.out, e.entries) for e in found), *held)
+
     while True:
         keys: dict[str, Key] = {
-            name: (classes[name], *(classes[e.source] for e in node.inputs))
+            name: (classes[name], needed_where(name), *(classes[e.source] for e in node.inputs))
             for name, node in graph.nodes.items()
         }
         finer = _numbered(keys)

@@ -21,7 +21,7 @@ from tempoc.symbolic.expr import (
     interval,
     sub,
 )
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 def inside(
@@ -122,24 +122,10 @@ def _limit_atom(x: Expr, universe: Universe, *, greatest: bool) -> Expr | None:
                 total = total * part
             return total
         case FloorDiv() | Min() | Max():
-            free = not any(universe.is_dim(n) for n in _names(x))
+            free = not any(universe.is_dim(n) for n in symbols(x))
             return x if free else None
         case _:
             return None
-
-
-def _names(e: Expr) -> tuple[str, ...]:
-    match e:
-        case Sym(name=n):
-            return (n,)
-        case FloorDiv(arg=a):
-            return _names(a)
-        case Min(args=args) | Max(args=args):
-            return tuple(n for a in args for n in _names(a))
-        case Sum(terms=terms):
-            return tuple(n for _, x in terms for n in _names(x))
-        case _:
-            return ("",)
 
 
 def signs(dim: str, entry: Entry) -> frozenset[int] | None:

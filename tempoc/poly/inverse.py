@@ -9,7 +9,7 @@ import islpy as isl
 from tempoc.poly import recover
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
+from tempoc.symbolic.expr import TRUE, ZERO, Entry, Expr, Slice, Sym
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,28 +24,21 @@ class Inverse:
     exact: bool
 
 
-def inverse(
+def covering(
     space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
-) -> tuple[Inverse, ...]:
-    """The readers of each point of the source, in pieces with disjoint conditions.
+) -> Inverse:
+    """Slices that hold all readers of each point of the source, as short as is plainly said.
 
-    Empty if a piece has limits that no expression states. `x[t:T]` read at `t` gives `0:t+1`.
+    Remainders are left out of the limits: they save little and make for long conditions.
     """
     there = space.symbolic
-    readers = there.access_map(sink, entries, source).reverse().coalesce()
-    whole = _piece(there, readers, source)
-    if whole is not None and whole.exact:
-        return (whole,)
-    parts = [isl.Map.from_basic_map(b) for b in readers.make_disjoint().get_basic_maps()]
-    pieces = [piece for p in parts if (piece := _piece(there, p, source)) is not None]
-    disjoint = all(
-        space.disjoint(a.where, b.where, source)
-        for k, a in enumerate(pieces)
-        for b in pieces[k + 1 :]
-    )
-    if len(pieces) == len(parts) and disjoint and all(p.exact for p in pieces):
-        return tuple(pieces)
-    return () if whole is None else (whole,)
+    back = there.access_map(sink, entries, source).reverse().remove_divs().coalesce()
+    where = recover.condition(back.domain(), there.set(source))
+    limits: list[Entry] = []
+    for k, dim in enumerate(sink.dims):
+        bound = Sym(there.universe.dim(dim).bound)
+        limits.append(recover.limits(back, k) or Slice(ZERO, bound))
+    return Inverse(entries=tuple(limits), where=where, exact=False)
 
 
 def readers(

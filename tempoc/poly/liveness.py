@@ -33,6 +33,7 @@ from tempoc.symbolic.expr import (
     Sym,
     conjunction,
     maximum,
+    minimum,
 )
 
 
@@ -120,6 +121,10 @@ class Liveness:
         parts = [space.size(p) for p in parts]
         # Where nothing clashes (say for T == 1) the size has no value; one slot is enough there.
         larger = [p for p in parts if p != ONE]
+        if exact is None and _is_least(
+            [a for a, p in zip(pieces, parts, strict=True) if p != ONE], size
+        ):
+            larger = [minimum(*larger)]
         known = any(fast.at_least(p, 1, universe) for p in larger)
         return maximum(*larger) if known else maximum(ONE, *larger)
 
@@ -240,3 +245,9 @@ class Liveness:
         where = recover.condition(cells.domain(), points)
         if where != FALSE:
             yield Release(task=task, entries=found[0], where=where)
+
+
+def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:
+    """Whether each of some pieces of a size is nowhere less than the size."""
+    domain = size.domain()
+    return all(domain.is_subset(size.le_set(p.to_pw_aff())) for p in pieces)

@@ -187,6 +187,16 @@ def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
     return tuple(found), bool(box.is_equal(m))
 
 
+def limits(m: isl.Map, k: int) -> Slice | None:
+    """A slice that holds all values of a dimension; `None` if its limits cannot be stated."""
+    given = m.domain()
+    try:
+        first, last = (value(v, given) for v in (m.dim_min(k), m.dim_max(k)))
+    except isl.Error:  # isl gives up on some divisions
+        return None
+    return None if first is None or last is None else Slice(first, add(last, Const(1)))
+
+
 def _entry(
     m: isl.Map, k: int, low: isl.PwAff, high: isl.PwAff, given: isl.Set
 ) -> tuple[Expr | Slice, isl.Map] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,20 +90,26 @@ def as_array(value: object) -> DeviceArray:
     return jnp.asarray(value)
 
 
-def pulled_back(
-    function: Callable[..., Any], args: Sequence[DeviceArray], given: Sequence[DeviceArray]
-) -> tuple[DeviceArray, ...]:
-    """The cotangents of float arguments for those of the float results."""
-    floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
+def pulled_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The cotangents of float arguments as a function.
 
-    def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
-        chosen = dict(zip(floats, some, strict=True))
-        found = function(*(chosen.get(k, a) for k, a in enumerate(args)))
-        several = found if isinstance(found, tuple) else (found,)
-        return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
+    It takes the ``count`` arguments, then the cotangents of the float results.
+    """
 
-    back = jax.vjp(kept, *(args[k] for k in floats))[1]
-    return tuple(back(tuple(given)))
+    def back(*given: DeviceArray) -> tuple[DeviceArray, ...]:
+        args = given[:count]
+        floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
+
+        def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
+            chosen = dict(zip(floats, some, strict=True))
+            found = function(*(chosen.get(k, a) for k, a in enumerate(args)))
+            several = found if isinstance(found, tuple) else (found,)
+            return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
+
+        pull = jax.vjp(kept, *(args[k] for k in floats))[1]
+        return tuple(pull(given[count:]))
+
+    return back
 
 
 def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:

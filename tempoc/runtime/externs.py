@@ -71,15 +71,25 @@ def evaluated(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
         return tuple(np.array(backend.host(array)) for array in several)
 
 
-def evaluated_back(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
-    """The cotangents of float arguments, for arguments and those of float results."""
+def evaluated_back(
+    function: Traced, counts: Sequence[int], args: Sequence[Array]
+) -> tuple[Array, ...]:
+    """The cotangents of float operands, for all operands and the cotangents of float results.
+
+    ``counts`` says how many operands the function has, then its derivatives before this one.
+    Raises `Failed`.
+    """
     extern = function.extern
-    types = (*extern.arguments, *(t for t in extern.results if t.dtype in FLOATS))
-    with backend.session(any(t.dtype in WIDE for t in types)):
-        arrays = [backend.put(a, t.dtype) for t, a in zip(types, args, strict=True)]
-        count = len(extern.arguments)
-        found = backend.pulled_back(function, arrays[:count], arrays[count:])
-        return tuple(np.array(backend.host(array)) for array in found)
+    operands = [t.dtype for t in extern.arguments]
+    results = [t.dtype for t in extern.results if t.dtype in FLOATS]
+    for _ in counts:
+        operands, results = operands + results, [d for d in operands if d in FLOATS]
+    with backend.session(any(dtype in WIDE for dtype in operands)):
+        arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
+        derived: Function = function
+        for count in counts:
+            derived = backend.pulled_back(derived, count)
+        return tuple(np.array(backend.host(array)) for array in derived(*arrays))
 
 
 def failure(

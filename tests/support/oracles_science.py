@@ -136,10 +136,11 @@ def inner_run(steps: int, data: Arrays, rates: Any) -> tuple[list[float], float]
 
 
 def s5(bounds: dict[str, int], data: Arrays) -> Arrays:
-    y, cost = layer(data, data["pitch"])
-    turns = STEP * np.eye(len(data["pitch"]))
+    y, cost = layer(data, data["layer.frequency"])
+    turns = STEP * np.eye(len(data["layer.frequency"]))
     slope = [
-        (layer(data, data["pitch"] + d)[1] - layer(data, data["pitch"] - d)[1]) / (2 * STEP)
+        (layer(data, data["layer.frequency"] + d)[1] - layer(data, data["layer.frequency"] - d)[1])
+        / (2 * STEP)
         for d in turns
     ]
     return {
@@ -154,15 +155,15 @@ def s5(bounds: dict[str, int], data: Arrays) -> Arrays:
 
 def layer(data: Arrays, pitch: Any) -> tuple[Any, float]:
     """The layer in complex numbers: its outputs, and how far they are from the target."""
-    from_inputs, back = (data[f"{k}.re"] + 1j * data[f"{k}.im"] for k in "bc")
-    pole = -np.exp(data["log_damping"]) + 1j * pitch
-    keep = np.exp(pole * np.exp(data["log_step"]))
+    from_inputs, back = (data[f"layer.{k}.re"] + 1j * data[f"layer.{k}.im"] for k in "bc")
+    pole = -np.exp(data["layer.log_decay"]) + 1j * pitch
+    keep = np.exp(pole * np.exp(data["layer.log_step"]))
     state, outputs = np.zeros(len(pitch), complex), []
     for u in data["u"]:
         centered = u - u.mean()
         heard = centered / np.sqrt(np.mean(centered**2) + 1e-5)
         heard = heard * data["norm.scale"] + data["norm.bias"]
         state = keep * state + (keep - 1) / pole * (from_inputs @ heard)
-        z = 2 * (back @ state).real + data["skip"] * heard
+        z = 2 * (back @ state).real + data["layer.d"] * heard
         outputs.append(u + z * 0.5 * (1 + np.vectorize(math.erf)(z / math.sqrt(2))))
     return np.array(outputs), np.mean((np.array(outputs) - data["target"]) ** 2)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 from tempoc.sdg.check import read_graph
 from tempoc.sdg.interpret import evaluate
 from tempoc.sdg.text import show
 from tests.support.agree import agreed
 from tests.support.elaborated import graph_of
+from tests.support.gradients import check
 
 LINEAR = """dim t < T
 input a[t]: f32[2]
@@ -104,3 +108,47 @@ def test_gradients(T: int, tmp_path: Path) -> None:
         slope = (ends[0] - ends[1]) / 2e-5
         along = (found[f"g{name}"] * direction).sum()
         np.testing.assert_allclose(along, slope, rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize("T", [1, 4])
+def test_gradients_of_gradients(T: int) -> None:
+    inner = GRADIENTS.replace("loss =", "inner =")
+    text = inner + "ga = grad(inner, a)\ngk = grad(inner, k)\nloss = sum(ga[0:T] ** 2) + sum(gk)\n"
+    check(text, ["a", "u", "k"], bounds=[{"T": T}])
+
+
+THRICE = """dim t < T
+input x[t]: f32[2]
+input k: f32
+def f(p, q) = {m: p.m * q.m, s: cond(q.s[0] > 0.0, sqrt(q.s[0] + 0.0 * k), 0.0) * k + p.s * q.m}
+first = sum(associative_scan(f, {m: x[0:t+1], s: x[0:t+1]}, 0).s)
+g = grad(sum(first[0:T] ** 2), x)
+h = grad(sum(g[0:T] ** 2), x)
+i = grad(sum(h[0:T] * x[0:T]), k)
+output g, h, i
+"""
+
+
+def test_derivatives_of_any_order(tmp_path: Path) -> None:
+    x = np.array([[0.5, -1.0], [0.0, 0.7], [0.8, 0.4]], np.float32)
+    found = agreed(THRICE, tmp_path, {"T": 3}, {"x": x, "k": np.float32(0.5)}, rtol=1e-3)
+
+    def first(x: jax.Array, k: jax.Array) -> jax.Array:
+        total = 0.0
+        for t in range(3):
+            s = x[0]
+            total = total + jnp.sum(s) ** 2 if t == 0 else total
+            inner = jnp.sum(s)
+            for j in range(1, t + 1):
+                root = lax.cond(x[j][0] > 0, jnp.sqrt, lambda v: 0 * v, x[j][0])
+                s = root * k + s * x[j]
+                inner = inner + jnp.sum(s)
+            total = total + inner**2 if t else total
+        return total
+
+    g = jax.grad(first)
+    h = jax.grad(lambda x, k: jnp.sum(g(x, k) ** 2))
+    i = jax.grad(lambda k: jnp.sum(h(x, k) * x))
+    for name, value in (("g", g(x, 0.5)), ("h", h(x, 0.5)), ("i", i(0.5))):
+        assert np.isfinite(found[name]).all()
+        np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-4)

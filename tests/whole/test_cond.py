@@ -81,3 +81,27 @@ def test_the_evaluator_does_not_ask_for_the_other_branch() -> None:
     assert evaluate(graph, {}, {"k": np.float32(2.0)}, {})["y"] == 2.0
     with pytest.raises(DiagnosticError, match="`x` is not given"):
         evaluate(graph, {}, {"k": np.float32(-2.0)}, {})
+
+
+SHARED = """dim t < T
+input x[t]: f32
+input j[t]: i32
+y = cond(j >= 0, exp(x[t = j in 0:T]), 0.0) + cond(j >= 0, exp(x[t = j in 0:T]) * x, 1.0)
+z = cond(j >= 0, exp(x[t = j in 0:T]), 0.0) + cond(j < 3, cond(j >= 0, x[t = j in 0:T], 2.0), 0.0)
+far = x[t = j in 0:T]
+p = j >= 0
+w = cond(p, far * 2.0, 0.0) - cond(p, cond(x > 1.0, 0.0, far) * far, 3.0)
+output y, z, w
+"""
+
+
+def test_equal_branches_stay_lazy(tmp_path: Path) -> None:
+    x = np.arange(5, dtype=np.float32) / 3
+    j = np.array([-1, 0, 1, -7, 3], np.int32)
+    found = agreed(SHARED, tmp_path, {"T": 5}, {"x": x, "j": j})
+    taken, far = j >= 0, x[np.where(j >= 0, j, 0)]
+    y = np.where(taken, np.exp(far) * (1 + x), 1.0)
+    z = np.where(taken, np.exp(far), 0.0) + np.where(j < 3, np.where(taken, far, 2.0), 0.0)
+    w = np.where(taken, far * 2 - np.where(x > 1.0, 0.0, far) * far, -3.0)
+    for name, value in (("y", y), ("z", z), ("w", w)):
+        np.testing.assert_allclose(found[name], value, rtol=1e-5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -123,3 +125,62 @@ def test_named_folders_come_first(tmp_path: Path) -> None:
     inputs = {"x": np.array([[3, 4]], np.float32)}
     found = run(tmp_path / "out", {"T": 1}, inputs, extern_path=[tmp_path / "other"]).outputs
     assert (found["y"].tolist(), found["z"].tolist()) == ([4.0], [2])
+
+
+TWICE = """
+dim t < T
+extern jax f(x: f32[2], n: i32, w: f32) -> (y: f32, m: i32, z: f32[2]) from "MODULE:f"
+extern jax g(x: f32) -> (y: f32) from "MODULE:g"
+input x[t]: f32[2]
+input w: f32
+y, m, z = f(x, t, w)
+loss = sum((y * sum(z) + g(y))[t = 0:T])
+first = grad(loss, x)
+norm = sum(first[0:T] ** 2)
+second = grad(norm, x)
+slope = grad(norm, w)
+third = grad(slope + sum(second[0:T] ** 2), w)
+output second, slope, third
+"""
+CURVES = """
+import jax.numpy as jnp
+
+
+def f(x, n, w):
+    return jnp.sin(x[0] * w) * x[1], n + 1, x ** 3 * (1 + n) * w
+
+
+def g(x):
+    return jnp.tanh(x)
+"""
+
+
+def test_derivatives_of_any_order(tmp_path: Path) -> None:
+    path = written(tmp_path, TWICE, "ext_curves", CURVES)
+    random = np.random.default_rng(2)
+    x, w = random.uniform(-1, 1, (3, 2)).astype(np.float32), np.float32(0.7)
+    graph = Compilation.from_path(str(path), Options()).graph
+    bounds, inputs = {"T": 3}, {"x": x, "w": w}
+    results = [evaluate(graph, bounds, inputs, {}, externs=caller(graph, bounds, [str(tmp_path)]))]
+    for level in LEVELS:
+        out = tmp_path / f"out{level}"
+        Compilation.from_path(str(path), Options(level=level, verify_each=True)).write(str(out))
+        results.append(run(out, bounds, inputs).outputs)
+
+    def loss(x: jax.Array, w: jax.Array) -> jax.Array:
+        y = jnp.sin(x[:, 0] * w) * x[:, 1]
+        z = x**3 * (1 + jnp.arange(3))[:, None] * w
+        return jnp.sum(y * z.sum(1) + jnp.tanh(y))
+
+    def norm(x: jax.Array, w: jax.Array) -> jax.Array:
+        return jnp.sum(jax.grad(loss)(x, w) ** 2)
+
+    def last(w: jax.Array) -> jax.Array:
+        return jax.grad(norm, 1)(x, w) + jnp.sum(jax.grad(norm)(x, w) ** 2)
+
+    wanted = {
+        "second": jax.grad(norm)(x, w), "slope": jax.grad(norm, 1)(x, w), "third": jax.grad(last)(w)
+    }  # fmt: skip
+    for found in results:
+        for name, value in wanted.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-4)

@@ -89,4 +89,4 @@ def test_five_steps_are_a_change_of_one_line(tmp_path: Path) -> None:
     compilation = Compilation.from_path(str(path), Options())
     steady = stage_text(compilation, "schedule").split("for t in ")[2]
     assert "r[i, t, b]" in steady  # acts
-    assert "g[i, t-4, b]" in steady and "loss.d.logits.mlp.h.tanh.mul2[i, t-4, b]" in steady
+    assert "g[i, t-4, b]" in steady and "loss.d.net.2.b.sum.each.now[i, t-4, b]" in steady

@@ -25,6 +25,7 @@ def R(at, log_force, log_error):
     12_kalman.rt:49: now_cov = keep @ guess_cov
     12_kalman.rt:52: later[T-1] = zeros([S])
     12_kalman.rt:53: later_cov[T-1] = zeros([S, S])
+    12_kalman.rt:61: likelihood = sum(score[0:T])
     """
     one = jnp.eye(2, 2, dtype=jnp.float32)
     F_mul = jnp.float32(0.5) * one
@@ -46,13 +47,15 @@ def R(at, log_force, log_error):
     guess_cov_eye_2 = jnp.eye(4, 4, dtype=jnp.float32)
     guess_cov_0 = jnp.float32(25.0) * guess_cov_eye_2
     later_cov_0 = jnp.full((4, 4), jnp.float32(0.0))
-    return F, Q_exp, Q_matmul, Q, H, R_exp, R, gain_transpose, guess_0, guess_0, guess_cov_0, later_cov_0
+    likelihood_none = jnp.full((), jnp.float32(0.0))
+    likelihood_d_R_sum2_none = jnp.full((2, 2), jnp.float32(0.0))
+    return F, Q_exp, Q_matmul, Q, H, R_exp, R, gain_transpose, guess_0, guess_0, guess_cov_0, later_cov_0, likelihood_none, likelihood_d_R_sum2_none
 
 
-def score(
-    at, guess_cov, gain_transpose, H, R, valid, guess, seen, sure_inverse_rows_getitem,
-    sure_inverse_rows_getitem2, sure_inverse_rows_getitem3, sure_inverse_rows_getitem4,
-    sure_inverse_determinant_sub, now, score,
+def now_cov(
+    at, guess_cov, gain_transpose, H, R, valid, guess, seen, likelihood_past,
+    sure_inverse_rows_getitem, sure_inverse_rows_getitem2, sure_inverse_rows_getitem3,
+    sure_inverse_rows_getitem4, sure_inverse_determinant_sub, now,
 ):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
@@ -105,7 +108,8 @@ def score(
     score_add = score_matmul2 + score_log
     score_mul = jnp.float32(-0.5) * score_add
     score_sub = score_mul - jnp.float32(1.8378770664093453)
-    score_t = jnp.where(valid_t, score_sub, jnp.float32(0.0))
+    score = jnp.where(valid_t, score_sub, jnp.float32(0.0))
+    likelihood_now = likelihood_past + score
     likelihood_d_score_where = jnp.where(valid_t, jnp.float32(1.0), jnp.float32(0.0))
     likelihood_d_score_mul_mul2 = likelihood_d_score_where * jnp.float32(-0.5)
     likelihood_d_score_matmul2_mul = likelihood_d_score_mul_mul2 * surprise
@@ -140,8 +144,7 @@ def score(
     sure_inverse_rows_getitem4 = lax.dynamic_update_index_in_dim(sure_inverse_rows_getitem4, sure_inverse_rows_getitem4_t, t, 0)
     sure_inverse_determinant_sub = lax.dynamic_update_index_in_dim(sure_inverse_determinant_sub, sure_inverse_determinant_sub_t, t, 0)
     now = lax.dynamic_update_index_in_dim(now, now_t, t, 0)
-    score = lax.dynamic_update_index_in_dim(score, score_t, t, 0)
-    return gain_matmul, sure_inverse_rows_getitem, sure_inverse_rows_getitem2, sure_inverse_rows_getitem3, sure_inverse_rows_getitem4, sure_inverse_determinant_sub, sure_inverse_div, sure, gain, surprise, now, keep, now_cov, score, likelihood_d_score_matmul_einsum2, likelihood_d_surprise_add, likelihood_d_spread_add3
+    return gain_matmul, sure_inverse_rows_getitem, sure_inverse_rows_getitem2, sure_inverse_rows_getitem3, sure_inverse_rows_getitem4, sure_inverse_determinant_sub, sure_inverse_div, sure, gain, surprise, now, keep, now_cov, likelihood_now, likelihood_now, likelihood_d_score_matmul_einsum2, likelihood_d_surprise_add, likelihood_d_spread_add3
 
 
 def guess_cov_1(at, F, now, now_cov, guess_cov_transpose, Q):
@@ -193,12 +196,13 @@ def smooth_cov(
     surprise, likelihood_d_now_cov, guess_cov, H, gain_matmul, likelihood_d_score_matmul_einsum2,
     sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
     sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
-    likelihood_d_spread_add3, gain_transpose, sure, keep, smooth, smooth_cov,
-    likelihood_d_spread_add11, likelihood_d_guess_cov_add2,
+    likelihood_d_spread_add3, gain_transpose, likelihood_d_R_sum2_past, sure, keep, smooth,
+    smooth_cov, likelihood_d_guess_cov_add2,
 ):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
     12_kalman.rt:25: return stack(rows) / determinant(a)
+    12_kalman.rt:35: R = exp(log_error) * one
     12_kalman.rt:38: guess[0] = zeros([S])
     12_kalman.rt:39: guess_cov[0] = far * eye(S)
     12_kalman.rt:40: guess[t+1] = F @ now
@@ -289,8 +293,9 @@ def smooth_cov(
     likelihood_d_sure_inverse_rows_getitem3_expand_dims = jnp.expand_dims(likelihood_d_sure_inverse_rows_neg2_neg, 0)
     likelihood_d_sure_inverse_rows_getitem3_expand_dims2 = jnp.expand_dims(likelihood_d_sure_inverse_rows_getitem3_expand_dims, 1)
     likelihood_d_sure_inverse_rows_getitem3_pad = lax.pad(likelihood_d_sure_inverse_rows_getitem3_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)))
-    likelihood_d_spread_add11_t = likelihood_d_spread_add10 + likelihood_d_sure_inverse_rows_getitem3_pad
-    likelihood_d_spread_matmul2_einsum = jnp.einsum("ij,kj->ik", likelihood_d_spread_add11_t, gain_transpose)
+    likelihood_d_spread_add11 = likelihood_d_spread_add10 + likelihood_d_sure_inverse_rows_getitem3_pad
+    likelihood_d_spread_matmul2_einsum = jnp.einsum("ij,kj->ik", likelihood_d_spread_add11, gain_transpose)
+    likelihood_d_R_sum2_now = likelihood_d_R_sum2_past + likelihood_d_spread_add11
     likelihood_d_spread_matmul_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_spread_matmul2_einsum, H)
     likelihood_d_gain_einsum = jnp.einsum("ij,kj->ik", likelihood_d_gain_add, sure)
     likelihood_d_gain_matmul_einsum = jnp.einsum("ij,kj->ik", likelihood_d_gain_einsum, gain_transpose)
@@ -299,31 +304,8 @@ def smooth_cov(
     likelihood_d_guess_cov_add2_t = likelihood_d_guess_cov_add + likelihood_d_now_cov_einsum2
     smooth = lax.dynamic_update_index_in_dim(smooth, smooth_t, t, 0)
     smooth_cov = lax.dynamic_update_index_in_dim(smooth_cov, smooth_cov_t, t, 0)
-    likelihood_d_spread_add11 = lax.dynamic_update_index_in_dim(likelihood_d_spread_add11, likelihood_d_spread_add11_t, t, 0)
     likelihood_d_guess_cov_add2 = lax.dynamic_update_index_in_dim(likelihood_d_guess_cov_add2, likelihood_d_guess_cov_add2_t, t, 0)
-    return smooth, smooth_cov, likelihood_d_guess_add, likelihood_d_spread_add11, likelihood_d_guess_cov_add2
-
-
-def likelihood(
-    at, score, likelihood_d_spread_add11, R_exp, likelihood_d_guess_cov_add2, Q_matmul, Q_exp, *, T,
-):
-    """12_kalman.rt:29: one = eye(2)
-    12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)
-    12_kalman.rt:35: R = exp(log_error) * one
-    12_kalman.rt:61: likelihood = sum(score[0:T])
-    """
-    likelihood = jnp.sum(score, axis=0)
-    one_2 = jnp.eye(2, 2, dtype=jnp.float32)
-    likelihood_d_R_sum2 = jnp.sum(likelihood_d_spread_add11, axis=0)
-    likelihood_d_R_mul = likelihood_d_R_sum2 * one_2
-    likelihood_d_R_sum = jnp.sum(likelihood_d_R_mul, axis=(0, 1))
-    likelihood_d_R_exp_mul = likelihood_d_R_sum * R_exp
-    likelihood_d_guess_cov_add2_slice = likelihood_d_guess_cov_add2[1:max(1, T)]
-    likelihood_d_Q_sum2 = jnp.sum(likelihood_d_guess_cov_add2_slice, axis=0)
-    likelihood_d_Q_mul = likelihood_d_Q_sum2 * Q_matmul
-    likelihood_d_Q_sum = jnp.sum(likelihood_d_Q_mul, axis=(0, 1))
-    likelihood_d_Q_exp_mul = likelihood_d_Q_sum * Q_exp
-    return likelihood, likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul
+    return smooth, smooth_cov, likelihood_d_guess_add, likelihood_d_R_sum2_now, likelihood_d_R_sum2_now, likelihood_d_guess_cov_add2
 
 
 def likelihood_d_guess_cov_matmul_einsum2(
@@ -338,6 +320,25 @@ def likelihood_d_guess_cov_matmul_einsum2(
     likelihood_d_guess_cov_matmul2_einsum = jnp.einsum("ij,kj->ik", likelihood_d_guess_cov_add2_next, guess_cov_transpose)
     likelihood_d_guess_cov_matmul_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_guess_cov_matmul2_einsum, F)
     return likelihood_d_guess_1_einsum2, likelihood_d_guess_cov_matmul_einsum2
+
+
+def likelihood_d_Q_exp_mul(
+    at, likelihood_d_R_sum2_now_0, R_exp, likelihood_d_guess_cov_add2, Q_matmul, Q_exp, *, T,
+):
+    """12_kalman.rt:29: one = eye(2)
+    12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)
+    12_kalman.rt:35: R = exp(log_error) * one
+    """
+    one_2 = jnp.eye(2, 2, dtype=jnp.float32)
+    likelihood_d_R_mul = likelihood_d_R_sum2_now_0 * one_2
+    likelihood_d_R_sum = jnp.sum(likelihood_d_R_mul, axis=(0, 1))
+    likelihood_d_R_exp_mul = likelihood_d_R_sum * R_exp
+    likelihood_d_guess_cov_add2_slice = likelihood_d_guess_cov_add2[1:max(1, T)]
+    likelihood_d_Q_sum2 = jnp.sum(likelihood_d_guess_cov_add2_slice, axis=0)
+    likelihood_d_Q_mul = likelihood_d_Q_sum2 * Q_matmul
+    likelihood_d_Q_sum = jnp.sum(likelihood_d_Q_mul, axis=(0, 1))
+    likelihood_d_Q_exp_mul = likelihood_d_Q_sum * Q_exp
+    return likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul
 
 
 def likelihood_d_now_cov_1(at):

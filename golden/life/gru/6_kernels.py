@@ -320,6 +320,7 @@ def net_out_b_0(
 
 def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
+    gru.rt:32: loss = mean(cost[t = 0:T])
     nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
@@ -330,13 +331,14 @@ def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T)
     state_gru_cell_a_transpose = jnp.transpose(net_cell_w, (1, 0))
     state_gru_cell_g_transpose = jnp.transpose(net_cell_u, (1, 0))
     logits_linear_transpose = jnp.transpose(net_out_w, (1, 0))
-    return at_add, state_gru_cell_a_transpose, state_gru_cell_g_transpose, logits_linear_transpose
+    loss_total_none = jnp.full((), jnp.float32(0.0))
+    return at_add, state_gru_cell_a_transpose, state_gru_cell_g_transpose, logits_linear_transpose, loss_total_none
 
 
 def cost(
     at, at_add, text, net_letters, state_gru_cell_a_transpose, net_cell_b, h,
     state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b, loss_d_loss_div,
-    state_getitem, state, cost, loss_d_logits_add, *, N,
+    cost, *, N,
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
@@ -368,8 +370,8 @@ def cost(
     holds2 = jnp.all((next_add >= -N) & (next_add < N))
     next2 = jnp.take(text, jnp.where(next_add < 0, next_add + N, next_add), axis=0, mode="clip")
     holds3 = jnp.all((letter >= -58) & (letter < 58))
-    state_getitem_t = jnp.take(net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip")
-    state_gru_cell_a_matmul = jnp.matmul(state_getitem_t, state_gru_cell_a_transpose)
+    state_getitem = jnp.take(net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip")
+    state_gru_cell_a_matmul = jnp.matmul(state_getitem, state_gru_cell_a_transpose)
     state_gru_cell_a_add = state_gru_cell_a_matmul + net_cell_b
     state_gru_cell_r_split_0 = lax.slice_in_dim(state_gru_cell_a_add, 0, 96, axis=1)
     state_gru_cell_r_split_1 = lax.slice_in_dim(state_gru_cell_a_add, 96, 192, axis=1)
@@ -390,8 +392,8 @@ def cost(
     state_gru_cell_n_tanh = jnp.tanh(state_gru_cell_n_add)
     state_gru_cell_mul = state_gru_cell_sub * state_gru_cell_n_tanh
     state_gru_cell_mul2 = state_gru_cell_z_sigmoid * h_t
-    state_t = state_gru_cell_mul + state_gru_cell_mul2
-    logits_linear_matmul = jnp.matmul(state_t, logits_linear_transpose)
+    state = state_gru_cell_mul + state_gru_cell_mul2
+    logits_linear_matmul = jnp.matmul(state, logits_linear_transpose)
     logits = logits_linear_matmul + net_out_b
     cost_log_softmax_logsumexp = jax.nn.logsumexp(logits, axis=1, keepdims=True)
     cost_log_softmax_sub = logits - cost_log_softmax_logsumexp
@@ -420,34 +422,74 @@ def cost(
     loss_d_cost_log_softmax_sub_sum = jnp.sum(loss_d_cost_take_along_sum, axis=1, keepdims=True)
     loss_d_cost_log_softmax_logsumexp_exp = jnp.exp(cost_log_softmax_sub)
     loss_d_cost_log_softmax_logsumexp_mul = loss_d_cost_log_softmax_sub_sum * loss_d_cost_log_softmax_logsumexp_exp
-    loss_d_logits_add_t = loss_d_cost_neg_neg + loss_d_cost_log_softmax_logsumexp_mul
-    loss_d_logits_linear_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_logits_add_t, logits_linear_transpose)
-    state_getitem = lax.dynamic_update_index_in_dim(state_getitem, state_getitem_t, t, 0)
-    state = lax.dynamic_update_index_in_dim(state, state_t, t, 0)
+    loss_d_logits_add = loss_d_cost_neg_neg + loss_d_cost_log_softmax_logsumexp_mul
+    loss_d_logits_linear_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_logits_add, logits_linear_transpose)
     cost = lax.dynamic_update_index_in_dim(cost, cost_t, t, 0)
-    loss_d_logits_add = lax.dynamic_update_index_in_dim(loss_d_logits_add, loss_d_logits_add_t, t, 0)
     return letter, state_getitem, state_gru_cell_r_split2_2, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid, state_gru_cell_n_tanh, state, cost, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_r_sigmoid_mul, loss_d_logits_add, loss_d_logits_linear_matmul_einsum, loss_d_logits_linear_matmul_einsum, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
 
 
-def h_1(at, state_prev, h, *, T):
+def h_1(at, state_prev_at, h):
     """gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])"""
-    state_at = state_prev[T-1]
-    h = lax.dynamic_update_index_in_dim(h, state_at, 0, 0)
+    h = lax.dynamic_update_index_in_dim(h, state_prev_at, 0, 0)
     return (h,)
 
 
-def h_2(at, state, h):
+def h_2(at, state_prev, h):
     """gru.rt:28: h[i, t] = state[i, t-1]"""
     t = at[1]
-    state_prev = state[t-1]
     h = lax.dynamic_update_index_in_dim(h, state_prev, t, 0)
     return (h,)
 
 
-def loss(at, cost, loss, *, T):
+def loss_d_h_add(
+    at, loss_total_past, cost, loss_d_state, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
+    h, state_gru_cell_n_tanh, loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_r_split2_out2,
+    loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid, state_gru_cell_z_sigmoid,
+    state_gru_cell_g_transpose, loss_d_state_gru_cell_g_add_add2,
+):
+    """gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])
+    gru.rt:28: h[i, t] = state[i, t-1]
+    gru.rt:32: loss = mean(cost[t = 0:T])
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
+    """
+    t = at[1]
+    cost_t = cost[t]
+    loss_total_now = loss_total_past + cost_t
+    loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub
+    loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub
+    h_t = h[t]
+    loss_d_state_gru_cell_mul2_mul = loss_d_state * h_t
+    loss_d_state_gru_cell_mul_mul = loss_d_state * state_gru_cell_n_tanh
+    loss_d_state_gru_cell_sub_neg = -loss_d_state_gru_cell_mul_mul
+    loss_d_state_gru_cell_z_sigmoid_add = loss_d_state_gru_cell_mul2_mul + loss_d_state_gru_cell_sub_neg
+    loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul
+    loss_d_state_gru_cell_n_mul_mul = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_split2_out2
+    loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul
+    h_0_3 = jnp.full((16, 96), jnp.float32(0.0))
+    loss_d_state_gru_cell_z_split2_concat = jnp.concatenate([h_0_3, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_3], axis=1)
+    loss_d_state_gru_cell_n_mul_mul2 = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_sigmoid
+    loss_d_state_gru_cell_n_split2_concat = jnp.concatenate([h_0_3, h_0_3, loss_d_state_gru_cell_n_mul_mul2], axis=1)
+    loss_d_state_gru_cell_g_add_add = loss_d_state_gru_cell_z_split2_concat + loss_d_state_gru_cell_n_split2_concat
+    loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
+    loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add + loss_d_state_gru_cell_r_split2_concat
+    loss_d_state_gru_cell_mul2_mul2 = loss_d_state * state_gru_cell_z_sigmoid
+    loss_d_state_gru_cell_g_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_g_add_add2_t, state_gru_cell_g_transpose)
+    loss_d_h_add = loss_d_state_gru_cell_mul2_mul2 + loss_d_state_gru_cell_g_matmul_einsum
+    loss_d_state_gru_cell_g_add_add2 = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_g_add_add2, loss_d_state_gru_cell_g_add_add2_t, t, 0)
+    return loss_total_now, loss_total_now, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2, loss_d_h_add
+
+
+def loss(at, loss_total_now_0, loss, *, T):
     """gru.rt:32: loss = mean(cost[t = 0:T])"""
     i = at[0]
-    loss_i = jnp.sum(cost, axis=0) / jnp.float32(T)
+    loss_count = jnp.int32(T)
+    loss_number = loss_count.astype(jnp.float32)
+    loss_i = loss_total_now_0 / loss_number
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
     return (loss,)
 
@@ -459,10 +501,11 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_cell_b_prev,
     net_adam_adam_direction_m_moving_average_m_cell_c_prev,
     net_adam_adam_direction_m_moving_average_m_out_w_prev,
-    net_adam_adam_direction_m_moving_average_m_out_b_prev, loss_d_net_letters_sum,
+    net_adam_adam_direction_m_moving_average_m_out_b_prev, loss_d_net_letters_sum_now_0,
     loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose,
-    loss_d_net_cell_b_sum, loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose,
-    loss_d_net_out_b_sum, net_adam_adam_direction_v_moving_average_m_letters_prev,
+    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0,
+    loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum_now_0,
+    net_adam_adam_direction_v_moving_average_m_letters_prev,
     net_adam_adam_direction_v_moving_average_m_cell_w_prev,
     net_adam_adam_direction_v_moving_average_m_cell_u_prev,
     net_adam_adam_direction_v_moving_average_m_cell_b_prev,
@@ -480,13 +523,13 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_mul5 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_cell_c_prev
     net_adam_adam_direction_m_moving_average_m_mul6 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_out_w_prev
     net_adam_adam_direction_m_moving_average_m_mul7 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_out_b_prev
-    net_adam_adam_direction_m_moving_average_m_mul8 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum
+    net_adam_adam_direction_m_moving_average_m_mul8 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum_now_0
     net_adam_adam_direction_m_moving_average_m_mul9 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_mul10 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_mul11 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum
-    net_adam_adam_direction_m_moving_average_m_mul12 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum
+    net_adam_adam_direction_m_moving_average_m_mul11 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_mul12 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
     net_adam_adam_direction_m_moving_average_m_mul13 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_mul14 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum
+    net_adam_adam_direction_m_moving_average_m_mul14 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
     net_adam_adam_direction_m_moving_average_m_letters_0 = net_adam_adam_direction_m_moving_average_m_mul + net_adam_adam_direction_m_moving_average_m_mul8
     net_adam_adam_direction_m_moving_average_m_cell_w_0 = net_adam_adam_direction_m_moving_average_m_mul2 + net_adam_adam_direction_m_moving_average_m_mul9
     net_adam_adam_direction_m_moving_average_m_cell_u_0 = net_adam_adam_direction_m_moving_average_m_mul3 + net_adam_adam_direction_m_moving_average_m_mul10
@@ -518,16 +561,19 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     return net_adam_adam_direction_m_moving_average_m_letters_0, net_adam_adam_direction_m_moving_average_m_cell_w_0, net_adam_adam_direction_m_moving_average_m_cell_u_0, net_adam_adam_direction_m_moving_average_m_cell_b_0, net_adam_adam_direction_m_moving_average_m_cell_c_0, net_adam_adam_direction_m_moving_average_m_out_w_0, net_adam_adam_direction_m_moving_average_m_out_b_0, net_adam_adam_direction_v_moving_average_m_letters_0, net_adam_adam_direction_v_moving_average_m_cell_w_0, net_adam_adam_direction_v_moving_average_m_cell_u_0, net_adam_adam_direction_v_moving_average_m_cell_b_0, net_adam_adam_direction_v_moving_average_m_cell_c_0, net_adam_adam_direction_v_moving_average_m_out_w_0, net_adam_adam_direction_v_moving_average_m_out_b_0
 
 
-def loss_d_logits_sum(
+def loss_d_net_out_b_sum_now(
     at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
     loss_d_state_gru_cell_r_sigmoid_mul2, state_gru_cell_a_transpose, letter,
-    loss_d_state_gru_cell_g_add_add2, loss_d_logits_add, loss_d_state_gru_cell_a_add_add2,
-    loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_sum,
-    loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum,
+    loss_d_net_letters_sum_past, state_getitem, loss_d_state_gru_cell_a_transpose_einsum_past,
+    loss_d_net_cell_b_sum_past, loss_d_state_gru_cell_g_add_add2, loss_d_net_cell_c_sum_past,
+    loss_d_logits_add, state, loss_d_logits_linear_transpose_einsum_past, loss_d_net_out_b_sum_past,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
+    gru.rt:34: net[0] = start
+    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
+    nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
     nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
@@ -540,110 +586,65 @@ def loss_d_logits_sum(
     loss_d_state_gru_cell_z_split_concat = jnp.concatenate([h_0_2, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_2], axis=1)
     loss_d_state_gru_cell_a_add_add = loss_d_state_gru_cell_n_split_concat + loss_d_state_gru_cell_z_split_concat
     loss_d_state_gru_cell_r_split_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_2, h_0_2], axis=1)
-    loss_d_state_gru_cell_a_add_add2_t = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split_concat
-    loss_d_state_gru_cell_a_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_a_add_add2_t, state_gru_cell_a_transpose)
+    loss_d_state_gru_cell_a_add_add2 = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split_concat
+    loss_d_state_gru_cell_a_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_a_add_add2, state_gru_cell_a_transpose)
     holds = jnp.all((letter >= -58) & (letter < 58))
-    loss_d_state_getitem_scatter_add_t = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter < 0, letter + 58, letter)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")
-    loss_d_state_gru_cell_a_add_sum_t = jnp.sum(loss_d_state_gru_cell_a_add_add2_t, axis=0)
+    loss_d_state_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter < 0, letter + 58, letter)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")
+    loss_d_net_letters_sum_now = loss_d_net_letters_sum_past + loss_d_state_getitem_scatter_add
+    loss_d_state_gru_cell_a_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_state_gru_cell_a_add_add2, state_getitem)
+    loss_d_state_gru_cell_a_transpose_einsum_now = loss_d_state_gru_cell_a_transpose_einsum_past + loss_d_state_gru_cell_a_transpose_einsum_each
+    loss_d_state_gru_cell_a_add_sum = jnp.sum(loss_d_state_gru_cell_a_add_add2, axis=0)
+    loss_d_net_cell_b_sum_now = loss_d_net_cell_b_sum_past + loss_d_state_gru_cell_a_add_sum
     loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add2[t]
-    loss_d_state_gru_cell_g_add_sum_t = jnp.sum(loss_d_state_gru_cell_g_add_add2_t, axis=0)
-    loss_d_logits_add_t = loss_d_logits_add[t]
-    loss_d_logits_sum_t = jnp.sum(loss_d_logits_add_t, axis=0)
-    loss_d_state_gru_cell_a_add_add2 = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_a_add_add2, loss_d_state_gru_cell_a_add_add2_t, t, 0)
-    loss_d_state_getitem_scatter_add = lax.dynamic_update_index_in_dim(loss_d_state_getitem_scatter_add, loss_d_state_getitem_scatter_add_t, t, 0)
-    loss_d_state_gru_cell_a_add_sum = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_a_add_sum_t, t, 0)
-    loss_d_state_gru_cell_g_add_sum = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_g_add_sum, loss_d_state_gru_cell_g_add_sum_t, t, 0)
-    loss_d_logits_sum = lax.dynamic_update_index_in_dim(loss_d_logits_sum, loss_d_logits_sum_t, t, 0)
-    return loss_d_state_gru_cell_a_add_add2, loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum, jnp.where(holds, jnp.int32(0), jnp.int32(1))
-
-
-def loss_d_h_add(
-    at, loss_d_state, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, h,
-    state_gru_cell_n_tanh, loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_r_split2_out2,
-    loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid, state_gru_cell_z_sigmoid,
-    state_gru_cell_g_transpose, loss_d_state_gru_cell_g_add_add2,
-):
-    """gru.rt:26: h[0, 0] = zeros([B, H])
-    gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])
-    gru.rt:28: h[i, t] = state[i, t-1]
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    """
-    t = at[1]
-    loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub
-    loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub
-    h_t = h[t]
-    loss_d_state_gru_cell_mul2_mul = loss_d_state * h_t
-    loss_d_state_gru_cell_mul_mul = loss_d_state * state_gru_cell_n_tanh
-    loss_d_state_gru_cell_sub_neg = -loss_d_state_gru_cell_mul_mul
-    loss_d_state_gru_cell_z_sigmoid_add = loss_d_state_gru_cell_mul2_mul + loss_d_state_gru_cell_sub_neg
-    loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul
-    loss_d_state_gru_cell_n_mul_mul = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_split2_out2
-    loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul
-    h_0_3 = jnp.full((16, 96), jnp.float32(0.0))
-    loss_d_state_gru_cell_z_split2_concat = jnp.concatenate([h_0_3, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_3], axis=1)
-    loss_d_state_gru_cell_n_mul_mul2 = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_sigmoid
-    loss_d_state_gru_cell_n_split2_concat = jnp.concatenate([h_0_3, h_0_3, loss_d_state_gru_cell_n_mul_mul2], axis=1)
-    loss_d_state_gru_cell_g_add_add = loss_d_state_gru_cell_z_split2_concat + loss_d_state_gru_cell_n_split2_concat
-    loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
-    loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add + loss_d_state_gru_cell_r_split2_concat
-    loss_d_state_gru_cell_mul2_mul2 = loss_d_state * state_gru_cell_z_sigmoid
-    loss_d_state_gru_cell_g_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_g_add_add2_t, state_gru_cell_g_transpose)
-    loss_d_h_add = loss_d_state_gru_cell_mul2_mul2 + loss_d_state_gru_cell_g_matmul_einsum
-    loss_d_state_gru_cell_g_add_add2 = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_g_add_add2, loss_d_state_gru_cell_g_add_add2_t, t, 0)
-    return loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2, loss_d_h_add
+    loss_d_state_gru_cell_g_add_sum = jnp.sum(loss_d_state_gru_cell_g_add_add2_t, axis=0)
+    loss_d_net_cell_c_sum_now = loss_d_net_cell_c_sum_past + loss_d_state_gru_cell_g_add_sum
+    loss_d_logits_linear_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_logits_add, state)
+    loss_d_logits_linear_transpose_einsum_now = loss_d_logits_linear_transpose_einsum_past + loss_d_logits_linear_transpose_einsum_each
+    loss_d_logits_sum = jnp.sum(loss_d_logits_add, axis=0)
+    loss_d_net_out_b_sum_now = loss_d_net_out_b_sum_past + loss_d_logits_sum
+    return loss_d_net_letters_sum_now, loss_d_net_letters_sum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_c_sum_now, loss_d_net_cell_c_sum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_net_out_b_sum_now, loss_d_net_out_b_sum_now, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
 def net_adam_adam_direction_v_mul7(
-    at, loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_add2, state_getitem,
-    loss_d_state_gru_cell_g_add_add2, h, loss_d_state_gru_cell_a_add_sum,
-    loss_d_state_gru_cell_g_add_sum, loss_d_logits_add, state, loss_d_logits_sum,
+    at, loss_d_state_gru_cell_a_transpose_einsum_now_0, loss_d_state_gru_cell_g_add_add2, h,
+    loss_d_logits_linear_transpose_einsum_now_0, loss_d_net_letters_sum_now_0,
+    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0, loss_d_net_out_b_sum_now_0,
 ):
-    """gru.rt:34: net[0] = start
-    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
-    nn.rt:29: return x @ w.T + b
+    """nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     """
-    loss_d_net_letters_sum = jnp.sum(loss_d_state_getitem_scatter_add, axis=0)
-    loss_d_state_gru_cell_a_transpose_einsum = jnp.einsum("aij,aik->kj", loss_d_state_gru_cell_a_add_add2, state_getitem)
-    loss_d_state_gru_cell_a_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_a_transpose_einsum, (1, 0))
+    loss_d_state_gru_cell_a_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_a_transpose_einsum_now_0, (1, 0))
     loss_d_state_gru_cell_g_transpose_einsum = jnp.einsum("aij,aik->kj", loss_d_state_gru_cell_g_add_add2, h)
     loss_d_state_gru_cell_g_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_g_transpose_einsum, (1, 0))
-    loss_d_net_cell_b_sum = jnp.sum(loss_d_state_gru_cell_a_add_sum, axis=0)
-    loss_d_net_cell_c_sum = jnp.sum(loss_d_state_gru_cell_g_add_sum, axis=0)
-    loss_d_logits_linear_transpose_einsum = jnp.einsum("aij,aik->kj", loss_d_logits_add, state)
-    loss_d_logits_linear_transpose_transpose = jnp.transpose(loss_d_logits_linear_transpose_einsum, (1, 0))
-    loss_d_net_out_b_sum = jnp.sum(loss_d_logits_sum, axis=0)
-    net_adam_adam_direction_v_mul = loss_d_net_letters_sum * loss_d_net_letters_sum
+    loss_d_logits_linear_transpose_transpose = jnp.transpose(loss_d_logits_linear_transpose_einsum_now_0, (1, 0))
+    net_adam_adam_direction_v_mul = loss_d_net_letters_sum_now_0 * loss_d_net_letters_sum_now_0
     net_adam_adam_direction_v_mul2 = loss_d_state_gru_cell_a_transpose_transpose * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_v_mul3 = loss_d_state_gru_cell_g_transpose_transpose * loss_d_state_gru_cell_g_transpose_transpose
-    net_adam_adam_direction_v_mul4 = loss_d_net_cell_b_sum * loss_d_net_cell_b_sum
-    net_adam_adam_direction_v_mul5 = loss_d_net_cell_c_sum * loss_d_net_cell_c_sum
+    net_adam_adam_direction_v_mul4 = loss_d_net_cell_b_sum_now_0 * loss_d_net_cell_b_sum_now_0
+    net_adam_adam_direction_v_mul5 = loss_d_net_cell_c_sum_now_0 * loss_d_net_cell_c_sum_now_0
     net_adam_adam_direction_v_mul6 = loss_d_logits_linear_transpose_transpose * loss_d_logits_linear_transpose_transpose
-    net_adam_adam_direction_v_mul7 = loss_d_net_out_b_sum * loss_d_net_out_b_sum
-    return loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum, loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
+    net_adam_adam_direction_v_mul7 = loss_d_net_out_b_sum_now_0 * loss_d_net_out_b_sum_now_0
+    return loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose, loss_d_logits_linear_transpose_transpose, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
 
 
 def net_adam_adam_direction_v_moving_average_m_out_b_1(
-    at, loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose,
-    loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum, loss_d_net_cell_c_sum,
-    loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum, net_adam_adam_direction_v_mul,
-    net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-    net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
+    at, loss_d_net_letters_sum_now_0, loss_d_state_gru_cell_a_transpose_transpose,
+    loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum_now_0,
+    loss_d_net_cell_c_sum_now_0, loss_d_logits_linear_transpose_transpose,
+    loss_d_net_out_b_sum_now_0, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+    net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+    net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
 ):
     """optim.rt:64: m[i] = (1.0 - decay) * x"""
-    net_adam_adam_direction_m_moving_average_m_letters_1 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum
+    net_adam_adam_direction_m_moving_average_m_letters_1 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum_now_0
     net_adam_adam_direction_m_moving_average_m_cell_w_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_cell_u_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_cell_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum
-    net_adam_adam_direction_m_moving_average_m_cell_c_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum
+    net_adam_adam_direction_m_moving_average_m_cell_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_cell_c_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
     net_adam_adam_direction_m_moving_average_m_out_w_1 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_out_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum
+    net_adam_adam_direction_m_moving_average_m_out_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
     net_adam_adam_direction_v_moving_average_m_letters_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul
     net_adam_adam_direction_v_moving_average_m_cell_w_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul2
     net_adam_adam_direction_v_moving_average_m_cell_u_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul3
@@ -748,6 +749,21 @@ def print_loss(at, loss):
 def save_net(at, net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b):
     """gru.rt:39: save net[i] to 'gru.safetensors' when i == I - 1"""
     return net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b
+
+
+def loss_d_state_gru_cell_a_transpose_einsum_none(at):
+    """gru.rt:34: net[0] = start
+    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
+    nn.rt:29: return x @ w.T + b
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    """
+    loss_d_net_letters_sum_none = jnp.full((58, 24), jnp.float32(0.0))
+    loss_d_net_cell_b_sum_none = jnp.full((288,), jnp.float32(0.0))
+    loss_d_net_cell_c_sum_none = jnp.full((288,), jnp.float32(0.0))
+    loss_d_net_out_b_sum_none = jnp.full((58,), jnp.float32(0.0))
+    loss_d_logits_linear_transpose_einsum_none = jnp.full((96, 58), jnp.float32(0.0))
+    loss_d_state_gru_cell_a_transpose_einsum_none = jnp.full((24, 288), jnp.float32(0.0))
+    return loss_d_net_letters_sum_none, loss_d_net_cell_b_sum_none, loss_d_net_cell_c_sum_none, loss_d_net_out_b_sum_none, loss_d_logits_linear_transpose_einsum_none, loss_d_state_gru_cell_a_transpose_einsum_none
 
 
 def loss_d_state_0_add(at, loss_d_logits_linear_matmul_einsum, loss_d_h_add_next):

@@ -1,0 +1,62 @@
+"""Whether adding up a sum on the way saves memory: whether what is summed is kept only for it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+
+from tempoc.ops.control import Merge
+from tempoc.sdg.build import is_computed
+from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.query import Use
+from tempoc.symbolic.expr import Entry, Slice, interval
+from tempoc.symbolic.walk import extent
+
+
+def is_worth(
+    graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[Use, ...]]
+) -> bool:
+    """Whether some operand is not kept whole in any case, for a reader other than ``sums``."""
+    return any(not _is_kept(graph, edge, sums, uses) for edge in node.inputs)
+
+
+def _is_kept(
+    graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[Use, ...]]
+) -> bool:
+    pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+    dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
+    if not dims:
+        return True
+    for name in _stored_with(graph, edge.source, uses):
+        node = graph.nodes[name]
+        if not is_computed(node) and not isinstance(node.op, Merge):
+            return True
+        readers = [
+            graph.nodes[use.reader].inputs[use.slot].entries
+            for use in uses[name]
+            if use.reader not in sums
+        ]
+        readers += [o.entries for o in graph.outputs if o.source == name]
+        if any(_is_long(node, entries, dims) for entries in readers):
+            return True
+    return False
+
+
+def _stored_with(graph: Graph, name: str, uses: Mapping[str, tuple[Use, ...]]) -> Iterator[str]:
+    """A node and the merges that it is a branch of, directly or through others."""
+    found = {name: None}
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        for use in uses[here]:
+            if use.reader not in found and isinstance(graph.nodes[use.reader].op, Merge):
+                found[use.reader] = None
+                waiting.append(use.reader)
+
+
+def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:
+    """Whether a read takes a slice along some dimensions whose length has no fixed limit."""
+    return any(
+        isinstance(entry, Slice) and dim in dims and interval(extent(entry))[1] is None
+        for dim, entry in zip(node.domain.dims, entries, strict=True)
+    )
