@@ -77,6 +77,8 @@ class Islands:
         sources: dict[str, list[str]] = {m: [] for m in members}
         for d in self.needs:
             if d.sink in inside and d.source in inside and d.may_stay and d.sink != d.source:
+                if d.apart:
+                    return None
                 sources[d.sink].append(d.source)
         parts = components(members, sources.__getitem__)
         if any(len(part) > 1 for part in parts):

@@ -36,11 +36,15 @@ STAYS: Signs = frozenset((0,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order."""
+    """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
+
+    ``apart``: not inside one kernel, since the runner must see what the source found.
+    """
 
     sink: str
     source: str
     signs: tuple[tuple[str, Signs], ...]
+    apart: bool = False
 
     @property
     def may_stay(self) -> bool:
@@ -108,7 +112,7 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
                 found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
                 if found is not None:
                     listed = tuple(found.items())
-                    yield Dependence(sink=node.name, source=stop.name, signs=listed)
+                    yield Dependence(sink=node.name, source=stop.name, signs=listed, apart=True)
 
 
 def _targets(graph: Graph) -> dict[str, list[Expr]]:
