@@ -125,6 +125,10 @@ def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
         donated=donated(statement, f, stages),
         equations=f.equations,
         checks=f.checks,
+        vector=tuple(
+            nodes.Range(dim=v.dim, lower=to_arith(v.lower), upper=to_arith(v.upper))
+            for v in f.vector
+        ),
         lengths=f.lengths,
     )
 

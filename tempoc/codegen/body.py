@@ -84,6 +84,10 @@ class Body:
         self._update([w.tensor for w in self._pending])
         return self._results()
 
+    def failure(self) -> str:
+        """The text of the number of the first check that failed, or 0."""
+        return self.out.failure()
+
     # ------------------------------------------------------------ members and operands
 
     def _member(self, name: str) -> None:
@@ -361,7 +365,7 @@ class Body:
         if value.type.ndim < type_.ndim:  # a literal for a whole tensor
             return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
         dims = tensor[write.tensor].domain.dims
-        at = dict(zip(dims, write.entries, strict=True))
+        at = dict(zip(dims, write.point, strict=True))
         here = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
         return self.out.align(Value(text, here, value.padded), store.shape).text
 
@@ -372,7 +376,7 @@ class Body:
             cell = self._cell(w)
             name = self._latest[cell]
             dims = self.stages.statements.tensors[w.tensor].domain.dims
-            at = dict(zip(dims, w.entries, strict=True))
+            at = dict(zip(dims, w.point, strict=True))
             where = TRUE if self.frame.proves(w.where) else w.where
             text = access.write(name, self._store(w), at, self._row(w), where, self.frame)
             if any(value.text == name for value in self._fetched.values()):

@@ -14,8 +14,9 @@ from tempoc.codegen.body import Body
 from tempoc.codegen.equations import shown
 from tempoc.codegen.naming import RESERVED
 from tempoc.codegen.stages import Argument, Result, Stages
+from tempoc.codegen.vector import Together
 from tempoc.ops.emission import KernelEmitter
-from tempoc.sdg.statements import Statement
+from tempoc.sdg.statements import Statement, Vector
 
 WIDTH = 100
 INDENT = "    "
@@ -29,7 +30,8 @@ class Function:
     ``bounds`` the keyword arguments, ``lengths`` what follows the coordinates in ``at``;
     ``endings`` are the bounds of which the kernel says after its results whether they end;
     ``checks`` the messages of the run-time checks, in which case
-    the function returns one more i32 (0, or the number from 1 of the check that failed).
+    the function returns one more i32 (0, or the number from 1 of the check that failed); with
+    ``vector`` that and the place of the first failing point among all points.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Function:
     bounds: tuple[str, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    vector: tuple[Vector, ...] = ()
     lengths: tuple[str, ...] = ()
     endings: tuple[str, ...] = ()
 
@@ -46,24 +49,27 @@ class Function:
 Writer = type[Body]
 
 
-def function(statement: Statement, stages: Stages, name: str, writer: Writer = Body) -> Function:
+def function(
+    statement: Statement, stages: Stages, name: str, writer: Writer | None = None
+) -> Function:
     """Emit the kernel of a statement under the given function name."""
-    universe = stages.graph.universe
+    universe, point = stages.graph.universe, statement.single or statement
     dims, lengths = statement.domain.dims, universe.lengths
     bounds = tuple(b.name for b in stages.space.universe.bounds if b.name not in lengths)
     taken = (*stages.imports.values(), *(d.name for d in universe.dims), *bounds, *lengths)
     names = Names([*RESERVED, *taken])
     out = KernelEmitter(
-        dims=(*dims, *lengths),
-        bound=lambda e: stages.pad(statement, e),
+        dims=(*point.domain.dims, *lengths),
+        bound=lambda e: stages.pad(point, e),
         names=names,
         imports=stages.imports,
     )
-    body = writer(statement, stages, out, names)
+    write = writer or (Together if statement.vector else Body)
+    body = write(statement, stages, out, names)
     results = body.run()
     returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
-        returned.append(out.failure())
+        returned.append(body.failure())
     lines = [*out.lines, _return(returned)]
     used = _names("\n".join(lines))
     passed = tuple(n for n in lengths if n in used)
@@ -81,6 +87,7 @@ def function(statement: Statement, stages: Stages, name: str, writer: Writer = B
         bounds=keywords,
         equations=equations,
         checks=tuple(out.checks),
+        vector=statement.vector,
         lengths=passed,
         endings=tuple(body.endings),
     )

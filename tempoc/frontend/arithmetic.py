@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
-from tempoc.frontend.operate import elementwise, map_together
+from tempoc.frontend.operate import check_number, elementwise, map_together
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.values import (
@@ -31,6 +31,7 @@ from tempoc.ops import arithmetic as ops
 from tempoc.ops import elementwise as unary_ops
 from tempoc.ops.contraction import MatMul
 from tempoc.ops.opdef import Op
+from tempoc.ops.types import DType
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.walk import is_condition
 
@@ -100,6 +101,9 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
     if op in ("//", "%") and as_expr(b) == ix.ZERO and as_expr(a) is not None:
         raise Problem(type_errors.division_by_zero(span))
     found = _symbolic(op, a, b)
+    for value in (a, b):
+        if found is not None and isinstance(value, Number):
+            check_number(value.value, DType.I32, span)
     if found is None:
         return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
     universe = round.universe

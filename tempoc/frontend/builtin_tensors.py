@@ -247,6 +247,8 @@ def _end(value: Value, bound: Bound) -> Expr:
     found = as_expr(value)
     if found is None:
         raise Problem(type_errors.needs_index(bound.span, "an end of `arange`", value))
+    if isinstance(found, Const):
+        check_number(found.value, DType.I32, bound.span)
     return found
 
 

@@ -10,7 +10,7 @@ from tempoc.frontend import builtin_names, builtin_tensors, choice, combine, dra
 from tempoc.frontend.arithmetic import as_expr, fold
 from tempoc.frontend.bind import Bound, bind
 from tempoc.frontend.gradient import gradient
-from tempoc.frontend.operate import elementwise, make, map_together, operator, tensor
+from tempoc.frontend.operate import check_number, elementwise, make, map_together, operator, tensor
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.values import Listing, Number, Record, Ref, Value, lift, unknown_in
@@ -46,7 +46,7 @@ KEEPING: dict[str, Callable[[float], float]] = {
 def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> Value:
     """The result of a builtin. Raises `Problem` or `StillUnknown`."""
     if name in ("min", "max"):
-        found = _index_extremum(name, arguments)
+        found = _index_extremum(name, arguments, span)
         if found is not None:
             return found
     signature = builtin_names.SIGNATURES[name].split()
@@ -76,7 +76,7 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     return builtin_tensors.GROUP[name](round, frame, name, bound)
 
 
-def _index_extremum(name: str, arguments: Arguments) -> Value | None:
+def _index_extremum(name: str, arguments: Arguments, span: Span) -> Value | None:
     """`min` and `max` over index expressions or numbers alone."""
     values = arguments.positional
     if not values or arguments.keyword or any(isinstance(v, (Listing, Record)) for v in values):
@@ -91,6 +91,9 @@ def _index_extremum(name: str, arguments: Arguments) -> Value | None:
     known = [e for e in exprs if e is not None and not is_condition(e)]
     if len(known) < len(values):
         return None
+    for v in values:
+        if isinstance(v, Number):
+            check_number(v.value, DType.I32, span)
     return lift((minimum if name == "min" else maximum)(*known))
 
 

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from tempoc.base.source import Span
 from tempoc.frontend import ast, domain_errors, type_errors
 from tempoc.frontend.arithmetic import as_expr
+from tempoc.frontend.operate import check_number
 from tempoc.frontend.points import shown_point
 from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.scope import nearest
 from tempoc.frontend.values import Index, Number, Ref, Unknown, Value
+from tempoc.ops.types import DType
 from tempoc.symbolic.expr import TRUE, ZERO, Const, Entry, Expr, Slice, Sym, compare
 from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 
@@ -29,6 +31,8 @@ def index(round: Round, frame: Frame, e: ast.Expr) -> Expr:
     if not is_affine(found):
         product = _product(round, frame, e)
         raise Problem(domain_errors.not_affine(product.span, product.span.text))
+    if isinstance(found, Const):
+        check_number(found.value, DType.I32, e.span)
     return found
 
 
@@ -91,6 +95,7 @@ def positive(round: Round, frame: Frame, e: ast.Expr) -> int:
     found = as_expr(value)
     if not isinstance(found, Const) or found.value <= 0:
         raise Problem(domain_errors.step(e.span))
+    check_number(found.value, DType.I32, e.span)
     return found.value
 
 
@@ -112,6 +117,7 @@ def integer(value: Value, span: Span, what: str) -> int:
     found = as_expr(value)
     if not isinstance(found, Const):
         raise Problem(type_errors.needs_number(span, what, value))
+    check_number(found.value, DType.I32, span)
     return found.value
 
 
@@ -122,8 +128,10 @@ def extent(value: Value, span: Span, what: str = "an extent") -> Expr:
     found = as_expr(value)
     if found is None or is_condition(found):
         raise Problem(type_errors.needs_index(span, what, value))
-    if isinstance(found, Const) and found.value < 0:
-        raise Problem(type_errors.negative_extent(span, found))
+    if isinstance(found, Const):
+        check_number(found.value, DType.I32, span)
+        if found.value < 0:
+            raise Problem(type_errors.negative_extent(span, found))
     return found
 
 

@@ -49,9 +49,10 @@ def bound_values(span: Span, name: str, place: Span) -> Diagnostic:
     )
 
 
-def bound_too_small(span: Span, name: str, value: int) -> Diagnostic:
-    """A bound is less than 1."""
-    return _error("RT025", f"the bound `{name}` is {value}; a bound is at least 1", span)
+def bound_size(span: Span, name: str, value: int) -> Diagnostic:
+    """A bound is less than 1, or larger than indices can be."""
+    limit = "at least 1" if value < 1 else "below 2**31"
+    return _error("RT025", f"the bound `{name}` is {value}; a bound is {limit}", span)
 
 
 def bound_not_index(span: Span, name: str) -> Diagnostic:

@@ -18,6 +18,9 @@ from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym, compare
 from tempoc.symbolic.walk import is_affine, is_condition, symbols
 
+LIMIT = 2**31
+"""Indices, and so bounds, are 32 bits wide."""
+
 
 def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     """The universe of a program; what is wrong is reported."""
@@ -117,8 +120,8 @@ def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Ex
     if e is None or is_condition(e) or not is_affine(e):
         scopes.errors.add(name_errors.bound_not_index(default.span, name))
         return None
-    if isinstance(e, Const) and e.value < 1:
-        scopes.errors.add(name_errors.bound_too_small(default.span, name, e.value))
+    if isinstance(e, Const) and not 1 <= e.value < LIMIT:
+        scopes.errors.add(name_errors.bound_size(default.span, name, e.value))
         return None
     return e
 

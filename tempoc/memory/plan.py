@@ -56,11 +56,11 @@ class _Planner:
         if tensor.origin != "computed":
             return self.resident(tensor)
         sliced = self.sliced(tensor)
-        sizes = self.windows(tensor)
+        sizes, written = self.windows(tensor), self.written(tensor)
         keys: list[Key] = []
         axes: list[Axis] = []
         for dim in tensor.domain.dims:
-            small = self.is_small(tensor, dim, sizes[dim])
+            small = dim not in written and self.is_small(tensor, dim, sizes[dim])
             # Points that are scalars would cost more as arrays of their own than in a block.
             if dim in sliced or not (small or tensor.type.ndim):
                 size = sizes[dim] if small else self.extent(tensor, dim)
@@ -95,11 +95,18 @@ class _Planner:
         return self.universe.dim(dim).bound
 
     def sliced(self, tensor: Tensor) -> tuple[str, ...]:
-        """Dimensions of which somebody reads several points at once."""
+        """Dimensions of which somebody reads or writes several points at once."""
         found = [r.entries for _, r in self.statements.readers(tensor.name)]
+        found += [w.entries for _, w in self.statements.writers(tensor.name)]
         found += self.lives.kept.get(tensor.name, ())
         columns = zip(tensor.domain.dims, zip(*found, strict=True), strict=True) if found else ()
         return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
+
+    def written(self, tensor: Tensor) -> tuple[str, ...]:
+        """Dimensions of which somebody writes several points at once: no ring takes these."""
+        writers = self.statements.writers(tensor.name)
+        columns = zip(tensor.domain.dims, *(w.entries for _, w in writers), strict=True)
+        return tuple(d for d, *es in columns if any(isinstance(e, Slice) for e in es))
 
     def windows(self, tensor: Tensor) -> dict[str, Expr]:
         """Slots along each dimension, in the order of dimensions that needs the fewest."""

@@ -111,19 +111,21 @@ class Replay:
     def _write(self, write: Write, env: Mapping[str, int]) -> Iterator[Address]:
         self.steps -= 1
         if self._is_stored(write.tensor) and evaluate(write.where, env):
-            point = tuple(evaluate(e, env) for e in write.entries)
-            address = self.address(write.tensor, point)
-            self.slots[address] = point
-            yield address
+            for point in points(write.entries, env):
+                address = self.address(write.tensor, point)
+                self.slots[address] = point
+                yield address
 
     def _check_array(self, writer: str, write: Write, env: Mapping[str, int]) -> None:
         """A kernel is given the array that it may write into, whether or not it does."""
         store = self.plan.stores[write.tensor]
         dims = self.statements.tensors[write.tensor].domain.dims
-        at = dict(zip(dims, (evaluate(e, env) for e in write.entries), strict=True))
+        point = next(iter(points(write.entries, env)), None)
+        if point is None or not store.axes:
+            return
+        at = dict(zip(dims, point, strict=True))
         slot = _reduced([at[k.dim] for k in store.keys], self.sizes[write.tensor][0])
-        if store.axes and (write.tensor, slot) in self.gone:
-            point = tuple(at[d] for d in dims)
+        if (write.tensor, slot) in self.gone:
             raise lost_value(writer, write.tensor, point, "is in a freed array", self.bounds)
 
     def _release(self, tensor: str, key: Point) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tempoc.ops.ending import Until
 from tempoc.ops.source import Param
-from tempoc.passes.legality import Dependence, is_schedulable
+from tempoc.passes.legality import Dependence, is_schedulable, loops
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import components, reachable
 from tempoc.sdg.turns import turn
@@ -26,6 +26,7 @@ class Islands:
 
     units: tuple[str, ...]
     domains: dict[str, Domain]
+    vectors: dict[str, tuple[str, ...]]
     stands: dict[str, tuple[str, ...]]
     purposes: dict[str, tuple[str, ...]]
     needs: tuple[Dependence, ...]
@@ -37,11 +38,13 @@ class Islands:
     def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
         """Each unit on an island of its own; dependences on other nodes do not count."""
         known = {*units}
-        dims = {u: graph.nodes[u].domain.dims for u in units}
+        nodes = {u: graph.nodes[u] for u in units}
+        dims = {u: loops(n.domain.dims, n.vector) for u, n in nodes.items()}
         needs = tuple(d for d in needs if d.sink in known and d.source in known)
         return cls(
             units=tuple(units),
-            domains={u: graph.nodes[u].domain for u in units},
+            domains={u: n.domain for u, n in nodes.items()},
+            vectors={u: n.vector for u, n in nodes.items()},
             stands={u: tuple(coordinates(graph.universe, dims[u])) for u in units},
             purposes=purposes(graph),
             needs=needs,
@@ -55,7 +58,8 @@ class Islands:
         first, second = (self.homes[x] for x in (a, b))
         if first == second:
             return True
-        alike = self.domains[a] == self.domains[b] and self.purposes[a] == self.purposes[b]
+        kinds = self.domains, self.vectors, self.purposes
+        alike = all(kind[a] == kind[b] for kind in kinds)
         if not alike or (first, second) in self.refused or (second, first) in self.refused:
             return False
         if self.units.index(first) > self.units.index(second):

@@ -13,7 +13,7 @@ have a schedule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
@@ -27,8 +27,11 @@ from tempoc.sdg.query import components, mentioned
 from tempoc.sdg.turns import befores, turn
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Expr, conjunction
+from tempoc.symbolic.expr import Expr, Sym, conjunction
 from tempoc.symbolic.walk import symbols
+
+Vectors = tuple[tuple[str, ...], tuple[str, ...]]
+_Found = tuple[tuple[tuple[str, Signs], ...], bool]
 
 ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
@@ -38,7 +41,9 @@ STAYS: Signs = frozenset((0,))
 class Dependence:
     """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
 
-    ``apart``: not inside one kernel, since the runner must see what the source found.
+    A dimension of which either computes all points at once is none of the common ones; ``apart``
+    says that a point may need other points along such a dimension than its own, or that the runner
+    must see what the source found: they are not in one kernel.
     """
 
     sink: str
@@ -65,7 +70,7 @@ class Dependence:
                 if sign in signs:
                     rest = self.signs[k + 1 :]
                     part = (*before, (dim, frozenset((sign,))), *rest)
-                    found.append(Dependence(sink=self.sink, source=self.source, signs=part))
+                    found.append(replace(self, signs=part))
             if 0 not in signs:
                 break
             before = (*before, (dim, STAYS))
@@ -78,16 +83,18 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
     What takes turns depends on what has its turn before.
     """
     found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
-    known: dict[Passage, tuple[tuple[str, Signs], ...] | None] = {}
+    known: dict[tuple[Passage, Vectors], _Found | None] = {}
     for sink in graph.nodes.values():
         if is_computed(sink):
             for edge in sink.inputs:
                 for source, passage in _passages(graph, sink, edge):
-                    if passage not in known:
-                        known[passage] = _signs(space, passage)
-                    listed = known[passage]
-                    if listed is not None:
-                        found[Dependence(sink=sink.name, source=source, signs=listed)] = None
+                    vectors = sink.vector, graph.nodes[source].vector
+                    if (passage, vectors) not in known:
+                        known[passage, vectors] = _signs(space, passage, vectors)
+                    if (signs := known[passage, vectors]) is not None:
+                        listed, apart = signs
+                        need = Dependence(sink=sink.name, source=source, signs=listed, apart=apart)
+                        found[need] = None
     found |= dict.fromkeys(_waiting(graph, space))
     return tuple(found)
 
@@ -172,14 +179,27 @@ def _passage(
     )
 
 
-def _signs(space: Space, passage: Passage) -> tuple[tuple[str, Signs], ...] | None:
-    """The signs along all dimensions along which both ends stand somewhere; None: no pair."""
-    along = _along(space, passage.reader.dims, passage.writer.dims)
+def _signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
+    """The signs along all dimensions along which both ends stand somewhere, and whether `apart`.
+
+    `vectors` are the dimensions that reader and writer compute at once. None: no pair.
+    """
+    ends = passage.reader.dims, passage.writer.dims
+    reader, writer = (loops(dims, vector) for dims, vector in zip(ends, vectors, strict=True))
+    along = _along(space, reader, writer)
+    at_once = [d for d in ends[0] if d in ends[1] and any(d in v for v in vectors)]
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
-        return tuple((d, STAYS) for d in along)
-    found = distance.signs(space, passage, along)
-    return None if found is None else tuple(found.items())
+        return tuple((d, STAYS) for d in along), False
+    found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
+    if found is None:
+        return None
+    return tuple((d, found[d]) for d in along), any(found[d] != STAYS for d in at_once)
+
+
+def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:
+    """The dimensions over which something loops that computes those of ``vector`` at once."""
+    return tuple(d for d in dims if d not in vector)
 
 
 def _along(
@@ -200,6 +220,16 @@ def is_schedulable(
     carried: tuple[str, ...] = (),
 ) -> bool:
     """Whether statements of these dimensions have a loop nest, inside loops ``carried`` already."""
+    return not stuck(names, needs, dims, carried)
+
+
+def stuck(
+    names: Sequence[str],
+    needs: Iterable[Dependence],
+    dims: Mapping[str, tuple[str, ...]],
+    carried: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """Statements in a cycle that no loop carries, the innermost such cycle found; empty if none."""
     known = {*names}
     inside = [d for d in needs if d.sink in known and d.source in known]
     sources: dict[str, dict[str, None]] = {name: {} for name in names}
@@ -211,16 +241,21 @@ def is_schedulable(
     for d in inside:
         if place[d.sink] == place[d.source]:
             cycles.setdefault(place[d.sink], []).append(d)
-    return all(_is_carried(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
+    found = (_stuck_part(parts[k], cycle, dims, carried) for k, cycle in cycles.items())
+    return next((names for names in found if names), ())
 
 
-def _is_carried(
+def _stuck_part(
     part: tuple[str, ...],
     cycle: Sequence[Dependence],
     dims: Mapping[str, tuple[str, ...]],
     carried: tuple[str, ...],
-) -> bool:
-    """Whether some loop carries a strongly connected part, and what is left has loops inside."""
+) -> tuple[str, ...]:
+    """What is stuck of a strongly connected part: nothing if a loop carries it, and what is left.
+
+    The least of what stays stuck inside the loops that can be had.
+    """
+    least = part
     shared = [d for d in dims[part[0]] if d not in carried and all(d in dims[n] for n in part)]
     for dim in shared:
         found = [dict(d.signs).get(dim, ANY) for d in cycle]
@@ -228,6 +263,8 @@ def _is_carried(
             strict = [s == {forward} for s in found]
             if any(strict) and all(-forward not in s for s in found):
                 rest = [d for d, gone in zip(cycle, strict, strict=True) if not gone]
-                if is_schedulable(part, rest, dims, (*carried, dim)):
-                    return True
-    return False
+                inner = stuck(part, rest, dims, (*carried, dim))
+                if not inner:
+                    return ()
+                least = min(least, inner, key=len)
+    return least

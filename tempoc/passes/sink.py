@@ -107,4 +107,11 @@ def _copy(source: Node, name: str, reader: Node, entries: tuple[Entry, ...]) -> 
         case Eye(n=n, m=m):
             op = replace(op, n=moved(n), m=moved(m))
     types = tuple(TensorType(t.dtype, tuple(map(moved, t.shape)), t.weak) for t in source.types)
-    return Node(name=name, op=op, domain=reader.domain, types=types, spans=source.spans)
+    return Node(
+        name=name,
+        op=op,
+        domain=reader.domain,
+        types=types,
+        vector=reader.vector,
+        spans=source.spans,
+    )

@@ -40,7 +40,7 @@ def last_element(entry: Entry, universe: Universe) -> Expr:
 
 
 def neighbours(
-    read: tuple[Entry, ...], written: tuple[Expr, ...], writer: Domain, universe: Universe
+    read: tuple[Entry, ...], written: tuple[Entry, ...], writer: Domain, universe: Universe
 ) -> tuple[tuple[Expr, ...], Expr] | None:
     """The writer's point that a reader's point wants to be near, and where it wants to.
 
@@ -49,6 +49,8 @@ def neighbours(
     target: dict[str, Expr] = {}
     where: Expr = TRUE
     for entry, at in zip(read, written, strict=True):
+        if isinstance(at, Slice):
+            continue  # all points are written at once, be they near or not
         last = last_element(entry, universe)
         shifted = _shifted(at, writer)
         if shifted is None and any(n in writer.dims for n in symbols(at)):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Const, Expr, Prod, Sum, add, mul, product
+from tempoc.symbolic.walk import substitute
 
 Limit = Callable[[Expr, bool], Expr]
 
@@ -18,6 +20,14 @@ def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return product(change(f) for f in factors)
         case _:
             return change(e)
+
+
+def without_values(e: Expr, universe: Universe) -> Expr:
+    """An expression over dimensions and the bounds that are given at run time."""
+    values = {b.name: b.value for b in universe.bounds if b.value is not None}
+    for _ in values:
+        e = substitute(e, values)
+    return e
 
 
 def limit(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: bool) -> Expr:

@@ -25,16 +25,16 @@ class Flow:
     """A reader, a writer and a tensor between them, in index expressions.
 
     The reader reads the tensor at `read` (in its own dimensions); the writer writes it at `written`
-    (in its own) where `where` holds. `forwarded`: a reader that is its own writer may read in one
-    instance what that very instance writes. With ``waits`` nothing is read: the writer decides
-    whether a bound ends, and the reader must know.
+    (in its own; maybe slices) where `where` holds. `forwarded`: a reader that is its own writer may
+    read in one instance what that very instance writes. With ``waits`` nothing is read: the writer
+    decides whether a bound ends, and the reader must know.
     """
 
     reader: str
     writer: str
     tensor: Domain
     read: tuple[Entry, ...]
-    written: tuple[Expr, ...]
+    written: tuple[Entry, ...]
     where: Expr = TRUE
     forwarded: bool = False
     waits: Waits | None = None

@@ -55,7 +55,8 @@ class Frame:
         """An integer of this context."""
         found = self._values.get(value)
         if found is None:
-            found = self._values[value] = isl.Val(value, context=self.context)
+            # Through text: numbers may be larger than a C long.
+            found = self._values[value] = isl.Val.read_from_str(self.context, str(value))
         return found
 
     def coordinates(self, dims: tuple[str, ...], name: str = "") -> Coordinates:

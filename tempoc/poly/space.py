@@ -167,7 +167,8 @@ class Space:
             first, second = self.points(a, domain.dims), self.points(b, domain.dims)
             return bool(first.intersect(here).is_equal(second.intersect(here)))
         if not (is_affine(a) and is_affine(b)):
-            first, second = (products.rebuilt(e, lambda f: self.reduce(f, domain)) for e in (a, b))
+            plain = (products.without_values(e, self.universe) for e in (a, b))
+            first, second = (products.rebuilt(e, lambda f: self.reduce(f, domain)) for e in plain)
             return first == second
         return self.implies(domain, compare("==", a, b))
 

@@ -120,6 +120,15 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
+
+    dim: str
+    lower: Arith
+    upper: Arith
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
     """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
 
@@ -128,6 +137,8 @@ class Kernel:
     of its calls it returns a bool for each of their endings. A kernel with ``checks`` returns one
     more result at the end: an i32, 0 or the number (from 1) of the check that failed. Each text
     says what is wrong then, and where (``index 7 of x[...] is out of range``).
+    A kernel with ``vector`` computes all points of these ranges in each call; instead of one i32 it
+    returns two, the second of which is the place of the first failing point among them.
     """
 
     name: str
@@ -136,6 +147,7 @@ class Kernel:
     donated: tuple[int, ...] = ()
     equations: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    vector: tuple[Range, ...] = ()
     lengths: tuple[str, ...] = ()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tempoc.program.arith import at_point, evaluate, names
-from tempoc.program.nodes import Call, Program
+from tempoc.program.nodes import Call, Kernel, Program
 from tempoc.program.verify import bound_order
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
@@ -193,9 +193,10 @@ class Machine:
     def check(self) -> None:
         """Look at all checks so far. Raises ``RunError`` for the first that failed."""
         for number, point, fault in self.faults:
-            if failed := int(backend.host(fault)):
+            failed, *lane = np.ravel(backend.host(fault)).tolist()
+            if failed:
                 kernel = self.program.kernels[number]
-                at = place(kernel.dims, np.asarray(point).tolist()[: len(kernel.dims)])
+                at = place(*self._point(kernel, np.asarray(point).tolist(), *lane))
                 problem = errors.check_failed(kernel.checks[failed - 1], at, kernel.equations)
                 raise RunError(problem)
         self.faults.clear()
@@ -227,7 +228,22 @@ class Machine:
         known = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.known()
         kernel = next(k for k in self.program.kernels if k.name == call.kernel)
         point = [evaluate(e, known) for e in call.point]
-        return failure(error, kernel.dims, point, kernel.equations)
+        return failure(error, *self._point(kernel, point), kernel.equations)
+
+    def _point(
+        self, kernel: Kernel, point: Sequence[int], lane: int = 0
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """The dimensions of a call's point and their values, those of one of its points included.
+
+        ``lane`` counts the points that the kernel computes at once; the first one by default.
+        """
+        at = dict(zip(kernel.dims, point, strict=False))  # lengths may follow
+        for r in reversed(kernel.vector):
+            low, high = evaluate(r.lower, self.bounds), evaluate(r.upper, self.bounds)
+            lane, step = divmod(lane, max(1, high - low))
+            at[r.dim] = low + step
+        dims = tuple(d for d, _ in self.program.dims if d in at)
+        return dims, tuple(at[d] for d in dims)
 
     def _call_at(self, trace: TracebackType | None) -> Call | None:
         frame = self._frame(trace)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.diagnostics import Collector, DiagnosticError
 from tempoc.poly.guarded import SECONDS, TooSlow
 from tempoc.poly.lengths import Run
 from tempoc.poly.nest import build
@@ -19,6 +20,9 @@ from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
+
+MOST = 8
+"""How many more cycles are reported after the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +49,10 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     try:
         tree = lower(build(problem), tasks, space.universe)
     except Unschedulable as error:
-        cause = blame(statements, error.tasks, space.universe, graph)
-        raise DiagnosticError(cause) from None
+        causes = Collector()
+        for stuck in (error.tasks, *_others(space, problem, error.tasks)):
+            causes.add(blame(statements, stuck, space.universe, graph))
+        raise DiagnosticError(*causes.ordered()) from None
     except TooSlow:
         raise DiagnosticError(errors.took_too_long(len(tasks), SECONDS)) from None
     places = tuple(occurrences(tree))
@@ -56,3 +62,21 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     one = bool(ended) and not any(b.outer for b in ended)
     known = lasting(found, Run(space), places) if one else found
     return Scheduled(tree=tree, timeline=found, lasting=known)
+
+
+def _others(
+    space: Space, problem: Problem, stuck: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
+    """What has no order either when these tasks are left out."""
+    for _ in range(MOST):
+        left = {name: domain for name, domain in problem.tasks.items() if name not in stuck}
+        between = [f for f in problem.flows if f.reader in left and f.writer in left]
+        try:
+            build(Problem(space, left, between))
+        except Unschedulable as error:
+            stuck = (*stuck, *error.tasks)
+            yield error.tasks
+        except TooSlow:
+            return
+        else:
+            return

@@ -83,8 +83,8 @@ def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Ite
             yield point
 
 
-def read_points(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
-    """The points that an access reads; none if one of its slices is empty."""
+def touched(entries: tuple[Entry, ...], env: Mapping[str, int]) -> Iterator[Point]:
+    """The points that an access touches; none if one of its slices is empty."""
     ranges = []
     for entry in entries:
         if isinstance(entry, Slice):
@@ -182,7 +182,7 @@ class World:
         env = self.at(s, point)
         for w in s.writes:
             if evaluate(w.where, env):
-                yield w.tensor, tuple(evaluate(e, env) for e in w.entries)
+                yield from ((w.tensor, cell) for cell in touched(w.entries, env))
 
     def turn(self, s: Statement, point: Point) -> tuple[tuple[int, ...], int]:
         """The place of an instance in its queue: what has no index comes before every index."""
@@ -194,5 +194,5 @@ class World:
         """The cells that an instance reads."""
         env = self.at(s, point)
         for read in s.reads:
-            for cell in read_points(read.entries, env):
+            for cell in touched(read.entries, env):
                 yield read, (read.tensor, cell)

@@ -20,6 +20,7 @@ from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import mentioned
 from tempoc.sdg.statements import Origin, Read, Statement, Statements, Tensor, Write
+from tempoc.sdg.together import together
 from tempoc.sdg.turns import turn
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -49,7 +50,7 @@ def statements(graph: Graph, space: Space) -> Statements:
     tensors = _tensors(graph, homes)
     merges = _merge_writes(graph, space)
     built = [
-        _statement(graph, space, name, members, homes, tensors, merges)
+        _together(graph, space, _statement(graph, space, name, members, homes, tensors, merges))
         for name, members in _parts(graph)
     ]
     return Statements(tensors={t.name: t for t in tensors.values()}, statements=tuple(built))
@@ -95,7 +96,7 @@ def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
 def may_meet(domain: Domain, read: tuple[Entry, ...], write: Write, space: Space) -> bool:
     """Whether at some point of the domain what is read includes what is written there."""
     parts: list[Expr] = [domain.where, write.where]
-    for entry, at in zip(read, write.entries, strict=True):
+    for entry, at in zip(read, write.point, strict=True):
         if isinstance(entry, Slice):
             parts.append(compare("<=", entry.lo, at))
             parts.append(compare("<", at, entry.hi))
@@ -238,13 +239,18 @@ def _statement(
     )
 
 
+def _together(graph: Graph, space: Space, single: Statement) -> Statement:
+    vector = graph.nodes[single.members[0]].vector
+    return together(single, vector, space) if vector else single
+
+
 def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tuple[Expr, ...]:
     """What a statement uses besides its reads that names a length."""
     lengths = graph.universe.lengths
     if not lengths:
         return ()
     found = [e for m in members for e in mentioned(graph.nodes[m])]
-    found += [e for w in writes for e in (*w.entries, w.where)]
+    found += [e for w in writes for e in (*w.point, w.where)]
     return tuple(dict.fromkeys(e for e in found if any(n in lengths for n in symbols(e))))
 
 

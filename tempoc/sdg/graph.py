@@ -38,13 +38,18 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """An operator at every point of a domain."""
+    """An operator at every point of a domain.
+
+    ``vector`` names dimensions of the domain whose points are computed all at once (see
+    ``passes/vectorize.py``); what the node means does not depend on it.
+    """
 
     name: str
     op: Op
     domain: Domain
     inputs: tuple[Edge, ...] = ()
     types: tuple[TensorType, ...]
+    vector: tuple[str, ...] = ()
     spans: tuple[Span, ...] = field(default=(), compare=False)
 
 

@@ -85,9 +85,7 @@ def evaluate(
     if float64:
         graph = widen(graph)
     known = all_bounds(graph, bounds)
-    machine = _Machine(
-        graph=graph, bounds=known, lengths=Lengths(graph, known), externs=externs
-    )
+    machine = _Machine(graph=graph, bounds=known, lengths=Lengths(graph, known), externs=externs)
     for kind, data in (("input", inputs), ("param", params)):
         arrays = {name: np.asarray(array) for name, array in data.items()}
         machine.given |= given(graph, known, kind, arrays)
@@ -285,9 +283,7 @@ class _Machine:
             return taken
         return node.inputs
 
-    def apply(
-        self, question: Question, args: tuple[Array, ...], at: Place
-    ) -> tuple[Array, ...]:
+    def apply(self, question: Question, args: tuple[Array, ...], at: Place) -> tuple[Array, ...]:
         """The operator's meaning."""
         node = self.graph.nodes[question[0]]
         for e in mentioned(node) if at.open else ():
@@ -302,9 +298,7 @@ class _Machine:
             why = str(error)
         raise errors.cannot_evaluate(self.shown(question), why, _span(node))
 
-    def fitted(
-        self, question: Question, value: Array, type_: TensorType, at: Place
-    ) -> Array:
+    def fitted(self, question: Question, value: Array, type_: TensorType, at: Place) -> Array:
         """The value in the dtype of its type; its shape must be what the type says."""
         shape = tuple(self.lengths.value(extent, at) for extent in type_.shape)
         value = np.asarray(value)

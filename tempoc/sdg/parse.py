@@ -113,12 +113,23 @@ class _Reader:
 
     def domain(self, tree: Branch, universe: Universe) -> Domain:
         """``[b, t | t >= 1]``."""
-        dims = tuple(self.words(n) for n in _branches(tree, "name"))
-        for name, branch in zip(dims, _branches(tree, "name"), strict=True):
+        names = [n for axis in _branches(tree, "axis") for n in _branches(axis, "name")]
+        dims = tuple(self.words(n) for n in names)
+        for name, branch in zip(dims, names, strict=True):
             if not universe.is_dim(name):
                 raise errors.meaningless(self.span(branch), f"there is no dimension `{name}`")
         where = _branches(tree, "expr")
         return Domain(dims, self.expr(where[0]) if where else TRUE)
+
+    def vector(self, tree: Branch) -> tuple[str, ...]:
+        """The dimensions of a node's domain that are marked by a star."""
+        axes = [a for d in _branches(tree, "domain") for a in _branches(d, "axis")]
+        for axis in axes:
+            for sign in _tokens(axis, "SIGN"):
+                if sign != "*":
+                    why = f"`{sign}` does not fit here, only a star"
+                    raise errors.meaningless(self.span(axis), why)
+        return tuple(self.words(_branches(a, "name")[0]) for a in axes if _tokens(a, "SIGN"))
 
     # ------------------------------------------------------------ nodes
 
@@ -140,6 +151,7 @@ class _Reader:
             domain=domains[name],
             inputs=tuple(self.edge(o, domains) for o in _branches(operands, "operand")),
             types=tuple(self.type(t) for t in _branches(types, "type")),
+            vector=self.vector(tree),
             spans=(span,),
         )
 

@@ -16,7 +16,7 @@ from typing import Literal
 from tempoc.ops.types import TensorType
 from tempoc.sdg.turns import Turn
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Entry, Expr
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 
 Origin = Literal["computed", "input", "param"]
 
@@ -52,14 +52,29 @@ class Read:
 class Write:
     """Output ``out`` of ``member`` becomes ``tensor`` at ``entries`` where ``where`` holds.
 
-    One affine expression over the statement's dimensions for each dimension of the tensor's domain.
+    One affine expression over the statement's dimensions for each dimension of the tensor's domain,
+    or a slice where the statement runs all points of a dimension at once.
     """
 
     tensor: str
     member: str
     out: int
-    entries: tuple[Expr, ...]
+    entries: tuple[Entry, ...]
     where: Expr = TRUE
+
+    @property
+    def point(self) -> tuple[Expr, ...]:
+        """The entries of a statement that runs one point at a time."""
+        return tuple(e for e in self.entries if not isinstance(e, Slice))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vector:
+    """All points ``lower <= dim < upper`` of a dimension at once; ends over bounds only."""
+
+    dim: str
+    lower: Expr
+    upper: Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +82,8 @@ class Statement:
     """Nodes executed together at each point of ``domain``; members in topological order.
 
     A statement with a ``turn`` is seen outside, so the order of its points counts.
+    One that runs all points of some dimensions at once (``vector``, ``together.py``) has a domain
+    without them, and ``single`` says what it does at one point.
     ``ends`` names the bounds whose last step this decides. ``mentions`` are the values naming such
     bounds that the members and writes use: extents, attributes, points, conditions.
     """
@@ -77,6 +94,8 @@ class Statement:
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     turn: Turn | None = None
+    vector: tuple[Vector, ...] = ()
+    single: Statement | None = None
     ends: tuple[str, ...] = ()
     mentions: tuple[Expr, ...] = ()
 

@@ -14,7 +14,8 @@
     output h = %h[0:T]
 
 An operand without brackets is read at the reader's own point. ``%top@1`` is the second output of a
-node. A domain is its dimensions and, after ``|``, the condition; ``~`` marks a weak type.
+node. A domain is its dimensions (with a star where all points are computed at once) and, after
+``|``, the condition; ``~`` marks a weak type.
 Attributes at their defaults are left out. Comments name the lines that a node comes from; they
 are not read back.
 """
@@ -61,10 +62,11 @@ def show_node(graph: Graph, node: Node) -> str:
     return f"{name} = {what} : {domain} {types}"
 
 
-def show_domain(domain: Domain) -> str:
-    """``[b, t | t >= 1]``."""
+def show_domain(domain: Domain, vector: tuple[str, ...] = ()) -> str:
+    """``[b*, t | t >= 1]``; a star marks dimensions that are computed all at once."""
     where = [] if domain.where == TRUE else [f"| {show_expr(domain.where)}"]
-    return f"[{' '.join([', '.join(domain.dims), *where]).strip()}]"
+    dims = [f"{d}*" if d in vector else d for d in domain.dims]
+    return f"[{' '.join([', '.join(dims), *where]).strip()}]"
 
 
 def show_type(type_: TensorType) -> str:
@@ -132,7 +134,7 @@ def _row(graph: Graph, node: Node, sources: bool) -> tuple[str, str, str, str, s
     return (
         f"%{node.name}",
         f"{show_op(node.op)} {operands}".rstrip(),
-        show_domain(node.domain),
+        show_domain(node.domain, node.vector),
         ", ".join(show_type(t) for t in node.types),
         _places(node.spans) if sources else "",
     )

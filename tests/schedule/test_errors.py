@@ -55,6 +55,20 @@ def test_a_value_that_needs_itself() -> None:
     assert found.notes == ("cycle: a[0] needs a[0] (when T = 1)",)
 
 
+def test_every_cycle_is_reported() -> None:
+    b = Builder("t<T")
+    b.statement("a", "t", "b[t]")
+    b.statement("b", "t", "a[t]")
+    b.statement("c", "t", "a[t]")
+    b.tensor("d", "t")
+    b.statement("d", "t", "d[0:T]", "c[t]", writes=("d[t]",))
+    with pytest.raises(DiagnosticError) as caught:
+        compute(b.statements, b.space)
+    assert sorted(d.message.split(": ")[1] for d in caught.value.diagnostics) == [
+        "a and b need each other in a cycle", "d needs itself in a cycle"
+    ]  # fmt: skip
+
+
 def test_the_culprit_is_found_among_others() -> None:
     b = Builder("t<T")
     b.statement("x", "t")

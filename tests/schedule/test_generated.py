@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.poly.liveness import Liveness, Stored, Use
 from tempoc.schedule.compute import Scheduled, compute
-from tempoc.schedule.replay import World, read_points, trace, valuations
+from tempoc.schedule.replay import World, touched, trace, valuations
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
 from tempoc.symbolic.text import show as show_index
@@ -138,7 +138,7 @@ def check_releases(b: Builder, found: Scheduled) -> None:
 
 
 def cells_of(tensor, entries, here):
-    for p in read_points(entries, here):
+    for p in touched(entries, here):
         yield tensor, p
 
 

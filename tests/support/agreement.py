@@ -26,30 +26,33 @@ LEVELS = (0, 2)
 Bounds = Mapping[str, int]
 
 
-def agree(text: str, *sizes: Bounds, special: bool = False) -> None:
+def agree(text: str, *sizes: Bounds, special: bool = False, passes: str | None = None) -> None:
     """Both levels say what the evaluator says, for bounds and random data; all verifiers run.
 
-    ``special``: the data holds NaN and infinities.
+    ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
     """
-    compiled = [compile_text(text, level) for level in LEVELS]
-    graph = compiled[0][0]
+    if passes is None:
+        compiled = {f"-O{level}": compile_text(text, level) for level in LEVELS}
+    else:
+        compiled = {passes: compile_text(text, 2, passes)}
+    graph = next(iter(compiled.values()))[0]
     for bounds in sizes:
         inputs = data(graph, bounds, special)
         exact = evaluate(graph, bounds, inputs, {}, float64=True)
         plain = evaluate(graph, bounds, inputs, {})
-        for level, (_, loaded) in zip(LEVELS, compiled, strict=True):
+        for how, (_, loaded) in compiled.items():
             names = {i.name for i in loaded.program.inputs}
             used = as_sources({name: inputs[name] for name in names})
             found = run_given(loaded, Given(bounds=bounds, inputs=used, params={}), Settings())
             assert set(found.outputs) == set(plain)
             for name, value in plain.items():
-                where = f"{name} with {dict(bounds)} at -O{level}"
+                where = f"{name} with {dict(bounds)} by {how}"
                 assert_close(np.asarray(found.outputs[name]), value, exact[name], where)
 
 
-def compile_text(text: str, level: int) -> tuple[Graph, Loaded]:
+def compile_text(text: str, level: int, passes: str | None = None) -> tuple[Graph, Loaded]:
     """The graph from the front end, and the program with its kernels as functions."""
-    options = Options(level=level, verify_each=True)
+    options = Options(level=level, passes=passes, verify_each=True)
     compilation = Compilation(load_source(Source("m.rt", text)), options)
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")

@@ -98,8 +98,79 @@ class Mixer(Writer):
             f"{access(name, dims, {d: f'{d}+1'})} = {now} - 0.1 * grad({name}l, {name})",
         ]
 
+    def paired(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """Two targets in one equation, each of which drops its own points."""
+        e, other = bound(d), f"{name}o"
+        later, sooner = access(name, dims, {d: f"{d}+1"}), access(other, dims, {d: f"{d}-1"})
+        back = access(other, dims, {d: f"{e} - 1 - {d}"})
+        return [
+            f"{later}, {sooner} = {self.mixed(dims)}, 0.5 * {self.operand(dims)}",
+            f"{access(name, dims, {})} = 0.5",
+            f"{access(other, dims, {})} = {self.operand(dims)} - {access(name, dims, {})}",
+            f"{name}s = {name} * {back}",
+        ]
 
-NEW = ("drawn", "decided", "picked", "called", "scanned", "derived", "learned")
+    def recorded(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """A record as the state of a recurrence."""
+        state, now = f"{name}r", access(f"{name}r", dims, {})
+        before = access(state, dims, {d: f"{d}-1"})
+        a, b = self.operand(dims), self.mixed(dims)
+        return [
+            f"{now} = {{p: {a}, q: [0, {b}]}} when {d} == 0",
+            f"{now} = {{q: [{before}.q[0] + 1, {a}], p: 0.5 * {before}.p - {before}.q[1]}}",
+            f"{access(name, dims, {})} = {state}.p * f32({state}.q[0] % 3) + (-{state}).q[1]",
+        ]
+
+    def chosen(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """Conditions within conditions, and a list of calls."""
+        e, x = bound(d), self.with_dim(d)
+        ahead = f"{x}[{d} = {d}+1] if {d} < {e} - 1 else {self.operand(dims)}"
+        inner = f"({x}[{d} = {d}-1] if {d} % 2 == 1 else ({ahead}))"
+        calls = f"[smooth({self.operand(dims)} + 0. * {d}, {d}, k = 0.1 * q) for q in range(2)]"
+        return [
+            f"{name}c = {calls}",
+            f"{access(name, dims, {})} = {inner} + {access(f'{name}c', dims, {})}[1]"
+            if self.choose("calls", "none") == "calls"
+            else f"{access(name, dims, {})} = {inner}",
+        ]
+
+    def placed(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """Positions in slices: constants from the end, index expressions, integer tensors."""
+        e, x = bound(d), self.with_dim(d)
+        rows = self.choose(f"{x}[{d} = 0:{d}+1]", f"{x}[{d} = {d} % 2:{d}+1:2]")
+        at = self.choose("-1", "0", f"abs({access('n', dims, {})}) % size({rows}, 0)")
+        whole = f"({x}[{d} = 0:{e}])[{self.choose(d, f'{e} - 1 - {d}', f'{d} // 2')}]"
+        target = access(name, dims, {})
+        return [f"{target} = ({rows})[{at}] - {self.choose(whole, self.operand(dims))}"]
+
+    def summed(self, name: str, dims: tuple[str, ...], d: str) -> list[str]:
+        """Contractions of slices."""
+        extent = self.choose(*self.slices(d))
+        a, b = (f"{self.with_dim(d)}[{d} = {extent}]" for _ in range(2))
+        form = self.choose(
+            "{} @ {}",
+            'einsum("i,i->", {}, {})',
+            'sum(einsum("i,j->ij", {}, {}))',
+            "sum(conv(expand_dims({}, 1), expand_dims(expand_dims(take({}, 0, 0), 0), 0) * "
+            'ones([2, 1, 1]), padding = "same"))',
+        )
+        return [f"{access(name, dims, {})} = 0.3 * {form.format(a, b)} + {self.operand(dims)}"]
+
+
+NEW = (
+    "drawn",
+    "decided",
+    "picked",
+    "called",
+    "scanned",
+    "derived",
+    "learned",
+    "paired",
+    "recorded",
+    "chosen",
+    "placed",
+    "summed",
+)
 
 
 @st.composite

@@ -6,10 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.whole.language import access_cases, corner_cases, output_cases, type_cases
+from tests.whole.language import (
+    access_cases,
+    bound_cases,
+    corner_cases,
+    output_cases,
+    type_cases,
+)
 from tests.whole.language.harness import Case, check
 
-ALL = [*access_cases.CASES, *corner_cases.CASES, *output_cases.CASES, *type_cases.CASES]
+TABLES = (access_cases, bound_cases, corner_cases, output_cases, type_cases)
+ALL = [case for table in TABLES for case in table.CASES]
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

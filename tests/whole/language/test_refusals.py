@@ -155,6 +155,32 @@ assume F > 3 and F < 2
         "const A = B\nconst B = A + 1\nconst C = x\nconst E = 1 / 0\nconst F = \"a\" + 1\n",
         ["RT029 1 `A`", "RT020 3 `x`", "RT064 4", "RT065 5"],
     ),
+    "corners": (
+        """dim t < T
+input x[t]: f32[3]
+a[t] = x[0:t+1]
+b = a[t][t+1]
+c = x as f32[m, n]
+d = [k for k in range(2.5)]
+e[0:t] = 1.
+""",
+        ["RT087 4 extent t+1 = 1 when t = 0", "RT079 5 f32[m, n]", "RT066 6 `range`", "RT011 7"],
+    ),
+    "large": (
+        """dim t < T
+dim s < S = 9999999999
+input x[t]: f32
+a[t] = 1. when t > 99999999999999999999
+b = x[99999999999999999999]
+c = zeros([9999999999])
+d = min(t, 9999999999) + arange(9999999999)
+e = t + 2147483648
+""",
+        [
+            "RT025 2 2**31", "RT084 4", "RT084 5", "RT084 6", "RT084 7", "RT084 7",
+            "RT084 8 2147483648",
+        ],
+    ),
     "data": (
         """dim t < T
 dim s < S

@@ -1,0 +1,302 @@
+"""The body of a kernel that computes all points of some dimensions at once.
+
+Inside stands the kernel of a single point, written by ``Body`` as if it were alone; ``jax.vmap``
+runs it at all points::
+
+    def point(t, x):
+        return jnp.tanh(x)
+    y = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
+
+What a point touches only at its own index is *mapped*: the inner function sees those stores without
+that axis. Everything else is read whole, at traced indices. Rows that points write come out side by
+side and go into their store together; only a store that a point reads again after it has written
+there goes through the function as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.base.names import Names
+from tempoc.codegen.body import Body
+from tempoc.codegen.naming import identifier
+from tempoc.codegen.slots import same_slots
+from tempoc.codegen.stages import Argument, Cell, Result, Stages
+from tempoc.memory.storage import Axis, Store
+from tempoc.ops.emission import Block, KernelEmitter
+from tempoc.sdg.statements import Read, Statement, Write
+from tempoc.symbolic.expr import TRUE, ZERO, Const, Expr, Slice, Sym, add, compare, conjunction, sub
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Home:
+    """The store of a tensor; where only ``x[t+c]`` is touched, ``shifts`` has ``t: c``."""
+
+    store: Store
+    shifts: Mapping[str, Expr]
+
+    def place(self, dim: str, done: Sequence[str]) -> int | None:
+        """The position of a mapped axis when those of ``done`` are gone; ``None`` if not mapped."""
+        left = [a.dim for a in self.store.axes if a.dim not in done or a.dim not in self.shifts]
+        return left.index(dim) if dim in self.shifts else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where rows begin along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
+
+    start: str
+    whole: bool
+    single: bool = False
+
+
+class Together:
+    """Writes one kernel as ``Body`` does; ``run`` once."""
+
+    def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
+        assert statement.single is not None
+        self.statement = statement
+        self.single = statement.single
+        self.stages = stages
+        self.out = out
+        self.names = names
+        self.vector = {v.dim: v for v in statement.vector}
+        self.arguments: dict[Cell, Argument] = {}
+        self.shown: tuple[str, ...] = ()
+        self.endings: dict[str, str] = {}
+        accesses: list[Read | Write] = [*self.single.reads, *self.single.writes]
+        self.homes = {t: self._home(t) for t in dict.fromkeys(a.tensor for a in accesses)}
+        again = {r.tensor for r in self.single.reads if r.forwarded}
+        self.rows = {
+            _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in again
+        }
+        self._latest: dict[Cell, str] = {}
+        self._fault = ""
+
+    def run(self) -> tuple[Result, ...]:
+        """Write the function of a point, its ``vmap`` and the updates of stores."""
+        body = Body(*self._inside(), self.out, self.names)
+        inner: list[Result] = []
+
+        def write() -> str:
+            inner.extend(body.run())
+            return self.out.failure() if self.out.checks else ""
+
+        block = self.out.apart(write)
+        self.out.checks += block.checks
+        self.arguments = dict(body.arguments)
+        self._latest = {cell: a.name for cell, a in self.arguments.items()}
+        made = self._call(block, inner)
+        self._fault = made[len(inner)] if block.checks else ""
+        found: dict[Cell, Result] = {}
+        for result, text in zip(inner, made, strict=False):
+            stored = self._stored(result, text)
+            found[stored.cell] = stored
+        return tuple(found.values())
+
+    def failure(self) -> str:
+        """The number of the check that failed at the first point where one did, and which point."""
+        every = self.out.bind("faults", f"jnp.ravel({self._fault})")
+        first = self.out.bind("first", f"jnp.argmax({every} != 0)")
+        return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
+
+    # ------------------------------------------------------------ one point
+
+    def _home(self, tensor: str) -> _Home:
+        """Which dimensions every access takes at the point's own index, all at one distance."""
+        dims = self.stages.statements.tensors[tensor].domain.dims
+        accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
+        accesses += [w for w in self.single.writes if w.tensor == tensor]
+        store = self.stages.plan.stores[tensor]
+        shifts: dict[str, Expr] = {}
+        for dim in (a.dim for a in store.axes if a.dim in self.vector):
+            found = {_shift(a, dims, dim) for a in accesses}
+            only = found.pop()
+            if not found and only is not None:
+                shifts[dim] = only
+        return _Home(store=store, shifts=shifts)
+
+    def _inside(self) -> tuple[Statement, Stages]:
+        """The statement of a point, and the stages as it sees them."""
+        stores, tensors = dict(self.stages.plan.stores), dict(self.stages.statements.tensors)
+        for name, home in self.homes.items():
+            axes = tuple(a for a in home.store.axes if a.dim not in home.shifts)
+            stores[name] = replace(home.store, axes=axes)
+        writes = list(self.single.writes)
+        for k, w in enumerate(writes):
+            if (alias := _alias(w, k)) in self.rows:
+                writes[k] = replace(w, tensor=alias)
+                stores[alias] = replace(self.homes[w.tensor].store, tensor=alias, axes=())
+                tensors[alias] = replace(tensors[w.tensor], name=alias)
+        single = replace(self.single, writes=tuple(writes))
+        others = (s for s in self.stages.statements.statements if s.name != single.name)
+        statements = replace(self.stages.statements, tensors=tensors, statements=(*others, single))
+        plan = replace(self.stages.plan, stores=stores)
+        return single, replace(self.stages, statements=statements, plan=plan)
+
+    # ------------------------------------------------------------ all points
+
+    def _call(self, block: Block, inner: Sequence[Result]) -> list[str]:
+        """Write the function of a point and its call; the names of what it gives for all points."""
+        returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
+        moving = [a for a in self.arguments.values() if self.homes[a.cell[0]].shifts]
+        words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
+        mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
+        indices = [d for d in self.vector if d in words or d not in mapped]
+        point = self.names.fresh("point")
+        self.out.lines.append(f"def {point}({', '.join([*indices, *(a.name for a in moving)])}):")
+        self.out.lines += [f"    {line}" for line in (*block.lines, f"return {_tuple(returned)}")]
+        each = point
+        for k, dim in reversed(list(enumerate(self.vector))):
+            done = list(self.vector)[:k]
+            places = [0 if d == dim else None for d in indices]
+            places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
+            outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
+            each = _vmap(each, places, outs)
+            if k > 0:
+                self.out.lines.append(f"{point} = {each}")
+                each = point
+        given = [self._steps(d) for d in indices] + [self._moved(a) for a in moving]
+        made = [self.names.fresh(self._hint(r)) for r in inner]
+        made += [self.names.fresh("fault")] * bool(block.checks)
+        comma = "," if len(made) == 1 and len(returned) != 1 else ""
+        self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(given)})")
+        return made
+
+    def _hint(self, inner: Result) -> str:
+        tensor = inner.cell[0]
+        write = self.rows.get(tensor)
+        text = (
+            inner.text
+            if inner.text.isidentifier()
+            else identifier(write.member if write else tensor)
+        )
+        return f"{text}_rows"
+
+    def _steps(self, dim: str) -> str:
+        v = self.vector[dim]
+        low = "" if v.lower == ZERO else f"{self.out.static(v.lower)}, "
+        return f"jnp.arange({low}{self.out.static(v.upper)}, dtype=jnp.int32)"
+
+    def _moved(self, argument: Argument) -> str:
+        """The part of a store that the points see, one after the other."""
+        home = self.homes[argument.cell[0]]
+        cuts = [
+            self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":"
+            for a in home.store.axes
+        ]
+        while cuts and cuts[-1] == ":":
+            cuts.pop()
+        return f"{argument.name}[{', '.join(cuts)}]" if cuts else argument.name
+
+    def _range(self, axis: Axis, shift: Expr) -> str:
+        """The slots of an axis that the points touch; ``:`` for all."""
+        v = self.vector[axis.dim]
+        low, high = add(v.lower, shift), add(v.upper, shift)
+        if self._is_whole(axis, shift):
+            return ":"
+        return f"{'' if low == ZERO else self.out.static(low)}:{self.out.static(high)}"
+
+    def _is_whole(self, axis: Axis, shift: Expr) -> bool:
+        v = self.vector[axis.dim]
+        ends = (
+            compare("==", add(v.lower, shift), ZERO),
+            compare("==", add(v.upper, shift), axis.size),
+        )
+        return self.stages.proves(self.statement, conjunction(*ends))
+
+    def _out_place(self, inner: Result, dim: str, done: Sequence[str]) -> int:
+        """Where the axis of ``dim`` stands in a result."""
+        if inner.cell[0] not in self.rows:
+            place = self.homes[inner.cell[0]].place(dim, done)
+            assert place is not None, f"{inner.cell[0]} is written at other points than its own"
+            return place
+        return 0
+
+    # ------------------------------------------------------------ stores
+
+    def _stored(self, inner: Result, text: str) -> Result:
+        """The store's new content, given what the points made of their parts."""
+        name, key = inner.cell
+        write = self.rows.get(name)
+        cell = (write.tensor if write else name, key)
+        home = self.homes[cell[0]]
+        places = [self._place(axis, write, home) for axis in home.store.axes]
+        if inner.where == TRUE and all(p.whole for p in places):
+            self._latest[cell] = text
+            return Result(cell=cell, text=text)
+        old = self._old(cell)
+        lead = ["None" if p.single else ":" for p in places]
+        rows = f"{text}[{', '.join(lead)}]" if "None" in lead else text
+        starts = [*(p.start for p in places), *([self._int("0")] * len(home.store.shape))]
+        comma = "," if len(starts) == 1 else ""
+        new = f"lax.dynamic_update_slice({old}, {rows}, ({', '.join(starts)}{comma}))"
+        if inner.where != TRUE:
+            new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
+        self._latest[cell] = self.out.bind(old, new)
+        return Result(cell=cell, text=self._latest[cell])
+
+    def _place(self, axis: Axis, write: Write | None, home: _Home) -> _Place:
+        """Where along an axis of a store goes what the points made."""
+        at = home.shifts.get(axis.dim)
+        if write is not None:
+            dims = self.stages.statements.tensors[write.tensor].domain.dims
+            entry = write.point[dims.index(axis.dim)]
+            if axis.dim not in self.vector:
+                moving = any(d in symbols(entry) for d in self.statement.domain.dims)
+                start = self.out.index(entry)
+                if axis.ring:
+                    start = f"({start}) % ({self.out.static(axis.size)})"
+                return _Place(start if moving else self._int(start), whole=False, single=True)
+            at = _shift(write, dims, axis.dim)
+        elif axis.dim not in self.vector:
+            return _Place(self._int("0"), whole=True)
+        assert at is not None, f"{home.store.tensor} is written at other points than its own"
+        first = self.out.static(add(self.vector[axis.dim].lower, at))
+        return _Place(self._int(first), whole=self._is_whole(axis, at))
+
+    def _int(self, text: str) -> str:
+        """A number among traced indices, which have 32 bits."""
+        return f"jnp.int32({text})" if self.stages.x64 else text
+
+    def _old(self, cell: Cell) -> str:
+        """The name of what a store holds so far."""
+        tensor, key = cell
+        for (known, other), name in self._latest.items():
+            if known == tensor and same_slots(self.homes[tensor].store, key, other):
+                return name
+        name = self.names.fresh(re.sub(r"\W", "_", tensor))
+        self.arguments[cell] = Argument(cell=cell, name=name)
+        self._latest[cell] = name
+        return name
+
+
+def _alias(write: Write, number: int) -> str:
+    """What the rows of a write are called within the kernel: no tensor has that name."""
+    return f"{write.tensor}.rows{number}"
+
+
+def _shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
+    """``c`` if the access takes ``dim`` at ``dim + c`` and nowhere else; ``None`` otherwise."""
+    at = dict(zip(dims, access.entries, strict=True))
+    entry = at.pop(dim)
+    if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
+        return None
+    shift = sub(entry, Sym(dim))
+    return shift if isinstance(shift, Const) else None
+
+
+def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int]) -> str:
+    """``jax.vmap`` of a function, axes spelled out where they are not all the first."""
+    more = "" if all(p == 0 for p in places) else f", in_axes={_tuple([str(p) for p in places])}"
+    if any(outs):
+        more += f", out_axes={_tuple([str(p) for p in outs])}"
+    return f"jax.vmap({function}{more})"
+
+
+def _tuple(texts: Sequence[str]) -> str:
+    """One value bare, several as a tuple."""
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"

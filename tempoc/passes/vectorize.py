@@ -1,0 +1,169 @@
+"""All points of a dimension at once, where no point waits for another one.
+
+    %h = tanh %x : [b, t] f32[8]     ->     %h = tanh %x : [b*, t] f32[8]
+
+A starred dimension is no loop any more: the kernel maps its points (``jax.vmap``), stores get an
+axis for it. What a node means does not change.
+
+For each dimension, in declaration order: first all nodes that have it are starred; while some cycle
+of dependences then has no loop that carries it, its nodes lose their star again (a recurrence stays
+a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
+``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
+
+Where some nodes keep their loop, a starred one must not make a store longer than it has to be
+anyway: it may read and be read at its own index only by what is starred too, or is kept whole
+because somebody reads slices of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tempoc.ops.control import Merge
+from tempoc.ops.effects import Effect
+from tempoc.ops.externs import ExternHost
+from tempoc.ops.source import Input, Param
+from tempoc.passes.context import PassContext
+from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.poly.space import Space
+from tempoc.sdg.build import is_computed, written_where
+from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.together import Ranges, ranges, touched
+from tempoc.symbolic.coordinates import coordinates
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Slice
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vectorize:
+    """Stars what can be starred."""
+
+    name: ClassVar[str] = "vectorize"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with stars; a program whose lengths the data decide stays as it is."""
+        if graph.universe.lengths:
+            return graph
+        for dim in graph.universe.dims:
+            graph = _along(graph, dim.name, context)
+        return graph
+
+
+def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
+    """The graph with one dimension more starred."""
+    having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
+    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space)]
+    while stars:
+        starred = _starred(graph, stars, dim)
+        needs = dependences(starred, context.space)
+        nodes = [n for n in starred.nodes.values() if is_computed(n)]
+        dims = {
+            n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
+            for n in nodes
+        }
+        found = stuck(list(dims), needs, dims)
+        if not found:
+            break
+        cycle = [s for s in stars if s in found]
+        _missed(graph, dim, cycle, "their points wait for each other", context)
+        stars = [s for s in stars if s not in found]
+    if len(stars) < len(having):
+        frugal = _frugal(graph, dim, stars)
+        rest = [s for s in stars if s not in frugal]
+        _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
+        stars = frugal
+    if stars:
+        message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
+        context.remarks.add("vectorize", message)
+    return _starred(graph, stars, dim)
+
+
+def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassContext) -> None:
+    """Say what stays a loop, and why."""
+    if names:
+        shown = ", ".join(f"`{n}`" for n in names[:4]) + (", ..." if len(names) > 4 else "")
+        spans = graph.nodes[names[0]].spans
+        message = f"{dim} stays a loop for {shown}: {why}"
+        context.remarks.add("vectorize", message, spans[0] if spans else None)
+
+
+def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
+    nodes = dict(graph.nodes)
+    for name in names:
+        vector = graph.universe.ordered((*nodes[name].vector, dim))
+        nodes[name] = replace(nodes[name], vector=vector)
+    return replace(graph, nodes=nodes)
+
+
+# ---------------------------------------------------------------- what can be stated
+
+
+def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space) -> bool:
+    """Whether the points form ranges, and all that they touch can be stated and is there."""
+    if isinstance(node.op, Effect | ExternHost):
+        return False
+    found = ranges(node.domain, vector, space)
+    if found is None:
+        return False
+    left = space.project(node.domain, loops(node.domain.dims, vector))
+    inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
+    merges = [m for m in graph.nodes.values() if isinstance(m.op, Merge)]
+    return inside and not any(_writes_parts(graph, node, m, vector, space) for m in merges)
+
+
+def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
+    source = graph.nodes[edge.source]
+    return space.outside(left, touched(edge.entries, found), source.domain) is None
+
+
+def _writes_parts(
+    graph: Graph, node: Node, merge: Node, vector: tuple[str, ...], space: Space
+) -> bool:
+    """Whether the node writes into a merge at some points of its ranges only."""
+    for k, edge in enumerate(merge.inputs):
+        if edge.source == node.name:
+            where = space.simplify(written_where(merge, k, graph), node.domain)
+            if any(d in symbols(where) for d in vector):
+                return True
+    return False
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+def _frugal(graph: Graph, dim: str, stars: list[str]) -> list[str]:
+    """Those of the stars that make no store longer along a dimension that is a loop for others."""
+    whole = _kept_whole(graph, dim)
+    kept = list(stars)
+    while True:
+        long = [s for s in kept if _is_longer(graph, s, dim, kept, whole)]
+        if not long:
+            return kept
+        kept = [s for s in kept if s not in long]
+
+
+def _is_longer(graph: Graph, name: str, dim: str, stars: list[str], whole: set[str]) -> bool:
+    """Whether some store between a star and a loop would grow."""
+    free = {*stars, *whole}
+    sources = {e.source for e in graph.nodes[name].inputs} - free
+    if any(dim in graph.nodes[s].domain.dims for s in sources):
+        return True
+    readers = [n for n in graph.nodes.values() if any(e.source == name for e in n.inputs)]
+    return name not in whole and any(dim in r.domain.dims and r.name not in free for r in readers)
+
+
+def _kept_whole(graph: Graph, dim: str) -> set[str]:
+    """Tensors of which slices of the dimension are read, or that are given whole."""
+    found = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
+    reads = [(o.source, o.entries) for o in graph.outputs]
+    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
+    for source, entries in reads:
+        at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
+        if isinstance(at.get(dim), Slice):
+            found.add(source)
+    return found
