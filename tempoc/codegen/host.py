@@ -22,7 +22,7 @@ from tempoc.ops.types import TensorType
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
 from tempoc.sdg.graph import Graph, Node
-from tempoc.sdg.query import operand_types
+from tempoc.sdg.query import operand_types, parts_of
 from tempoc.sdg.statements import Statement
 from tempoc.symbolic.expr import Expr
 
@@ -37,6 +37,7 @@ class Calling:
     operands: tuple[nodes.Store, ...]
     results: tuple[nodes.Store, ...]
     shapes: tuple[tuple[Arith, ...], ...]
+    unless: tuple[str, ...]
 
     @property
     def kernels(self) -> tuple[Function, ...]:
@@ -57,6 +58,7 @@ class Calling:
             args=tuple(nodes.Cell(store=s.name) for s in self.operands),
             results=tuple(nodes.Cell(store=s.name) for s in self.results),
             shapes=self.shapes,
+            unless=self.unless,
             equations=self.before.equations,
         )
 
@@ -92,6 +94,7 @@ def host(
         operands=tuple(store(_operand(statement, k), t) for k, t in enumerate(types)),
         results=tuple(store(_result(statement, k), t) for k, t in enumerate(node.types)),
         shapes=tuple(tuple(extent(e) for e in t.shape) for t in types),
+        unless=parts_of(stages.graph, node.op.default),
     )
 
 

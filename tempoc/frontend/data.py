@@ -60,7 +60,9 @@ def _frame(frame: Frame, item: ast.Input | ast.Param, dims: tuple[str, ...]) -> 
     name = item.name.name
     origin = Origin(span=item.span, target=name)
     scope = Scope("loop", parent=frame.scope)
-    return Frame(scope=scope, path=(name,), prefix=name, origin=origin, draws=dims)
+    return Frame(
+        scope=scope, path=(name,), prefix=name, origin=origin, draws=dims, default=name
+    )
 
 
 def _dims(round: Round, frame: Frame, item: ast.Input | ast.Param) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ def _closure(
         turn=(*frame.turn, span.end),
         draws=frame.draws,
         lazy=frame.lazy,
+        default=frame.default,
     )
     _parameters(round, inner, definition, arguments, span)
     result = run_block(round, inner, definition.body)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.source import Span
@@ -86,6 +87,7 @@ def call(
         _check_extents(round, operands, name, span)
     op = _operator(item, wanted, results, free)
     if isinstance(op, ExternHost):
+        op = replace(op, default=frame.default)
         round.draws += 1  # the domain of a call is found like that of a draw
         found = _every_point(round, frame, op, operands, span, over)
     else:

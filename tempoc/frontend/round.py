@@ -49,7 +49,8 @@ class Frame:
     names of nodes, `where` holds at every point at which the value is needed. `place` is the
     expansion in terms that no edit elsewhere changes, `turn` the expansion in the order of the
     source, `draws` the domain of random draws, `lazy`
-    whether this is a branch of a `cond`, which may not be taken.
+    whether this is a branch of a `cond`, which may not be taken, `default` the param of which this
+    is the default.
     """
 
     scope: Scope
@@ -61,6 +62,7 @@ class Frame:
     turn: tuple[int, ...] = ()
     draws: tuple[str, ...] = ()
     lazy: bool = False
+    default: str = ""
 
     def within(self, condition: Expr) -> Frame:
         """The same place, where only points with this condition matter."""

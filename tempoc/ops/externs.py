@@ -117,10 +117,12 @@ class ExternJax(Extern):
 class ExternHost(Extern):
     """Any Python: called by the runner, once for each point, whoever reads the results.
 
-    ``turn`` is the place in the source among all calls of host functions and effects.
+    ``turn`` is the place in the source among all calls of host functions and effects. ``default``
+    names the param whose default it is: no call where the param is given.
     """
 
     turn: int = 0
+    default: str = ""
 
     name = "extern_host"
 

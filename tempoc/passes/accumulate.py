@@ -8,14 +8,14 @@
 
 So does a contraction: ``einsum("to,ti->oi", %y[i, 0:T], %x[i, 0:T])``, the gradient of a weight,
 adds up one outer product in each step. The loop that makes the terms then adds them, and what they
-are made of need not live longer (``worth.py``). Sums over several dimensions are cut outermost
-first, by loops that run as the others must (``carried.py``). Large results stay as they are: one
-contraction is faster than many small ones. Results are the same up to rounding.
+are made of need not live longer (``worth.py``). A sum over several dimensions runs through loops
+that go as the others must (``carried.py``). Large results stay as they are: one contraction is
+faster than many small ones. Results are the same up to rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -39,7 +39,18 @@ from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, users
 from tempoc.sdg.rewrite import drop_dead
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Sym, add, compare, product, sub
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    Const,
+    Expr,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    product,
+    sub,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +110,7 @@ class _Cutter:
         shape = operand_type(self.graph, edge).shape
         axes = axes_of(node.op.axes, len(shape))
         count = IndexValue(expr=product(shape[a] for a in axes))
-        total = replace(node, name=f"{node.name}.total", op=Sum(axes=axes))
+        total = replace(node, name=self.free(node, "total"), op=Sum(axes=axes))
         self.cut(total, nest)
         dtype = node.types[0].dtype
         whole = self.put(node, "count", count, (), TensorType(DType.I32, ()))
@@ -108,48 +119,113 @@ class _Cutter:
         return self.made
 
     def cut(self, node: Node, nest: Sequence[Loop]) -> None:
-        """A running sum along the outermost loop, of what is a sum along those inside."""
-        loop, *inner = nest
-        term = next(t for t in terms(self.graph, node) if t.dim == loop.dim)
-        dims = self.graph.universe.ordered((*node.domain.dims, loop.dim))
-        domain = Domain(dims, node.domain.where)
-        bound = Sym(self.graph.universe.dim(loop.dim).bound)
-        ends, step = ((ZERO, sub(bound, ONE)), 1) if loop.forward else ((sub(bound, ONE), ZERO), -1)
-
-        def at(e: Expr) -> tuple[Expr, ...]:
-            return tuple(e if d == loop.dim else Sym(d) for d in dims)
-
-        each = replace(
-            node, name=f"{node.name}.each", op=term.op, inputs=term.inputs, domain=domain
-        )
-        if inner:
-            self.cut(each, inner)
-        else:
-            self.made.append(each)
-        (type_,) = node.types
+        """One running sum through all loops: it goes on where the loop inside has ended."""
+        each = self.each(node, nest)
+        dims, (type_,) = each.domain.dims, node.types
         zero = 0 if type_.dtype.is_int else 0.0
         empty = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), TensorType(type_.dtype, type_.shape))
-        now, past, here = f"{node.name}.now", f"{node.name}.past", Sym(loop.dim)
-        began = Edge(source=none.name, entries=identity(none.domain))
-        before = Edge(source=now, entries=at(sub(here, Const(step))))
-        first = compare("==", here, ends[0])
-        later = compare(">=", here, ONE) if loop.forward else compare("<", here, ends[0])
-        merge = Merge(targets=(at(ends[0]), at(add(here, Const(step)))))
-        inputs = (replace(began, guard=first), replace(before, guard=later))
-        self.made.append(replace(each, name=past, op=merge, inputs=inputs))
-        both = (Edge(source=past, entries=at(here)), _read(each))
-        self.made.append(replace(each, name=now, op=Add(), inputs=both))
-        self.made.append(replace(node, op=Copy(), inputs=(Edge(source=now, entries=at(ends[1])),)))
+        ways = [_Way.along(self.graph, loop) for loop in nest]
+        now = replace(each, name=self.free(node, "now"))
+        start = {w.dim: w.first for w in ways}
+        targets = [_at(dims, start)]
+        inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ways)))]
+        for k, way in reversed([*enumerate(ways)]):
+            inner = ways[k + 1 :]
+            source = self.carried(node, now, way, inner) if inner else now
+            entries = _at(source.domain.dims, {way.dim: way.before})
+            guard = conjunction(way.is_later, *(w.is_first for w in inner))
+            inputs.append(Edge(source=source.name, entries=entries, guard=guard))
+            targets.append(_at(dims, {w.dim: w.first for w in inner} | {way.dim: way.after}))
+        merge = Merge(targets=tuple(targets))
+        past = replace(each, name=self.free(node, "past"), op=merge, inputs=tuple(inputs))
+        total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ways}))
+        self.made += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
+        self.made.append(replace(node, op=Copy(), inputs=(total,)))
+
+    def each(self, node: Node, nest: Sequence[Loop]) -> Node:
+        """What is added at a point of all loops."""
+        found = replace(node, name=self.free(node, "each"))
+        for loop in nest:
+            term = next(t for t in terms(self.graph, found) if t.dim == loop.dim)
+            dims = self.graph.universe.ordered((*found.domain.dims, loop.dim))
+            domain = Domain(dims, node.domain.where)
+            found = replace(found, op=term.op, inputs=term.inputs, domain=domain)
+        return found
+
+    def carried(self, node: Node, now: Node, way: _Way, inner: Sequence[_Way]) -> Node:
+        """The sum after the loops inside, where the loop around them goes on."""
+        inside = {w.dim: w.last for w in inner}
+        domain = Domain(
+            tuple(d for d in now.domain.dims if d not in inside),
+            conjunction(node.domain.where, way.goes_on),
+        )
+        edge = Edge(source=now.name, entries=_at(now.domain.dims, inside))
+        name = self.free(node, f"over_{way.dim}")
+        found = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
+        self.made.append(found)
+        return found
+
+    def free(self, node: Node, part: str) -> str:
+        """A name for a part of a node that no other node has."""
+        name, number = f"{node.name}.{part}", 2
+        while name in self.graph.nodes:
+            name, number = f"{node.name}.{part}{number}", number + 1
+        return name
 
     def put(
         self, node: Node, part: str, op: Op, operands: Iterable[Node], type_: TensorType
     ) -> Node:
         """One more node at the points of another."""
-        name = f"{node.name}.{part}"
+        name = self.free(node, part)
         found = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
         self.made.append(found)
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """A loop as expressions: its first and last point, the ones before and after a point."""
+
+    dim: str
+    first: Expr
+    last: Expr
+    before: Expr
+    after: Expr
+
+    @classmethod
+    def along(cls, graph: Graph, loop: Loop) -> _Way:
+        """The way of a loop."""
+        end, here = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
+        down, up = sub(here, ONE), add(here, ONE)
+        if loop.forward:
+            return cls(dim=loop.dim, first=ZERO, last=end, before=down, after=up)
+        return cls(dim=loop.dim, first=end, last=ZERO, before=up, after=down)
+
+    @property
+    def is_first(self) -> Expr:
+        """Whether a point is the first."""
+        return compare("==", Sym(self.dim), self.first)
+
+    @property
+    def is_later(self) -> Expr:
+        """Whether there is a point before."""
+        return self._inside(self.first)
+
+    @property
+    def goes_on(self) -> Expr:
+        """Whether there is a point after."""
+        return self._inside(self.last)
+
+    def _inside(self, end: Expr) -> Expr:
+        return (
+            compare(">=", Sym(self.dim), ONE) if end == ZERO else compare("<", Sym(self.dim), end)
+        )
+
+
+def _at(dims: tuple[str, ...], points: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """An access at some points, elsewhere at the reader's own."""
+    return tuple(points.get(d, Sym(d)) for d in dims)
 
 
 def _read(node: Node) -> Edge:

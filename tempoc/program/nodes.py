@@ -298,7 +298,7 @@ class Host:
 
     ``extern`` is an alias. ``dims`` name the coordinates of the point, ``equations`` are those that
     want the call. ``shapes`` are the true extents of the arguments, over bounds and coordinates;
-    cells may be larger.
+    cells may be larger. ``unless``: the stores of a param, no call where all of them are given.
     """
 
     extern: str
@@ -308,6 +308,7 @@ class Host:
     results: tuple[Cell, ...]
     shapes: tuple[tuple[Arith, ...], ...]
     equations: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
 
 Statement = Sequence | Loop | Guard | Call | Host | Free | Effect

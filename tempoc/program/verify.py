@@ -231,6 +231,8 @@ class _Checker:
         self.require(len(host.shapes) == len(host.args), where, "one shape for each argument")
         for e in (e for shape in host.shapes for e in shape):
             self.expression(where, e, host.dims)
+        for store in host.unless:
+            self.require(store in self.stores, where, f"there is no store {store}")
         for e in host.point:
             self.expression(where, e, scope)
         for cell in (*host.args, *host.results):

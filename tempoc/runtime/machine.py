@@ -103,6 +103,7 @@ class Machine:
                 [layouts[cell.store].shape for cell in h.results],
                 trace,
                 record,
+                unwanted=bool(h.unless) and all(store in given for store in h.unless),
             )
             for h in self.walk.hosts
         ]

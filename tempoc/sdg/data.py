@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import product
 
 from tempoc.ops.externs import ExternHost
@@ -11,6 +11,7 @@ from tempoc.ops.source import Input, Param
 from tempoc.ops.spell import numpy_dtype
 from tempoc.sdg import errors
 from tempoc.sdg.graph import Graph
+from tempoc.sdg.query import parts_of
 from tempoc.sdg.turns import turn
 from tempoc.symbolic.walk import evaluate
 
@@ -49,14 +50,22 @@ def given(
     return found
 
 
-def call_order(graph: Graph, bounds: Mapping[str, int]) -> dict[Question, Question | None]:
+def call_order(
+    graph: Graph, bounds: Mapping[str, int], given: Collection[str]
+) -> dict[Question, Question | None]:
     """For each call of a Python function the one that comes right before it.
 
+    Calls for defaults of params that are ``given`` are not made.
     Points are those of the whole box; which of them are there is asked later.
     """
     before: dict[Question, Question | None] = {}
     last: dict[str, Question] = {}
     for queue, question in in_turn(graph, bounds, ExternHost, -1):
+        op = graph.nodes[question[0]].op
+        assert isinstance(op, ExternHost)
+        parts = parts_of(graph, op.default)
+        if parts and all(part in given for part in parts):
+            continue
         before[question] = last.get(queue)
         last[queue] = question
     return before

@@ -89,7 +89,7 @@ def evaluate(
     for kind, data in (("input", inputs), ("param", params)):
         arrays = {name: np.asarray(array) for name, array in data.items()}
         machine.given |= given(graph, known, kind, arrays)
-    machine.before = call_order(graph, known)
+    machine.before = call_order(graph, known, machine.given)
     machine.sow(seed)
     with np.errstate(all="ignore"):
         for last in machine.before:

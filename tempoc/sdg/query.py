@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tempoc.ops.control import Merge
 from tempoc.ops.opdef import Op
+from tempoc.ops.source import Param
 from tempoc.ops.types import TensorType
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.symbolic.expr import Expr, Slice
@@ -19,6 +20,12 @@ class Use(NamedTuple):
 
     reader: str
     slot: int
+
+
+def parts_of(graph: Graph, param: str) -> tuple[str, ...]:
+    """The nodes of a param: itself, or the leaves of its record."""
+    names = (n.name for n in graph.nodes.values() if isinstance(n.op, Param))
+    return tuple(n for n in names if param and f"{n}.".startswith(f"{param}."))
 
 
 def users(graph: Graph) -> dict[str, tuple[Use, ...]]:

@@ -106,7 +106,7 @@ def assert_close(found: Array, plain: Array, exact: Array, where: str) -> None:
 
 def free_bounds(text: str) -> list[str]:
     """Bounds that a program leaves to the run, in the order of their dimensions."""
-    return list(dict.fromkeys(re.findall(r"^dim \w+ < (\w+)$", text, re.MULTILINE)))
+    return list(dict.fromkeys(re.findall(r"^dim \w+ < (\w+)(?: until \w+)?$", text, re.MULTILINE)))
 
 
 def all_equal(text: str, *sizes: int) -> Iterable[Bounds]:

@@ -35,6 +35,7 @@ def agreed(
     inputs: Mapping[str, Any],
     bounds: Mapping[str, int] | None = None,
     *,
+    params: Mapping[str, Any] | None = None,
     paths: tuple[Path, ...] = (),
     log: str = "",
     seed: int = 0,
@@ -43,8 +44,10 @@ def agreed(
 
     These are the list ``log`` of the module of this name, emptied before each run.
     """
-    bounds = bounds or {}
-    given = Given(bounds=bounds, inputs=as_sources(inputs), params={}, seed=seed)
+    bounds, params = bounds or {}, params or {}
+    given = Given(
+        bounds=bounds, inputs=as_sources(inputs), params=as_sources(params), seed=seed
+    )
     compilation = Compilation.from_path(str(path), Options())
     beside = compilation.loaded.beside
     wanted = evaluate_given(compilation.graph, given, [str(p) for p in paths], beside)
@@ -52,7 +55,7 @@ def agreed(
     for level in LEVELS:
         out = path.parent / f"out{level}"
         Compilation.from_path(str(path), Options(level=level, verify_each=True)).write(str(out))
-        found = run(out, bounds, inputs, extern_path=paths, seed=seed).outputs
+        found = run(out, bounds, inputs, params, extern_path=paths, seed=seed).outputs
         assert list(found) == list(wanted)
         for name, value in wanted.items():
             shown = f"{name} at -O{level}"

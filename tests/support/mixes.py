@@ -174,6 +174,22 @@ NEW = (
 
 
 @st.composite
+def endings(draw: Draw) -> Program:
+    """A mixture in which the first dimension ends when the data say so."""
+    program: Program = draw(mixes())  # type: ignore[arg-type, assignment]
+    d = program.dims[0]
+    ends = (
+        [f"stop = w > {draw(st.sampled_from((-0.5, 0.2, 0.8)))}"],
+        [f"ran[0] = w[0]\nran[{d}] = 0.7 * ran[{d}-1] + w", f"stop[{d}] = ran > 0.3"],
+        [f"stop[{d}] = random.uniform([]) < 0.3"],
+    )
+    program.lines[0] += " until stop"
+    inputs = sum(line.startswith(("dim", "input")) for line in program.lines)
+    program.lines[inputs:inputs] = draw(st.sampled_from(ends))  # type: ignore[arg-type]
+    return program
+
+
+@st.composite
 def mixes(draw: Draw) -> Program:
     """A program with two to five tensors, half of them of the new kinds, and then a gradient."""
     program = begin(draw)

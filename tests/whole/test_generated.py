@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tempoc.base.diagnostics import DiagnosticError
 from tests.support.agreement import agree, free_bounds
-from tests.support.mixes import mixes
+from tests.support.mixes import endings, mixes
 from tests.support.programs import Program, programs
 
 SIZES = ((1, 1, 1), (5, 4, 3))
@@ -22,6 +22,7 @@ COMMON = {
 }
 
 NO_DERIVATIVE = {"RT264", "RT266"}
+"""What generated programs may be refused for."""
 
 pytestmark = pytest.mark.slow
 
@@ -35,9 +36,20 @@ def test_generated_programs_agree(program: Program, special: bool) -> None:
 
 
 @given(program=mixes())
-@settings(max_examples=6, **COMMON)
+@settings(max_examples=5, **COMMON)
 def test_mixtures_agree(program: Program) -> None:
     """Gradients, branching, windows, chance and chosen points in one program."""
+    agree_if_differentiable(program)
+
+
+@given(program=endings())
+@settings(max_examples=3, **COMMON)
+def test_mixtures_that_end_agree(program: Program) -> None:
+    """The same with a dimension whose length the data decide."""
+    agree_if_differentiable(program)
+
+
+def agree_if_differentiable(program: Program) -> None:
     note(program.text)
     free = free_bounds(program.text)
     try:

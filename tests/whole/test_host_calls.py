@@ -167,3 +167,30 @@ output g[0:I-1] as g, last
     files = {"main.rt": text, "hc_last.py": "def step(s, i):\n    return s + 1\n"}
     found, _ = agreed(laid_out(tmp_path, files), {}, {"I": 2, "B": 2, "T": 3})
     assert (found["g"].tolist(), found["last"].tolist()) == ([6.0], 18.0)
+
+
+def test_the_default_of_a_given_param_is_not_called_for(tmp_path: Path) -> None:
+    text = """
+extern host load(n: i32) -> (w: f32[2]) from "hc_load:load"
+def start(n) = {w: load(n) * 2.0, b: load(n + 1)}
+param net = start(1)
+param v = load(7)
+y = net.w + net.b + v
+output y
+"""
+    files = {
+        "main.rt": text,
+        "hc_load.py": "import numpy as np\n\nlog = []\n\n\ndef load(n):\n    log.append(int(n))\n"
+        "    return np.full(2, n, np.float32)\n",
+    }
+    path = laid_out(tmp_path, files)
+    two = np.ones(2, np.float32)
+    given = {"net.w": two, "net.b": two}
+    for params, wanted, value in (
+        ({}, [1, 2, 7], 11.0),
+        (given, [7], 9.0),
+        ({**given, "v": two}, [], 3.0),
+        ({"net.w": two}, [1, 2, 7], 10.0),
+    ):
+        found, calls = agreed(path, {}, log="hc_load", params=params)
+        assert (calls, found["y"].tolist()) == (wanted, [value] * 2)

@@ -31,6 +31,16 @@ def test_the_life_of_an_example(name: str, golden: Golden, monkeypatch: pytest.M
         golden(f"life/{name}/{file}", stage_text(compilation, stage))
 
 
+@pytest.mark.parametrize("name", ["reinforce", "gym", "a2c", "ppo", "dqn", "breakout"])
+def test_when_and_where_of_training(
+    name: str, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    compilation = Compilation.from_path(f"examples/rl/{name}.rt", Options())
+    for stage in ("schedule", "memory"):
+        golden(f"life/rl/{name}_{stage}.txt", stage_text(compilation, stage))
+
+
 def test_schedule_and_kernels_are_the_same_for_2_and_30_layers() -> None:
     few, many = (
         Compilation.from_path(str(SOURCES["llama"]), Options(defines={"L": layers}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tempoc.cli.main import status
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import caller
 from tempoc.driver.stages import stage_text
 from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
-from tests.support.examples import ROOT
+from tests.support.examples import ROOT, load
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -69,15 +72,35 @@ def test_the_compiled_program_agrees(name: str, level: int, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "bounds"),
-    [("reinforce", {"B": 16, "I": 12, "T": 200}), ("ppo", {"I": 12, "T": 128})],
-)
-def test_it_learns(name: str, bounds: dict[str, int], tmp_path: Path) -> None:
-    out = compiled(name, tmp_path, {})
-    score = run(out, bounds, {}, seed=1, extern_path=[HERE]).outputs["score"]
-    assert score[0] < 30
-    assert max(score) > 150
+def test_the_commands_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("examples").symlink_to(ROOT / "examples")
+    learned = []
+    text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    for line in text.partition("## Reinforcement learning")[2].partition("\n## ")[0].splitlines():
+        if line.startswith("    tempoc "):
+            assert status(shlex.split(line)[1:]) == 0
+            told = re.findall(r"score\[i=\d+\] = (.*)", capfd.readouterr().err)
+            scores = [float(x) for x in told]
+            learned += [(scores[0] < 30, max(scores) > 150)] if scores else []
+    assert learned == [(True, True)] * 2
+
+
+def test_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    for name in ("ppo", "dqn"):
+        for seed in range(2):
+            np.savez(tmp_path / f"{name}-{seed}.npz", score=np.arange(10.0) + seed)
+    picture = tmp_path / "curves.svg"
+    options = ["--seeds", "2", "--runs", str(tmp_path), "--output", str(picture), "ppo", "dqn"]
+    monkeypatch.setattr("sys.argv", ["curves.py", *options])
+    load(HERE / "curves.py").main()
+    first = picture.read_text(encoding="utf-8")
+    assert "PPO" in first and "DQN" in first and len(first) < 100_000
+    load(HERE / "curves.py").main()
+    assert picture.read_text(encoding="utf-8") == first
 
 
 def test_five_steps_are_a_change_of_one_line(tmp_path: Path) -> None:
@@ -89,4 +112,4 @@ def test_five_steps_are_a_change_of_one_line(tmp_path: Path) -> None:
     compilation = Compilation.from_path(str(path), Options())
     steady = stage_text(compilation, "schedule").split("for t in ")[2]
     assert "r[i, t, b]" in steady  # acts
-    assert "g[i, t-4, b]" in steady and "loss.d.net.2.b.sum.each.now[i, t-4, b]" in steady
+    assert "g[i, t-4, b]" in steady and "loss.d.net.2.b.sum.now[i, t-4, b]" in steady
