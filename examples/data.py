@@ -179,6 +179,12 @@ EXAMPLES = (
         params=viterbi,
     ),
     Example(
+        name="11_collatz",
+        bounds=lambda n: {"T": n},
+        given=("T",),
+        inputs=lambda b, r: {"start": np.array(6 + b["T"] % 7, np.int32)},
+    ),
+    Example(
         name="12_kalman",
         bounds=only_t,
         inputs=seen,

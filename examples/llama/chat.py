@@ -3,6 +3,11 @@
     tempoc compile examples/llama/model.rt -o build/llama/out
     python examples/llama/chat.py [--tokens 48] [--chat] "The capital of France is" ...
 
+or, with words drawn at random, until the model says that it is done:
+
+    tempoc compile examples/llama/sample.rt -o build/llama/sample
+    python examples/llama/chat.py --out build/llama/sample --seed 1 --tokens 200 --chat "Hello"
+
 Tokenizes the prompts, runs the compiled folder in a process of its own (it needs only jax and
 numpy), and prints the texts.
 """
@@ -34,8 +39,10 @@ def batch(prompts: list[list[int]]) -> dict[str, NDArray[np.int32]]:
     return {"prompt": ids, "length": lengths}
 
 
-def decode(out: Path, weights: Path, prompts: list[list[int]], tokens: int) -> list[list[int]]:
-    """`tokens` new ids for each prompt, from the compiled program in `out`."""
+def decode(
+    out: Path, weights: Path, prompts: list[list[int]], tokens: int, seed: int = 0
+) -> list[list[int]]:
+    """At most `tokens` new ids for each prompt, from the compiled program in `out`."""
     inputs = batch(prompts)
     steps = int(inputs["length"].max()) + tokens
     with tempfile.TemporaryDirectory() as scratch:
@@ -43,6 +50,7 @@ def decode(out: Path, weights: Path, prompts: list[list[int]], tokens: int) -> l
         np.savez(given, **inputs)
         command = [sys.executable, str(out), "--bounds", f"T={steps}", "--input", str(given)]
         command += ["--params", str(weights), "--output", str(result)]
+        command += ["--seed", str(seed)]
         subprocess.run(command, check=True)
         rows = np.load(result)["tok"]
     return [
@@ -65,6 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("prompts", nargs="+", metavar="PROMPT")
     parser.add_argument("--tokens", type=int, default=48, metavar="N", help="new tokens for each")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of random draws")
     parser.add_argument("--chat", action="store_true", help="ask, instead of going on with a text")
     parser.add_argument("--home", type=Path, default=HOME, metavar="DIR", help="fetched files")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the compiled program [HOME/out]")
@@ -77,7 +86,7 @@ def main() -> None:
     texts = [as_question(text) if options.chat else text for text in options.prompts]
     prompts = [tokenizer.encode(words, text) for text in texts]
     try:
-        answers = decode(out, weights, prompts, options.tokens)
+        answers = decode(out, weights, prompts, options.tokens, options.seed)
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)  # the program has said why
     for text, answer in zip(options.prompts, answers, strict=True):

@@ -36,6 +36,7 @@ from tempoc.codegen.lengths import (
     loops_with_largest,
     presence,
     with_largest,
+    with_points,
 )
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
@@ -238,7 +239,8 @@ class _Tree:
         graph = self.stages.graph  # the other members are constants, made on the spot
         node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, Effect))
         assert isinstance(node.op, Effect)
-        return to_effect(node.op, operand_types(graph, node), call)
+        effect = to_effect(node.op, operand_types(graph, node), call)
+        return with_points(effect, graph.universe, statement.domain.dims)
 
     def _statement(self, name: str) -> Statement:
         return next(s for s in self.stages.statements.statements if s.name == name)

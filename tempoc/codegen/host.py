@@ -12,6 +12,7 @@ from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.body import Body
 from tempoc.codegen.kernels import Function, function
+from tempoc.codegen.lengths import at_point
 from tempoc.codegen.naming import identifier
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.ops.externs import ExternHost
@@ -23,6 +24,7 @@ from tempoc.program.arith import Arith
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_types, parts_of
 from tempoc.sdg.statements import Statement
+from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +82,18 @@ def host(
             name=name, dtype=type_.dtype.value, shape=tuple(to_arith(e) for e in room)
         )
 
+    point: dict[str, Arith] = {d: d for d in statement.domain.dims}
+
+    def extent(e: Expr) -> Arith:
+        return at_point(to_arith(e), stages.graph.universe, point)
+
     return Calling(
         extern=externs[node.op.declared],
         before=before,
         after=after,
         operands=tuple(store(_operand(statement, k), t) for k, t in enumerate(types)),
         results=tuple(store(_result(statement, k), t) for k, t in enumerate(node.types)),
-        shapes=tuple(tuple(to_arith(e) for e in t.shape) for t in types),
+        shapes=tuple(tuple(extent(e) for e in t.shape) for t in types),
         unless=parts_of(stages.graph, node.op.default),
     )
 

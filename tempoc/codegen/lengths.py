@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from tempoc.codegen.arith import to_arith
 from tempoc.memory.storage import Axis, Key, Plan, Release, Store
+from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names
 from tempoc.schedule.clean import bind
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
@@ -93,6 +94,27 @@ def at_point(e: Arith, universe: Universe, point: Mapping[str, Arith]) -> Arith:
             return Operation(op, tuple(at_point(a, universe, point) for a in args))
         case _:
             return e
+
+
+def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...]) -> nodes.Effect:
+    """An effect whose lengths are those at the coordinates of its point."""
+    point: dict[str, Arith] = {d: d for d in dims}
+
+    def moved(e: Arith | nodes.Span) -> Arith | nodes.Span:
+        if isinstance(e, nodes.Span):
+            ends = (at_point(x, universe, point) for x in (e.lower, e.upper))
+            return nodes.Span(lower=next(ends), upper=next(ends), step=e.step)
+        return at_point(e, universe, point)
+
+    places = (
+        replace(
+            p,
+            entries=tuple((d, moved(e)) for d, e in p.entries),
+            shape=tuple(at_point(e, universe, point) for e in p.shape),
+        )
+        for p in effect.places
+    )
+    return replace(effect, places=tuple(places))
 
 
 # ---------------------------------------------------------------- leaving loops

@@ -23,6 +23,7 @@ from tempoc.frontend.values import (
 )
 from tempoc.ops.control import Copy
 from tempoc.ops.picking import Pick
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sum, Sym, add
 from tempoc.symbolic.walk import substitute, symbols
 
@@ -87,7 +88,7 @@ def pick(
 
 def _index(round: Round, frame: Frame, value: Index, entries: Mapped, span: Span) -> Value:
     points = {d: e for d, e in entries.items() if isinstance(e, Expr)}
-    if len(points) == len(entries):
+    if len(points) == len(entries) and not round.universe.moves(value.expr, entries):
         return lift(substitute(value.expr, points))
     return _ref(round, frame, tensor(round, frame, value, span), entries, span)
 
@@ -99,10 +100,10 @@ def _ref(round: Round, frame: Frame, ref: Ref, entries: Mapped, span: Span) -> R
         raise Problem(domain_errors.does_not_vary(span, absent[0], _dims(ref, round)))
     if not mapped:
         return ref
-    composed = _composed(ref, mapped)
+    composed = _composed(ref, mapped, round.universe)
     if composed is None:
         fresh = make(round, frame, Copy(), (ref,), span)[0]
-        composed = _composed(fresh, mapped)
+        composed = _composed(fresh, mapped, round.universe)
         assert composed is not None
         ref = fresh
     return read(round, frame, ref.draft, ref.out, composed, span)
@@ -113,12 +114,14 @@ def _dims(ref: Ref, round: Round) -> tuple[str, ...]:
     return round.universe.ordered(names)
 
 
-def _composed(ref: Ref, mapped: Mapped) -> tuple[Entry, ...] | None:
+def _composed(ref: Ref, mapped: Mapped, universe: Universe) -> tuple[Entry, ...] | None:
     """The entries of a read of a read; `None` if only a node in between can say it."""
     points = {d: e for d, e in mapped.items() if isinstance(e, Expr)}
     slices = {d: e for d, e in mapped.items() if isinstance(e, Slice)}
     if slices and any(isinstance(e, Slice) for e in ref.entries):
         return None
+    if any(universe.moves(e, mapped) for e in ref.entries):
+        return None  # a length in it is meant where it stands
     found: list[Entry] = []
     sliced: list[str] = []
     for entry in ref.entries:

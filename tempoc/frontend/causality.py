@@ -17,6 +17,8 @@ from tempoc.frontend.gradient import Gradient
 from tempoc.frontend.outputs import Result
 from tempoc.frontend.round import Round
 from tempoc.ops.ending import Until
+from tempoc.ops.source import Input, Param
+from tempoc.poly.lengths import outside_elsewhere
 from tempoc.poly.space import Outside
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
@@ -46,6 +48,12 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
             if isinstance(draft.op, Gradient) and wire in draft.inputs[: draft.op.losses]:
                 continue  # it reads the loss where there is one
             sink = sink_of(round, draft, wire)
+            if not isinstance(wire.source.op, Input | Param):
+                defined = _defined(wire.source)
+                bound = outside_elsewhere(round.space, sink, wire.entries, defined)
+                if bound:
+                    reporter.report(_elsewhere(round, wire, bound), draft.origin.calls)
+                    continue
             found = round.space.outside(sink, wire.entries, _defined(wire.source))
             if found is not None and isinstance(draft.op, Until):
                 reporter.report(_never_ends(round, draft.op, wire, found))
@@ -55,9 +63,24 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
                 _forget_covering(round, draft, found, errors)
     for result in results:
         source = result.ref.draft
+        bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))
+        if bound and not isinstance(source.op, Input | Param):
+            outer = round.universe.outer(bound)
+            shown = ending_errors.ragged_lengths(result.span, source.hint, bound, outer)
+            reporter.report(shown)
+            continue
         found = round.space.outside(Domain(()), result.entries, _defined(source))
         if found is not None:
             reporter.report(_output(round, result, found))
+
+
+def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:
+    outer = round.universe.outer(bound)
+    at = dict(zip(wire.source.dims, wire.entries, strict=True))
+    if any(isinstance(at.get(d), Slice) for d in outer):
+        return ending_errors.ragged_lengths(wire.span, wire.source.hint, bound, outer)
+    dim = next(d for d in outer if d in at and at[d] != Sym(d))
+    return ending_errors.other_length(wire.span, wire.span.text, bound, dim)
 
 
 def _never_ends(round: Round, op: Until, wire: Wire, found: Outside) -> Diagnostic:

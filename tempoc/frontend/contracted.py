@@ -15,6 +15,7 @@ from tempoc.ops.contraction import Einsum
 from tempoc.ops.movement import Transpose
 from tempoc.sdg.graph import Edge, Node
 from tempoc.sdg.rewrite import compose
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
@@ -59,7 +60,7 @@ def contracted(
             operands.append(picked)
             specs.append("".join(letters[d] for d in dims) + first[slices:])
             continue
-        found = _read(nodes, node, edge, by)
+        found = _read(build.growing.space.universe, nodes, node, edge, by)
         if found is None:
             return None
         operands.append(build.read(found))
@@ -91,12 +92,16 @@ def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
 
 
 def _read(
-    nodes: Mapping[str, Node], node: Node, edge: Edge, by: Mapping[str, Entry]
+    universe: Universe,
+    nodes: Mapping[str, Node],
+    node: Node,
+    edge: Edge,
+    by: Mapping[str, Entry],
 ) -> Edge | None:
     """An operand's read with the slices in place of the node's dimensions."""
     named = [n for e in edge.entries for n in symbols(e)]
     dims = tuple(d for d in node.domain.dims if d in named or not isinstance(by[d], Slice))
-    entries = compose(tuple(by[d] for d in dims), dims, edge.entries)
+    entries = compose(tuple(by[d] for d in dims), dims, edge.entries, universe)
     if entries is None:
         return None
     source = nodes[edge.source]

@@ -74,9 +74,9 @@ def _dims(round: Round, frame: Frame, item: ast.Input | ast.Param) -> tuple[str,
             raise Problem(name_errors.dim_name(d.span, d.name, f"`{item.name.name}`"))
         names.append(d.name)
     dims = tuple(names)
-    if dims != round.universe.ordered(dims):
+    if dims != round.universe.sorted(dims):
         span = item.dims[0].span.to(item.dims[-1].span)
-        wanted = round.universe.ordered(dims)
+        wanted = round.universe.sorted(dims)
         raise Problem(name_errors.dims_order(span, item.name.name, wanted))
     return dims
 

@@ -16,6 +16,7 @@ from tempoc.frontend.outputs import Result
 from tempoc.frontend.reach import components
 from tempoc.frontend.round import Round
 from tempoc.ops.control import Merge
+from tempoc.poly.lengths import moves_elsewhere
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import FALSE, TRUE, Entry, Expr, Slice, Sym, conjunction
 
@@ -146,10 +147,19 @@ class _Demand:
 
 
 def _image(round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> Expr:
-    """The points of a source that are read from `sink`."""
+    """The points of a source that are read from `sink`; all if lengths there are not known."""
+    found = _exact_image(round, sink, entries, source)
+    return found if round.universe.has_lengths(found, source.dims) else TRUE
+
+
+def _exact_image(
+    round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft
+) -> Expr:
     if sink.where == FALSE:
         return FALSE
     pairs = list(zip(source.dims, entries, strict=True))
+    if moves_elsewhere(round.universe, sink, entries, Domain(source.dims)):
+        return TRUE
     if all(e == Sym(d) for d, e in pairs):
         return round.space.symbolic.project(sink, source.dims).where
     if sink.where == TRUE and all(_whole(round, d, e) for d, e in pairs):

@@ -59,15 +59,46 @@ def declared_later(span: Span, name: str, dim: str, later: str) -> Diagnostic:
     )
 
 
-def several_lengths(span: Span, name: str, dim: str, dims: tuple[str, ...]) -> Diagnostic:
-    """The length is not the same everywhere."""
-    others = listed(tuple(d for d in dims if d != dim))
+def varies_with_itself(span: Span, dim: str, other: str, bound: str) -> Diagnostic:
+    """A length that varies over a dimension of that length."""
     return _error(
-        "RT254",
-        f"a length of `{dim}` that varies with {others} is not supported by this version of "
-        "tempoc yet",
+        "RT278",
+        f"the length of `{dim}` varies with `{other}`, which has the same bound `{bound}`",
         span,
-        f"end it for all at once, for example when `all({name}[...])`",
+        f"give `{other}` a bound of its own",
+    )
+
+
+def target_without(
+    span: Span, name: str, dim: str, outer: tuple[str, ...], wanted: str
+) -> Diagnostic:
+    """A tensor over a dimension whose length varies, without what it varies with."""
+    return _error(
+        "RT279",
+        f"the length of `{dim}` varies with {listed(outer)}, so `{name}` does too",
+        span,
+        f"write `{wanted}`",
+    )
+
+
+def other_length(span: Span, text: str, bound: str, dim: str) -> Diagnostic:
+    """A read or write at a point with another length, of which nothing is known."""
+    return _error(
+        "RT280",
+        f"`{text}` is at another point of `{dim}`, where `{bound}` may be another length",
+        span,
+        f"give what is wanted a name in an equation that varies with `{dim}` alone, "
+        f"and read that at the other point",
+    )
+
+
+def ragged_lengths(span: Span, name: str, bound: str, outer: tuple[str, ...]) -> Diagnostic:
+    """A slice or output over points with different lengths."""
+    return _error(
+        "RT281",
+        f"this would be ragged: the length `{bound}` of `{name}` varies with {listed(outer)}",
+        span,
+        "reduce it to one value for each point first, for example to a sum or to its last step",
     )
 
 

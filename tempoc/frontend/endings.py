@@ -53,8 +53,10 @@ def _ending(round: Round, top: Frame, item: ast.Dim, until: ast.Ident) -> None:
     for other in dims:
         if order.index(other) > order.index(dim):
             raise Problem(ending_errors.declared_later(span, name, dim, other))
-    if len(dims) > 1:
-        raise Problem(ending_errors.several_lengths(span, name, dim, dims))
+    for other in dims:
+        roots = round.universe.roots(round.universe.dim(other).bound)
+        if other != dim and any(b.name == bound for b in roots):
+            raise Problem(ending_errors.varies_with_itself(span, dim, other, bound))
     round.outer[bound] = tuple(d for d in dims if d != dim)
     draft = Draft(
         hint=f"{name}.until",
@@ -72,7 +74,7 @@ def _ending(round: Round, top: Frame, item: ast.Dim, until: ast.Ident) -> None:
 def extended(universe: Universe, round: Round) -> Universe:
     """The universe with what a round found out about lengths."""
     bounds = tuple(
-        replace(b, outer=universe.ordered((*b.outer, *round.outer.get(b.name, ()))))
+        replace(b, outer=universe.sorted((*b.outer, *round.outer.get(b.name, ()))))
         for b in universe.bounds
     )
     return universe if bounds == universe.bounds else replace(universe, bounds=bounds)

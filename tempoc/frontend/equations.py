@@ -191,7 +191,7 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
     if free:
         value = map_leaves(lambda _, v: unspread(round, v, own), value)
         free = [d for d in dims_of(value, round.universe) if d not in own]
-    for dim in free:
+    for dim in () if cell.plan.broken else free:
         if named is None or dim in named:
             fixed = show(place.entries[dim]) if dim in place.entries else ""
             shown = _generic(cell, place)

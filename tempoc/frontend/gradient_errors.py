@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 from tempoc.ops.shapes import type_text
@@ -63,4 +65,15 @@ def itself(span: Span) -> Diagnostic:
         ),
         help="differentiate by everything that the gradient updates (the whole record), or put "
         "stop_gradient around what shall count as constant",
+    )
+
+
+def other_lengths(spans: Sequence[Span]) -> Diagnostic:
+    """RT282: a derivative through a read of points with other lengths."""
+    return Diagnostic(
+        code="RT282",
+        message="a derivative goes through a read at points with other lengths",
+        primary=Label(spans[0]) if spans else None,
+        help="give what is read a name in an equation without steps, and read that, or put "
+        "stop_gradient around the read",
     )

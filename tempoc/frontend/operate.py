@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from tempoc.base.source import Span
-from tempoc.frontend import type_errors
+from tempoc.frontend import ending_errors, type_errors
 from tempoc.frontend.draft import Draft, Wire
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
@@ -42,6 +42,11 @@ def read(
     """Output `out` of a node at these entries. Raises `Problem` for a ragged slice."""
     source = draft.types[out]
     points: dict[str, Expr] = {}
+    at = dict(zip(draft.dims, entries, strict=True))
+    for e in source.shape:
+        if bound := round.universe.moves(e, at):
+            dim = next(d for d in round.universe.outer(bound) if at.get(d) != Sym(d))
+            raise Problem(ending_errors.other_length(span, span.text, bound, dim))
     axes: list[Expr] = []
     for dim, entry in zip(draft.dims, entries, strict=True):
         if isinstance(entry, Slice):

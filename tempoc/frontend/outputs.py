@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.base.source import Span
-from tempoc.frontend import ast, name_errors
+from tempoc.frontend import ast, ending_errors, name_errors
 from tempoc.frontend.operate import tensor
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
@@ -88,15 +88,26 @@ def base_name(e: ast.Expr) -> str:
 def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
     """The entries with each free dimension made a slice. Raises `Problem`."""
     found: list[Entry] = []
+    universe = round.universe
+    for e in ref.type.shape:
+        _check_length(round, ref, e, span)
     for dim, entry in zip(ref.draft.dims, ref.entries, strict=True):
         if entry == Sym(dim):
             _check_ragged(ref, dim, span)
-            entry = Slice(ZERO, Sym(round.universe.dim(dim).bound))
+            entry = Slice(ZERO, Sym(universe.dim(dim).bound))
+        _check_length(round, ref, entry, span)
         for n in symbols(entry):
-            if round.universe.is_dim(n):
+            if universe.is_dim(n):
                 raise Problem(name_errors.output_free(span, n))
         found.append(entry)
     return tuple(found)
+
+
+def _check_length(round: Round, ref: Ref, e: Entry, span: Span) -> None:
+    for n in symbols(e):
+        outer = round.universe.outer(n)
+        if outer and not round.universe.is_dim(n):
+            raise Problem(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer))
 
 
 def _check_ragged(ref: Ref, dim: str, span: Span) -> None:

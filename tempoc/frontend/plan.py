@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.diagnostics import Diagnostic
-from tempoc.frontend import ast, domain_errors
+from tempoc.frontend import ast, domain_errors, ending_errors
 from tempoc.frontend.cell import Placement, Plan
 from tempoc.frontend.indices import condition, entry_name, index
 from tempoc.frontend.problem import Problem
@@ -64,6 +64,10 @@ def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...
         if placement.kept == FALSE:
             shown, span = target.target.name.name, target.equation.span
             problems.append(domain_errors.unreachable(span, shown, before != FALSE))
+        wrong_lengths = _lengths(round, frame, name, target, placement)
+        if wrong_lengths is not None:
+            problems.append(wrong_lengths)
+            broken = True
         placements.append(placement)
         before = disjunction(before, claimed)
     box = Domain(dims)
@@ -143,7 +147,7 @@ def _ordered(
             span = first.entries[k].span
             raise Problem(domain_errors.constant_position(span, name, span.text))
     dims = tuple(p[0] for p in found if p is not None)
-    wanted = round.universe.ordered(dims)
+    wanted = round.universe.sorted(dims)
     if dims != wanted:
         raise Problem(domain_errors.target_order(first.span, name, dims, wanted))
     return dims
@@ -154,7 +158,7 @@ def _keyword_dimensions(round: Round, name: str, targets: list[_Target]) -> tupl
     names: dict[str, None] = {}
     for t in targets:
         names.update(dict.fromkeys(t.names if t.names is not None else filter(None, t.dims)))
-    dims = round.universe.ordered(tuple(names))
+    dims = round.universe.sorted(tuple(names))
     for t in targets:
         if len(t.entries) != len(dims):
             raise Problem(
@@ -182,7 +186,7 @@ def _place(
 ) -> tuple[Placement, Expr]:
     """One equation's points; the second result are all it claims, used or not."""
     entries = dict(zip(target.names or dims, target.entries, strict=True))
-    own = round.universe.ordered(tuple(d for d in target.dims if d is not None))
+    own = round.universe.sorted(tuple(d for d in target.dims if d is not None))
     guard = _guard(round, frame, target, own)
     parts = [substitute(guard, _inverse(entries, own))]
     for dim in dims:
@@ -216,6 +220,24 @@ def _place(
         needed=needed,
     )
     return placement, claimed
+
+
+def _lengths(
+    round: Round, frame: Frame, name: str, target: _Target, placement: Placement
+) -> Diagnostic | None:
+    """What is wrong with a target where lengths vary with other dimensions."""
+    dims, universe, span = placement.entries, round.universe, target.target.span
+    for dim, e in dims.items():
+        outer = universe.outer(dim)
+        missing = tuple(d for d in outer if d not in dims)
+        if missing and frame.scope.body().kind == "module":
+            wanted = ", ".join(universe.sorted((*dims, *outer)))
+            return ending_errors.target_without(span, name, dim, outer, f"{name}[{wanted}] = ...")
+        moved = [d for d in outer if d in dims and dims[d] != Sym(d)]
+        if moved and e != Const(0):
+            bound = universe.dim(dim).bound
+            return ending_errors.other_length(span, span.text, bound, moved[0])
+    return None
 
 
 def _inside(round: Round, dim: str, e: Expr) -> Expr:

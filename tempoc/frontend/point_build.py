@@ -77,8 +77,12 @@ class PointBuild:
         types = op.infer(tuple(a.type for a in args), self.facts)
         entries: list[Entry] = [e for edge in edges for e in edge.entries]
         entries += [*attributes(op), *(e for t in types for e in t.shape)]
-        names = tuple(n for e in entries for n in symbols(e))
+        universe = self.growing.space.universe
+        names = universe.ordered(tuple(n for e in entries for n in symbols(e)))
         domain = self.growing.space.project(self.domain, names)
+        if not universe.has_lengths(domain.where, domain.dims):
+            names = universe.ordered((*names, *symbols(domain.where)))
+            domain = self.growing.space.project(self.domain, names)
         return self.node(op, edges, domain, types)
 
     def node(

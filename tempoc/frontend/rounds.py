@@ -52,6 +52,8 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
         results = _round(program, round)
         universe = extended(_assumed(space.universe, round), round)
         if universe != space.universe:
+            if universe.bounds != space.universe.bounds:
+                plans.clear()  # what they say about lengths that vary may be wrong
             space = Space(universe)
         elif not round.changed and not _seed(round, seeded):
             break

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.control import Merge
+from tempoc.poly.lengths import moves_elsewhere
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Node
 from tempoc.sdg.query import components
@@ -100,6 +101,8 @@ class _Demand:
             return False
         sink = Domain(domain.dims, conjunction(domain.where, edge.guard))
         found = self.image(sink, edge, source)
+        if not there.universe.has_lengths(found, source.dims):
+            found = source.where
         if found == FALSE or there.implies(Domain(source.dims, found), known):
             return False
         if known != FALSE:
@@ -116,6 +119,8 @@ class _Demand:
         if there.is_empty(sink):
             return FALSE
         pairs = zip(source.dims, edge.entries, strict=True)
+        if moves_elsewhere(there.universe, sink, edge.entries, source):
+            return source.where
         if all(e == Sym(d) for d, e in pairs):
             return there.project(sink, source.dims).where
         points = there.access_map(sink, edge.entries, source).range()

@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.frontend import gradient_errors
 from tempoc.frontend.point_build import Growing, PointBuild
 from tempoc.frontend.transposed import Contribution, Reading, sent
 from tempoc.poly.inverse import Inverse, covering, readers
+from tempoc.poly.lengths import moves_elsewhere
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Entry, Sym
 from tempoc.symbolic.walk import symbols
@@ -30,6 +33,8 @@ def contributions(
     found = _exactly(growing, reading, source, prefix)
     if found is not None:
         return found
+    if not _has_slices(growing, reading.sink, reading.entries, source):
+        raise DiagnosticError(gradient_errors.other_lengths(reading.spans))
     cover = covering(growing.space, reading.sink, reading.entries, source)
     return [Contribution(where=cover.where, reading=reading, inverse=cover)]
 
@@ -38,11 +43,11 @@ def _exactly(
     growing: Growing, reading: Reading, source: Domain, prefix: str
 ) -> list[Contribution] | None:
     """The same, if slices say it; `None` if they do not."""
-    found = readers(growing.space, reading.sink, reading.entries, source)
+    found = _readers(growing, reading.sink, reading.entries, source)
     if found is not None:
         return [Contribution(where=p.where, reading=reading, inverse=p) for p in found]
     for middle, to, on in _between(growing, reading, source):
-        first = readers(growing.space, reading.sink, to, middle)
+        first = _readers(growing, reading.sink, to, middle)
         if first is None:
             continue
         inner = replace(reading, entries=to, dims=middle.dims)
@@ -56,6 +61,32 @@ def _exactly(
         else:
             return parts
     return None
+
+
+def _readers(
+    growing: Growing, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> tuple[Inverse, ...] | None:
+    """The readers of each point, if slices and conditions say it in terms of lengths there."""
+    if not _has_slices(growing, sink, entries, source):
+        return None
+    found = readers(growing.space, sink, entries, source)
+    has = growing.space.universe.has_lengths
+    return found if found is None or all(has(p.where, source.dims) for p in found) else None
+
+
+def _has_slices(
+    growing: Growing, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> bool:
+    """Whether readers can be slices: not at points with other lengths, nor over several of them.
+
+    Over steps whose number varies one sums for each point of what it varies with.
+    """
+    universe = growing.space.universe
+    named = [n for e in entries for n in symbols(e)]
+    lost = [d for d in sink.dims if d not in named]
+    ragged = any(n in lost for d in lost for n in universe.outer(d))
+    known = universe.has_lengths(sink.where, sink.dims)
+    return known and not ragged and not moves_elsewhere(universe, sink, entries, source)
 
 
 def _through(

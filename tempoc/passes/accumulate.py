@@ -75,7 +75,7 @@ class Accumulate:
         needs = dependences(graph, context.space)
         made: dict[str, list[Node]] = {}
         for node in chosen:
-            dims = graph.universe.ordered(tuple(t.dim for t in terms(graph, node)))
+            dims = graph.universe.sorted(tuple(t.dim for t in terms(graph, node)))
             nest = loops(node, dims, needs, names)
             made[node.name] = _Cutter(graph).whole(node, nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)

@@ -20,7 +20,7 @@ from tempoc.ops.source import IndexValue, Literal
 from tempoc.ops.types import DType
 from tempoc.sdg.graph import Graph, Node
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Const, Expr, Slice, Truth, add, compare, mul, sub
+from tempoc.symbolic.expr import Const, Expr, Slice, Sym, Truth, add, compare, mul, sub
 from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
 
 _ON_INDICES: dict[type[Op], Callable[[Expr, Expr], Expr]] = {
@@ -109,5 +109,8 @@ def at_entries(e: Expr, domain: Domain, entries: tuple[object, ...]) -> Expr | N
     """An expression over a node's dimensions, read at entries; None if it uses a sliced one."""
     pairs = dict(zip(domain.dims, entries, strict=True))
     if any(isinstance(entry, Slice) for entry in entries):
+        return None
+    named = symbols(e)  # a dimension that is not named is one with which a length in it varies
+    if any(d not in named and entry != Sym(d) for d, entry in pairs.items()):
         return None
     return substitute(e, {d: entry for d, entry in pairs.items() if isinstance(entry, Expr)})

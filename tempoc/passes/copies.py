@@ -27,10 +27,11 @@ def forward_copies(graph: Graph) -> Graph:
     nodes = {}
     for node in graph.nodes.values():
         inputs = tuple(
-            _branch(graph, e, copies) if _fixed(node) else _read(e, copies) for e in node.inputs
+            _branch(graph, e, copies) if _fixed(node) else _read(graph, e, copies)
+            for e in node.inputs
         )
         nodes[node.name] = node if inputs == node.inputs else replace(node, inputs=inputs)
-    outputs = tuple(_output(o, copies) for o in graph.outputs)
+    outputs = tuple(_output(graph, o, copies) for o in graph.outputs)
     return replace(graph, nodes=nodes, outputs=outputs)
 
 
@@ -43,10 +44,12 @@ def _fixed(node: Node) -> bool:
     return isinstance(node.op, Merge) or not is_computed(node)
 
 
-def _read(edge: Edge, copies: dict[str, Node]) -> Edge:
+def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
     while (copy := copies.get(edge.source)) is not None:
         original = copy.inputs[0]
-        entries = compose(edge.entries, copy.domain.dims, original.entries)
+        entries = compose(
+            edge.entries, copy.domain.dims, original.entries, graph.universe
+        )
         if entries is None or original.source == copy.name:
             break
         edge = replace(edge, source=original.source, out=original.out, entries=entries)
@@ -65,8 +68,10 @@ def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
     return edge
 
 
-def _output(output: Output, copies: dict[str, Node]) -> Output:
+def _output(graph: Graph, output: Output, copies: dict[str, Node]) -> Output:
     edge = _read(
-        Edge(source=output.source, out=output.out, entries=output.entries, span=output.span), copies
+        graph,
+        Edge(source=output.source, out=output.out, entries=output.entries, span=output.span),
+        copies,
     )
     return replace(output, source=edge.source, out=edge.out, entries=edge.entries)

@@ -42,7 +42,8 @@ class Dependence:
     """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
 
     A dimension of which either computes all points at once is none of the common ones; ``apart``
-    says that a point may need other points along such a dimension than its own.
+    says that a point may need other points along such a dimension than its own, or that the runner
+    must see what the source found: they are not in one kernel.
     """
 
     sink: str
@@ -118,7 +119,7 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
                 found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
                 if found is not None:
                     listed = tuple(found.items())
-                    yield Dependence(sink=node.name, source=stop.name, signs=listed)
+                    yield Dependence(sink=node.name, source=stop.name, signs=listed, apart=True)
 
 
 def _targets(graph: Graph) -> dict[str, list[Expr]]:

@@ -79,7 +79,9 @@ class View:
             return None
         if whole and any(isinstance(e, Slice) for e in edge.entries):
             return None
-        entries = compose(edge.entries, inner.domain.dims, inner.inputs[0].entries)
+        entries = compose(
+            edge.entries, inner.domain.dims, inner.inputs[0].entries, self.graph.universe
+        )
         if entries is None:
             return None
         return inner, replace(inner.inputs[0], entries=entries, span=edge.span)

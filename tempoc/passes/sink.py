@@ -17,6 +17,7 @@ from tempoc.ops.source import Arange, Eye, Full, IndexValue, Literal
 from tempoc.ops.types import TensorType
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.query import mentioned
 from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.walk import substitute
 
@@ -29,7 +30,10 @@ def is_cheap(op: Op) -> bool:
 def is_sinkable(graph: Graph, edge: Edge) -> bool:
     """Whether a read may make its own copy of what it reads."""
     points = not any(isinstance(e, Slice) for e in edge.entries)
-    return points and is_cheap(graph.nodes[edge.source].op)
+    source = graph.nodes[edge.source]
+    at = dict(zip(source.domain.dims, edge.entries, strict=True))
+    here = not any(graph.universe.moves(e, at) for e in mentioned(source))
+    return points and here and is_cheap(source.op)
 
 
 def kept_sources(graph: Graph) -> set[str]:

@@ -31,6 +31,7 @@ from tempoc.symbolic.expr import (
     Const,
     Entry,
     Expr,
+    Slice,
     Sym,
     compare,
     conjunction,
@@ -74,6 +75,60 @@ def facts(universe: Universe, env: dict[str, Expr]) -> Expr:
     known = [compare(">=", e, Const(1)) for e in env.values()]
     known += [compare("<=", env[b.name], Sym(b.name)) for b in universe.ended]
     return conjunction(*known, *(substitute(a, env) for a in universe.assumptions))
+
+
+def moves_elsewhere(
+    universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
+) -> bool:
+    """Whether an access reads at a point where lengths are other ones, from points that have some.
+
+    What is said about these in terms of lengths cannot be said there.
+    """
+    at = dict(zip(source.dims, entries, strict=True))
+    named = [n for e in (sink.where, *entries) for n in symbols(e) if not universe.is_dim(n)]
+    named += [universe.dim(d).bound for d in sink.dims]
+    outer = [d for n in named for d in universe.outer(n)]
+    return any(d in at and at[d] != Sym(d) for d in outer)
+
+
+def outside_elsewhere(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> str:
+    """A bound whose length at another point must be larger for an access to be inside.
+
+    Empty if the access is inside whatever the length there, or is not at another point.
+    """
+    universe = space.universe
+    at = dict(zip(source.dims, entries, strict=True))
+    for b in universe.ended:
+        if not any(d in at and at[d] != Sym(d) for d in b.outer):
+            continue
+        other = Sym(f"{b.name}''")
+        lengths = universe.at_lengths({b.name: other})
+        more = Space(
+            replace(
+                universe,
+                bounds=(*universe.bounds, Bound(name=other.name)),
+                assumptions=(
+                    *universe.assumptions,
+                    *(substitute(a, lengths) for a in universe.assumptions),
+                ),
+            )
+        )
+        for dim, entry in at.items():
+            limit = lengths.get(universe.dim(dim).bound)
+            if limit is None:
+                continue
+            if isinstance(entry, Slice):
+                empty = compare("<=", entry.hi, entry.lo)
+                fits = disjunction(compare("<=", entry.hi, limit), empty)
+            else:
+                fits = compare("<", entry, limit)
+            if not more.implies(sink, fits):
+                return b.name
+        if source.where != TRUE and any(n in lengths for n in symbols(source.where)):
+            return b.name
+    return ""
 
 
 class Unended(Space):
@@ -135,7 +190,8 @@ class Unended(Space):
         if any(d not in sink.dims or d not in source.dims for d in bound.outer):
             return same.universe(same.get_space())
         for d in bound.outer:
-            same = same.union(here.env[d].ne_map(there.env[d]))
+            first, second = here.env[d], there.env[d]
+            same = same.union(first.lt_map(second)).union(first.gt_map(second))
         return same
 
     def forget(self, linked: isl.Map) -> isl.Map:

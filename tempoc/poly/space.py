@@ -88,7 +88,7 @@ class Space:
 
     def box(self, dims: tuple[str, ...]) -> Domain:
         """All points of some dimensions (given in any order)."""
-        return Domain(self.universe.ordered(dims))
+        return Domain(self.universe.sorted(dims))
 
     def set(self, domain: Domain) -> isl.Set:
         """The points of a domain, under the facts about the bounds."""
@@ -264,7 +264,7 @@ class Space:
 
     def intersect(self, a: Domain, b: Domain) -> Domain:
         """The points of both; a domain without a dimension has all its points."""
-        dims = self.universe.ordered((*a.dims, *b.dims))
+        dims = self.universe.sorted((*a.dims, *b.dims))
         if TRUE in (a.where, b.where) or a.where == b.where:
             return Domain(dims, conjunction(a.where, b.where) if a.where != b.where else a.where)
         where = conjunction(a.where, b.where)
@@ -272,12 +272,12 @@ class Space:
 
     def union(self, a: Domain, b: Domain) -> Domain:
         """The points of either."""
-        dims = self.universe.ordered((*a.dims, *b.dims))
+        dims = self.universe.sorted((*a.dims, *b.dims))
         return Domain(dims, self.simplify(disjunction(a.where, b.where), Domain(dims)))
 
     def subtract(self, a: Domain, b: Domain) -> Domain:
         """The points of the first that are none of the second."""
-        dims = self.universe.ordered((*a.dims, *b.dims))
+        dims = self.universe.sorted((*a.dims, *b.dims))
         there = self.symbolic
         rest = there.set(Domain(dims, a.where)).subtract(there.set(Domain(dims, b.where)))
         return self.domain(rest, dims)

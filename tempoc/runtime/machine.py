@@ -166,8 +166,8 @@ class Machine:
         self.check()
         self.lengths[bound].found[outer] = length
         self.lengths[bound][outer[0] if len(outer) == 1 else outer] = length
+        self.bounds[at_point(bound, outer)] = length
         if not outer:
-            self.bounds[bound] = length
             settle(self.program, self.bounds)
         known = self.known() | {bound: length}
         settle(self.program, known)

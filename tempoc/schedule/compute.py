@@ -58,7 +58,9 @@ def compute(statements: Statements, space: Space, graph: Graph | None = None) ->
     places = tuple(occurrences(tree))
     found = timeline(problem.space, tasks, places)
     ended = space.universe.ended
-    known = lasting(found, Run(space), places) if ended else found
+    # Where lengths differ from point to point, nothing is gained from knowing one.
+    one = bool(ended) and not any(b.outer for b in ended)
+    known = lasting(found, Run(space), places) if one else found
     return Scheduled(tree=tree, timeline=found, lasting=known)
 
 

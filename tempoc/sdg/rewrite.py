@@ -10,12 +10,16 @@ from tempoc.ops.source import Input, Param
 from tempoc.sdg.graph import Edge, Graph, Group, Node
 from tempoc.sdg.query import reachable
 from tempoc.sdg.turns import turn
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice, Sym, add, sub
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 
 def compose(
-    outer: tuple[Entry, ...], dims: tuple[str, ...], inner: tuple[Entry, ...]
+    outer: tuple[Entry, ...],
+    dims: tuple[str, ...],
+    inner: tuple[Entry, ...],
+    universe: Universe,
 ) -> tuple[Entry, ...] | None:
     """The entries of a read through a node: ``outer`` reads the node, ``inner`` is its own read.
 
@@ -23,6 +27,9 @@ def compose(
     dimension must occur in exactly one point entry, unscaled, and the slices must come out in the
     order in which they went in, before those of ``inner``.
     """
+    at = dict(zip(dims, outer, strict=True))
+    if any(universe.moves(entry, at) for entry in inner):
+        return None  # a length in it is that of another point
     points = {d: e for d, e in zip(dims, outer, strict=True) if not isinstance(e, Slice)}
     slices = {d: e for d, e in zip(dims, outer, strict=True) if isinstance(e, Slice)}
     met: list[str] = []

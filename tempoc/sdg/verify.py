@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
 from tempoc.ops.opdef import OperandError
+from tempoc.ops.source import Input, Param
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import expressions, operand_types
+from tempoc.sdg.query import expressions, mentioned, operand_types
 from tempoc.sdg.text import show_domain, show_type
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr, Slice, conjunction, disjunction
@@ -98,10 +99,16 @@ class _Checker:
         self.require(name == node.name, name, f"stands under another name than `{node.name}`")
         self.require(bool(_NAME.fullmatch(name)), name, "is no name")
         dims = node.domain.dims
-        known = dims == self.graph.universe.ordered(dims)
+        given = isinstance(node.op, Input | Param)
+        universe = self.graph.universe
+        known = dims == (universe.sorted(dims) if given else universe.ordered(dims))
         self.require(known, name, f"has unordered or unknown dimensions {list(dims)}")
         self.only(symbols(node.domain.where), dims, name, "condition of the domain")
         self.condition(node.domain.where, name)
+        merged = given or isinstance(node.op, Merge)
+        for e in (node.domain.where, *(() if merged else mentioned(node))):
+            whole = universe.has_lengths(e, dims)
+            self.require(whole, name, f"`{show_expr(e)}` varies with more")
         for type_ in node.types:
             for extent in type_.shape:
                 self.only(symbols(extent), dims, name, f"extent `{show_expr(extent)}`")

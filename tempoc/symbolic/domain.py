@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -71,12 +71,30 @@ class Universe:
         more = [n for name in names for n in self.outer(name)]
         return tuple(d.name for d in self.dims if d.name in names or d.name in more)
 
+    def sorted(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The dimensions among the names, each once, in declaration order, and no others."""
+        return tuple(d.name for d in self.dims if d.name in names)
+
     def outer(self, name: str) -> tuple[str, ...]:
         """The dimensions over which a bound, or the bound of a dimension, varies."""
         if not any(b.outer for b in self.bounds):
             return ()
         bound = next((d.bound for d in self.dims if d.name == name), name)
         return tuple(n for b in self.roots(bound) for n in b.outer)
+
+    def moves(self, e: Entry, points: Mapping[str, Entry]) -> str:
+        """A length in an expression that is another one at ``points``; empty if there is none."""
+        elsewhere = [d for d, p in points.items() if p != Sym(d)]
+        if not elsewhere or not any(b.outer for b in self.bounds):
+            return ""
+        varying = (n for n in symbols(e) if any(d in elsewhere for d in self.outer(n)))
+        return next((n for n in varying if not self.is_dim(n)), "")
+
+    def has_lengths(self, e: Entry, dims: tuple[str, ...]) -> bool:
+        """Whether a point of these dimensions has all lengths that an expression names."""
+        if not any(b.outer for b in self.bounds):
+            return True
+        return all(d in dims for n in symbols(e) for d in self.outer(n))
 
     @property
     def ended(self) -> tuple[Bound, ...]:

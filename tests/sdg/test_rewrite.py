@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tempoc.sdg.rewrite import compose, drop_dead, redirect, replace_edge
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.text import parse, show_entries
 from tests.support.graphs import graph
 
@@ -35,7 +36,7 @@ def entries(text: str) -> tuple:
     ],
 )
 def test_compose(outer: str, dims: str, inner: str, expected: str | None) -> None:
-    found = compose(entries(outer), tuple(dims), entries(inner))
+    found = compose(entries(outer), tuple(dims), entries(inner), Universe())
     assert (None if found is None else show_entries(found)) == expected
 
 

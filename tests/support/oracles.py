@@ -123,6 +123,14 @@ def viterbi(bounds: dict[str, int], data: Arrays) -> Arrays:
     return {"path": path[::-1], "likelihood": score.max()}
 
 
+def collatz(bounds: dict[str, int], data: Arrays) -> Arrays:
+    c = [int(data["start"])]
+    while c[-1] != 1 and len(c) < bounds["T"]:
+        c.append(3 * c[-1] + 1 if c[-1] % 2 else c[-1] // 2)
+    odd = sum(n % 2 for n in c)
+    return {"c": np.array(c), "peak": max(c), "odd": odd, "steps": len(c) - 1, "last": c[-1]}
+
+
 ORACLES = {
     "01_fibonacci": fibonacci,
     "02_moving_average": moving_average,
@@ -134,6 +142,7 @@ ORACLES = {
     "08_windowed_attention": windowed_attention,
     "09_edit_distance": edit_distance,
     "10_viterbi": viterbi,
+    "11_collatz": collatz,
     "12_kalman": science.kalman,
     "13_lbfgs": science.lbfgs,
     "14_learned_rates": science.learned_rates,

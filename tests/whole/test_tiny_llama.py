@@ -85,9 +85,41 @@ def test_evaluator_and_compiled_program_agree(window: int, tmp_path: Path) -> No
             assert row[:length].tolist() == prompt[: min(length, steps)].tolist()
 
 
-def run(out: Path, folder: Path, steps: int) -> np.ndarray:
+def test_sampling_ends_when_all_texts_have(tmp_path: Path) -> None:
+    source = str(ROOT / "examples" / "llama" / "sample.rt")
+    defines = {name: str(value) for name, value in SIZES.items()} | {"heat": "6.0"}
+    stacked = weights(SIZES["L"])
+    inputs = {
+        "prompt": np.array([[3, 5, 7, 2], [4, 1, 0, 0]], np.int32),
+        "length": np.array([4, 2], np.int32),
+    }
+    graph = Compilation.from_path(source, Options(level=0, defines=defines)).graph
+    nodes = [node for node in graph.nodes.values() if isinstance(node.op, Param)]
+    params = {node.name: stacked[node.op.template] for node in nodes}
+    save_file(in_file(stacked), tmp_path / "params.safetensors")
+    np.savez(tmp_path / "inputs.npz", **inputs)
+    out = tmp_path / "out"
+    options = [word for name, value in defines.items() for word in ("-D", f"{name}={value}")]
+    assert status(["compile", source, "-o", str(out), *options]) == 0
+    steps = []
+    for seed in (0, 1):
+        bounds = {"B": 2, "P": 4, "T": 40}
+        wanted = evaluate(graph, bounds, inputs, params, seed=seed)["tok"]
+        found = run(out, tmp_path, 40, "--seed", str(seed))
+        np.testing.assert_array_equal(found, wanted)
+        steps.append(found.shape[1])
+        ends = []
+        for row, length in zip(found, inputs["length"], strict=True):
+            new = row[length:].tolist()
+            ends.append(length + new.index(2) if 2 in new else 40)
+            assert all(token == 2 for token in row[ends[-1] :])
+        assert found.shape[1] == min(max(ends) + 1, 40)
+    assert len({*steps}) > 1
+
+
+def run(out: Path, folder: Path, steps: int, *more: str) -> np.ndarray:
     command = ["run", str(out), "--bounds", f"T={steps}", "--input", str(folder / "inputs.npz")]
-    command += ["--params", str(folder / "params.safetensors")]
+    command += ["--params", str(folder / "params.safetensors"), *more]
     assert status([*command, "--output", str(folder / "results.npz")]) == 0
     with np.load(folder / "results.npz") as file:
         return np.array(file["tok"])

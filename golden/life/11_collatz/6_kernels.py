@@ -1,0 +1,70 @@
+"""Kernels of 11_collatz, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+
+import jax.numpy as jnp
+from jax import lax
+
+
+def c_1(at, c):
+    """11_collatz.rt:11: c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)"""
+    t = at[0]
+    c_t = c[t]
+    divisor = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
+    c_mod = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.remainder(c_t, divisor))
+    c_eq = c_mod == jnp.int32(0)
+    divisor2 = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
+    c_floordiv = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.floor_divide(c_t, divisor2))
+    c_mul = jnp.int32(3) * c_t
+    c_add = c_mul + jnp.int32(1)
+    c_1 = jnp.where(c_eq, c_floordiv, c_add)
+    c = lax.dynamic_update_index_in_dim(c, c_1, t+1, 0)
+    return (c,)
+
+
+def c_0(at, start, c):
+    """11_collatz.rt:10: c[0] = start
+    11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
+    """
+    odd_none = jnp.full((), jnp.int32(0))
+    c = lax.dynamic_update_index_in_dim(c, start, 0, 0)
+    return c, odd_none
+
+
+def one(at, c):
+    """11_collatz.rt:6: dim t < T until one
+    11_collatz.rt:12: one = c == 1
+    11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
+    """
+    t = at[0]
+    c_t = c[t]
+    one = c_t == jnp.int32(1)
+    return (one,)
+
+
+def peak(at, c, *, T_max):
+    """11_collatz.rt:14: peak = max(c[0:T])
+    11_collatz.rt:16: steps = T - 1
+    """
+    T = at[0]
+    valid = jnp.arange(T_max, dtype=jnp.int32) < T
+    c_masked = jnp.where(valid, c, jnp.int32(-2147483648))
+    peak = jnp.max(c_masked, axis=0)
+    steps = jnp.int32(T-1)
+    return peak, steps
+
+
+def odd_now(at, c, odd_past):
+    """11_collatz.rt:12: one = c == 1
+    11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
+    """
+    t = at[0]
+    c_t = c[t]
+    divisor = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
+    odd_mod = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.remainder(c_t, divisor))
+    odd_eq = odd_mod == jnp.int32(1)
+    odd_cast = odd_eq.astype(jnp.int32)
+    odd_now = odd_past + odd_cast
+    return odd_now, odd_now
