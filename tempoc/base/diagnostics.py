@@ -4,6 +4,7 @@ A layer makes its diagnostics in its own `errors.py`, one function per code; not
 wording. Rendering is in `base/render.py`.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -88,4 +89,5 @@ def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
     if diagnostic.primary is None:
         return ("", -1, -1)
     span = diagnostic.primary.span
-    return (span.source.path, span.start, span.end)
+    # Paths may be shown from the working directory or from the root; the order is the same.
+    return (os.path.abspath(span.source.path), span.start, span.end)

@@ -18,7 +18,7 @@ from tempoc.codegen.choices import served_by, wanted_outside
 from tempoc.codegen.garbage import is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
-from tempoc.codegen.stages import Argument, Cell, Result, Stages
+from tempoc.codegen.stages import Argument, Cell, Result, Stages, either
 from tempoc.memory.storage import Store
 from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
@@ -390,7 +390,8 @@ class Body:
             cell = self._cell(w)
             if self._store(w).axes:
                 found[cell] = Result(cell=cell, text=self._latest[cell])
-            else:
-                where = TRUE if self.frame.proves(w.where) else w.where
-                found[cell] = Result(cell=cell, text=self._row(w), where=where)
+                continue
+            where = TRUE if self.frame.proves(w.where) else w.where
+            result = Result(cell=cell, text=self._row(w), where=where)
+            found[cell] = either(found[cell], result, self.out) if cell in found else result
         return tuple(found.values())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tempoc.memory.storage import Plan
-from tempoc.ops.opdef import Import
+from tempoc.ops.opdef import Emitter, Import
 from tempoc.poly.space import Space
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statement, Statements
-from tempoc.symbolic.expr import TRUE, Expr
+from tempoc.symbolic.expr import TRUE, Expr, disjunction
 from tempoc.symbolic.walk import is_affine, substitute
 
 Cell = tuple[str, tuple[Expr, ...]]
@@ -62,3 +62,12 @@ class Result:
     cell: Cell
     text: str
     where: Expr = TRUE
+
+
+def either(a: Result, b: Result, out: Emitter) -> Result:
+    """One result of two writes of a cell, which never happen at one point."""
+    where = disjunction(a.where, b.where)
+    if a.text == b.text:
+        return replace(a, where=where)
+    text = out.bind(a.text, f"jnp.where({out.index(b.where)}, {b.text}, {a.text})")
+    return Result(cell=a.cell, text=text, where=where)

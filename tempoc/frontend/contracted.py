@@ -56,6 +56,8 @@ def contracted(
         if k == holder:
             first = "".join(sorted(own, key=lambda x: (result[:slices] + own).index(x)))
             moved = _moved(sink, sink.read(edge), own, first)
+            if any(n in ranging for e in moved.shape[slices:] for n in symbols(e)):
+                return None  # readers differ in how much they sum
             picked, dims = taken(moved)
             operands.append(picked)
             specs.append("".join(letters[d] for d in dims) + first[slices:])

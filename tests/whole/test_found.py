@@ -92,6 +92,15 @@ h = grad(g ** 2, x)
 output h
 """
 
+# Products of slices whose lengths differ from reader to reader are no one contraction.
+OUTER_PRODUCT = """
+dim i < I
+input w[i]: f32
+y[i] = sum(einsum("i,j->ij", w[i:I], w[i:I]))
+g = grad(y, w)
+output g
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()
@@ -103,3 +112,18 @@ PROGRAMS = {
 def test_agrees_with_the_evaluator(name: str) -> None:
     text = PROGRAMS[name]
     agree(text, *all_equal(text, 1, 2, 5))
+
+
+def test_a_node_that_is_two_branches() -> None:
+    """It writes one register for each, at different points."""
+    text = """
+dim i < I
+input x[i]: f32
+t = exp(x)
+y[i] = t when i % 2 == 0
+y[i] = x * x when i == 1
+y[i] = t when i >= 3
+z = y * 2.0
+output z
+"""
+    agree(text, *all_equal(text, 1, 2, 5), passes="canonicalize")
