@@ -70,6 +70,9 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         if not found:
             break
         cycle = [s for s in stars if s in found]
+        if not cycle:  # no plain loop carries these anyway: what stars would do is not known
+            _missed(graph, dim, stars, "no plain loop carries another cycle", context)
+            return graph
         _missed(graph, dim, cycle, "their points wait for each other", context)
         stars = [s for s in stars if s not in found]
     if len(stars) < len(having):

@@ -155,3 +155,18 @@ def test_generated_programs_agree(program: Program, special: bool) -> None:
     free = free_bounds(program.text)
     sizes = (dict(zip(free, size, strict=False)) for size in ((1, 1, 1), (4, 3, 2)))
     agree(program.text, *sizes, special=special, passes=PASSES)
+
+
+def test_a_cycle_that_no_plain_loop_carries_ends_the_search() -> None:
+    text = """
+dim i < I
+input a: f32[4]
+w[0] = zeros([4])
+w[i+1] = w - 0.1 * (g + 0.5 * d)
+g = tanh(w - a)
+y[i] = g[i+1] - g when i + 1 < I
+d[i] = y[i-1] * 2.0 when i >= 1
+d[i] = zeros([4])
+output w
+"""
+    assert "Loop" in loops(text)
