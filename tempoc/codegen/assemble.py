@@ -40,6 +40,7 @@ from tempoc.codegen.lengths import (
 )
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.regions import Regions
 from tempoc.codegen.stages import Cell, Stages
 from tempoc.memory.storage import Plan
 from tempoc.ops.effects import Effect
@@ -54,7 +55,8 @@ from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
-from tempoc.symbolic.expr import TRUE, Expr, Sym
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import TRUE, Const, Expr, Sym
 from tempoc.symbolic.walk import substitute
 
 
@@ -94,6 +96,16 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
     hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
+    stored = (*stores(stages), *(t for h in hosts.values() for t in h.stores))
+    regions = Regions(
+        stores={s.name: s for s in stored},
+        kernels={k.name: k for k in kernels},
+        bounds=_constants(graph.universe),
+        names=names,
+        x64=x64,
+    )
+    steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
+    walked = regions.convert(steps)
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = nodes.Program(
         name=graph.name,
@@ -107,14 +119,24 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         inputs=inputs(stages),
         params=params(stages),
         seed=seed(stages),
-        stores=(*stores(stages), *(t for h in hosts.values() for t in h.stores)),
+        stores=stored,
         externs=externs(functions_of, hosts_of),
-        kernels=tuple(kernels),
-        tree=_Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree),
+        kernels=(*kernels, *(r.kernel for r in regions.made)),
+        tree=walked,
         outputs=outputs(stages),
     )
     verify(program)
-    return Emitted(program=program, kernels=module(graph.name, emitted, functions_of))
+    loops = tuple(r.text for r in regions.made)
+    return Emitted(program=program, kernels=module(graph.name, emitted, functions_of, loops))
+
+
+def _constants(universe: Universe) -> dict[str, int | None]:
+    """The bounds of a program, with the values of those that are constants."""
+    return {
+        b.name: b.value.value if isinstance(b.value, Const) else None
+        for b in universe.bounds
+        if b.name not in universe.lengths
+    }
 
 
 def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
@@ -169,6 +191,7 @@ class _Tree:
             step=tree.step,
             body=inner.convert(tree.body),
             limit=end,
+            place=tree.place,
         )
 
     def _guard(self, condition: Arith, body: nodes.Statement) -> nodes.Statement:

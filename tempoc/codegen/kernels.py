@@ -77,7 +77,7 @@ def function(
     keywords = tuple(b for b in bounds if b in used)
     spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
     equations = shown(spans, stages.graph.name)
-    text = [*_signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
+    text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
     text += [INDENT + line if line else "" for line in [*_docstring(equations, name), *lines]]
     return Function(
         name=name,
@@ -112,7 +112,8 @@ def _return(texts: list[str]) -> str:
     return f"return ({texts[0]},)" if len(texts) == 1 else f"return {', '.join(texts) or '()'}"
 
 
-def _signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> list[str]:
+def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> list[str]:
+    """The ``def`` line, on several lines where it is long."""
     parts = [*parameters, *(["*", *keywords] if keywords else [])]
     line = f"def {name}({', '.join(parts)}):"
     if len(line) <= WIDTH:

@@ -1,4 +1,4 @@
-"""The text of ``kernels.py``: its header, then one function for each statement."""
+"""The text of ``kernels.py``: its header, a function for each statement, then the regions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tempoc.codegen.kernels import Function
+from tempoc.codegen.regions import FIRST_FAULT
 from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.opdef import Import
 
@@ -24,11 +25,16 @@ _IMPORTS = (
 
 
 def module(
-    name: str, functions: tuple[Function, ...], own: Mapping[Import, str] = MappingProxyType({})
+    name: str,
+    functions: tuple[Function, ...],
+    own: Mapping[Import, str] = MappingProxyType({}),
+    regions: tuple[str, ...] = (),
 ) -> str:
     """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes."""
     kernels = "\n\n".join(f.text for f in functions)
-    body = "\n\n".join([*helpers_in(kernels), kernels])
+    loops = "\n\n".join(regions)
+    faults = [FIRST_FAULT] if "first_fault(" in loops else []
+    body = "\n\n".join([*helpers_in(kernels), kernels, *faults, *([loops] if loops else [])])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:
         imports += ["", *(_import(place, alias) for place, alias in own.items())]

@@ -26,6 +26,7 @@ from tempoc.runtime.errors import damaged_program
 from tempoc.runtime.load import beside, check_digest, load_program
 from tempoc.runtime.problems import RunError
 from tempoc.schedule.compute import Scheduled, compute
+from tempoc.schedule.regions import with_regions
 from tempoc.schedule.tree import Tree
 from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.branches import grouped
@@ -144,6 +145,9 @@ class Compilation:
                 pass  # branches that are computed whether taken or not
         parts = self._timed("statements", lambda: statements(graph, self.space))
         scheduled = self._timed("schedule", lambda: compute(parts, self.space, graph))
+        if self.options.regions and self.options.level > 1:
+            tree = with_regions(scheduled.tree, parts, graph)
+            scheduled = replace(scheduled, tree=tree)
         if self.options.verify_each:
             check = self._timed
             check("verify schedule", lambda: verify_schedule(parts, scheduled, self.space))

@@ -7,18 +7,23 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`."""
+    """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`.
+
+    ``regions``: loops run on the device where the host has nothing to do in them.
+    """
 
     level: int = 2
     passes: str | None = None
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     verify_each: bool = False
+    regions: bool = True
 
     def to_provenance(self) -> dict[str, str]:
         """What must be known to repeat the compilation, as texts."""
         chosen = {"level": str(self.level)} | (
             {} if self.passes is None else {"passes": self.passes}
         )
+        chosen |= {} if self.regions else {"regions": "no"}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -28,5 +33,6 @@ class Options:
         return cls(
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
+            regions=kept.get("regions", "yes") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

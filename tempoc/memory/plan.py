@@ -1,14 +1,14 @@
 """The memory plan: for every tensor the smallest store that is enough.
 
-A dimension is an *axis* of an array where something reads slices of it, else a *key* by which the
-host picks an array. From the live ranges follows how many slots it needs: one (a register), a few
+A dimension is an *axis* of an array where something reads slices of it, or where its index moves
+with a loop on the device; else a *key* by which the host picks an array. From the live ranges follows how many slots it needs: one (a register), a few
 that are used in turn (a ring), or one for each point (a block, or points).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tempoc.memory.lifetime import Lifetimes, lifetimes
 from tempoc.memory.releases import donations, releases
@@ -17,6 +17,7 @@ from tempoc.memory.storage import Axis, Key, Kind, Plan, Store
 from tempoc.poly import fast
 from tempoc.poly.space import Space
 from tempoc.schedule.compute import Scheduled
+from tempoc.schedule.regions import moving
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Statements, Tensor
 from tempoc.symbolic.expr import ONE, TRUE, Const, Expr, Slice, Sym, maximum
@@ -33,6 +34,7 @@ def plan(
     # Room is made for all that may happen.
     room = scheduled.timeline.space if space.universe.ended else space
     planner = _Planner(statements, outputs, room, lives)
+    planner.moving = moving(scheduled.tree, statements)
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return Plan(
         stores=stores,
@@ -50,6 +52,7 @@ class _Planner:
         self.space = space
         self.universe = space.universe
         self.lives = lives
+        self.moving: Mapping[str, frozenset[str]] = {}
 
     def store(self, tensor: Tensor) -> Store:
         """Where one tensor lives."""
@@ -62,7 +65,8 @@ class _Planner:
         for dim in tensor.domain.dims:
             small = dim not in written and self.is_small(tensor, dim, sizes[dim])
             # Points that are scalars would cost more as arrays of their own than in a block.
-            if dim in sliced or not (small or tensor.type.ndim):
+            moves = sizes[dim] != ONE and dim in self.moving.get(tensor.name, ())
+            if dim in sliced or moves or not (small or tensor.type.ndim):
                 size = sizes[dim] if small else self.extent(tensor, dim)
                 axes.append(Axis(dim=dim, size=size, ring=small))
             else:
@@ -78,8 +82,10 @@ class _Planner:
 
     def resident(self, tensor: Tensor) -> Store:
         """Inputs are whole arrays; params have an array for each point unless they are sliced."""
-        whole = tensor.domain.dims if tensor.origin == "input" else self.sliced(tensor)
         dims = tensor.domain.dims
+        whole = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
+        if tensor.origin == "input":
+            whole = dims
         return Store(
             tensor=tensor.name,
             kind="resident",

@@ -6,7 +6,7 @@ Grammar::
                 externs, kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
-              | Free(cells) | Effect(call, ...)
+              | Free(cells) | Effect(call, ...) | Region(kernel, point, loop, carried, read)
 
 A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
 and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
@@ -266,7 +266,8 @@ class Loop:
     """``for var in range(lower, upper, step)``; a negative step counts down.
 
     From ``limit`` on nothing is done: a loop that counts up is left there. It names lengths, so
-    it is looked at before each step.
+    it is looked at before each step. ``place`` is "host" unless the loop is part of a region; there
+    it is "device", or "unrolled".
     """
 
     var: str
@@ -275,6 +276,7 @@ class Loop:
     step: int
     body: Statement
     limit: Arith | None = None
+    place: str = "host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +313,36 @@ class Host:
     unless: tuple[str, ...] = ()
 
 
-Statement = Sequence | Loop | Guard | Call | Host | Free | Effect
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Arrays of one store that a region takes, and which of the positions of keys tell them apart.
+
+    Without such ``places`` it is one array, else a dict of arrays by the slots at these places.
+    """
+
+    store: str
+    keys: tuple[tuple[Arith, ...], ...]
+    places: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A loop that one kernel runs, in as many calls as the runner likes.
+
+    ``carried, fault = kernel(at, *carried, *read)``: ``at`` has the first value of the loop's
+    variable, the number of steps, then the ``point``, the variables of the loops around. What is
+    carried is given away and comes back. ``fault`` is there if a kernel of the loop has checks, the
+    first that failed: the kernel's number, its two numbers, then its point.
+    """
+
+    kernel: str
+    point: tuple[str, ...]
+    loop: Loop
+    carried: tuple[Cells, ...]
+    read: tuple[Cells, ...]
+
+
+Statement = Sequence | Loop | Guard | Call | Host | Free | Effect | Region
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from tempoc.program.nodes import (
     Output,
     Param,
     Program,
+    Region,
     Sequence,
     Span,
     Statement,
@@ -117,6 +118,9 @@ def _cells(cells: tuple[Cell, ...]) -> str:
     return ", ".join(map(_cell, cells))
 
 
+_PLACES = {"host": "", "device": " on device", "unrolled": " unrolled"}
+
+
 def _statement(s: Statement, indent: str) -> Iterator[str]:
     match s:
         case Sequence(items=items):
@@ -126,6 +130,7 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             start = "" if lower == 0 and step == 1 else f"{text(lower)}, "
             stride = "" if step == 1 else f", {step}"
             limit = "" if s.limit is None else f" while {var} < {text(s.limit)}"
+            limit += _PLACES[s.place]
             yield f"{indent}for {var} in range({start}{text(upper)}{stride}){limit}:"
             yield from _statement(body, indent + "  ")
         case Guard(condition=condition, body=body):
@@ -148,5 +153,8 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             yield f"{indent}{kind} {shown}{to} = {call.kernel}{at}({_cells(call.args)})"
         case Free(cells=cells):
             yield f"{indent}free {_cells(cells)}"
+        case Region(kernel=kernel, loop=loop):
+            yield f"{indent}region {kernel}:"
+            yield from _statement(loop, indent + "  ")
         case _:
             assert_never(s)

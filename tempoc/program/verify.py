@@ -25,6 +25,7 @@ from tempoc.program.nodes import (
     Output,
     Param,
     Program,
+    Region,
     Sequence,
     Span,
     Statement,
@@ -32,6 +33,7 @@ from tempoc.program.nodes import (
 )  # fmt: skip
 
 EFFECTS = ("print", "save")
+PLACES = ("host", "device", "unrolled")
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
 
 
@@ -174,6 +176,7 @@ class _Checker:
                 self.require(var.isidentifier(), where, "is no name")
                 self.require(var not in scope and var not in self.bounds, where, "hides another")
                 self.require(step != 0, where, "step 0 would never end")
+                self.require(s.place in PLACES, where, f"{s.place} is no place")
                 self.expression(where, lower, scope)
                 self.expression(where, upper, scope)
                 self.expression(where, s.limit if s.limit is not None else 0, (*scope, var))
@@ -187,6 +190,8 @@ class _Checker:
                 self.host(s, scope)
             case Effect():
                 self.effect(s, scope)
+            case Region():
+                self.region(s, scope)
             case Free(cells=cells):
                 for cell in cells:
                     self.cell("free", cell, scope)
@@ -217,6 +222,20 @@ class _Checker:
             self.require(0 <= position < len(call.args), where, f"has no argument {position}")
             store = call.args[position].store
             self.require(store not in self.given, where, f"gives {store} away, which was given")
+
+    def region(self, region: Region, scope: tuple[str, ...]) -> None:
+        where = f"region {region.kernel}"
+        self.require(region.kernel in self.kernels, where, "there is no such kernel")
+        for name in region.point:
+            self.require(name in scope, where, f"there is no variable {name}")
+        for cells in (*region.carried, *region.read):
+            for key in cells.keys:
+                self.cell(where, Cell(store=cells.store, key=key), scope)
+            fits = all(0 <= k < len(key) for k in cells.places for key in cells.keys)
+            self.require(fits and bool(cells.keys), where, f"bad keys of {cells.store}")
+        for cells in region.carried:
+            self.require(cells.store not in self.given, where, f"writes {cells.store}")
+        self.statement(region.loop, scope)
 
     def host(self, host: Host, scope: tuple[str, ...]) -> None:
         where = f"call of {host.extern}"

@@ -70,6 +70,33 @@ def compile_kernel(
     return kernel
 
 
+def compile_region(
+    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+) -> Kernel:
+    """A kernel that runs as many steps of a loop as its first argument says.
+
+    A CPU does not care whether the number is known when JAX traces; a GPU asks after each step
+    whether there is another one, unless it is.
+    """
+    if jax.default_backend() == "cpu":
+        return compile_kernel(function, static, donated)
+    positions = tuple(i + 1 for i in donated)
+    bound = functools.partial(function, **static)
+    functools.update_wrapper(bound, function)
+    region = jax.jit(bound, donate_argnums=positions, static_argnames=("steps",))
+
+    def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
+        found: tuple[DeviceArray, ...] = region(at, *arrays, steps=int(at[1]))
+        return found
+
+    return run
+
+
+def whole_steps(count: int) -> int:
+    """A number of steps for which it is worth to compile: not every one, where each counts."""
+    return count if jax.default_backend() == "cpu" else 4 ** (max(1, count).bit_length() // 2)
+
+
 def put(array: Array, dtype: str) -> DeviceArray:
     """A copy of a host array on the device, converted if its dtype differs.
 

@@ -22,10 +22,13 @@ from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.problems import RunError
+from tempoc.runtime.progress import count_calls
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
-from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
+from tempoc.runtime.turns import Turns
+from tempoc.runtime.walker import Wishes, filled_stores, is_local, regions, write_walk
 
+Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]
 _FILE = "<walk>"
 _I32 = np.dtype(np.int32)
@@ -84,12 +87,14 @@ class Machine:
         self.ledger = Ledger(tuple(layouts[s.name] for s in program.stores))
         self.faults: list[Fault] = []
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
+        self.counting = wishes.count
+        self.regions = {region.kernel: region for region in regions(program.tree)}
         self.walk = write_walk(program, layouts, bounds, frozenset(given), wishes)
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
-            "perform": self.perform, "ended": self.ended,
+            "perform": self.perform, "ended": self.ended, "turns": self.turns,
         }  # fmt: skip
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
@@ -161,6 +166,19 @@ class Machine:
             arrays.append(backend.host(value)[true])
         perform(effect, at, arrays, self.show)
 
+    def turns(self, number: int, steps: range, outer: Point) -> Turns:
+        """The calls of a region."""
+        region = self.regions[self.program.kernels[number].name]
+        share = 0.0
+        if self.counting and steps:
+            values = dict(zip(region.point, outer, strict=True))
+            share = count_calls(region.loop, self.bounds | values) / len(steps)
+        return Turns(steps, outer, lambda count: self.add(count * share))
+
+    def add(self, calls: float) -> None:
+        """So many more calls are done."""
+        self.done[0] += round(calls)
+
     def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
         """A bound has its length at a point. Raises ``RunError`` if an assumption is violated."""
         self.check()
@@ -199,6 +217,9 @@ class Machine:
         """Look at all checks so far. Raises ``RunError`` for the first that failed."""
         for number, point, fault in self.faults:
             failed, *lane = np.ravel(backend.host(fault)).tolist()
+            if point is None:  # of a region, which says all this itself
+                number, failed, first, *point = failed, *lane
+                lane = [first] * bool(self.program.kernels[number].vector)
             if failed:
                 kernel = self.program.kernels[number]
                 at = place(*self._point(kernel, np.asarray(point).tolist(), *lane))

@@ -17,6 +17,7 @@ from tempoc.program.nodes import (
     Host,
     Loop,
     Program,
+    Region,
     Sequence,
     Statement,
 )  # fmt: skip
@@ -73,6 +74,8 @@ def count_calls(s: Statement, env: dict[str, int]) -> int:
             return count_calls(body, env) if evaluate(condition, env) else 0
         case Call() | Effect():
             return 1
+        case Region(loop=loop):
+            return count_calls(loop, env)
         case Free() | Host():
             return 0
 
@@ -86,5 +89,7 @@ def _needs(s: Statement) -> frozenset[str]:
             return _needs(body).union(names(lower), names(upper))
         case Guard(condition=condition, body=body):
             return _needs(body).union(names(condition))
+        case Region(loop=loop):
+            return _needs(loop)
         case _:
             return frozenset()

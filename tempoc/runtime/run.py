@@ -22,7 +22,7 @@ from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import as_sources
 from tempoc.runtime.stores import layout, place_given
 from tempoc.runtime.trace import Trace
-from tempoc.runtime.walker import Wishes
+from tempoc.runtime.walker import Wishes, regions
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
@@ -98,10 +98,11 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     layouts = {store.name: layout(store, bounds) for store in program.stores}
     for traced in loaded.traced:
         traced.bounds = bounds
-    kernels: list[Callable[..., Any]] = [
-        backend.compile_kernel(f, {b: bounds[b] for b in k.bounds}, k.donated)
-        for f, k in zip(loaded.functions, program.kernels, strict=True)
-    ]
+    loops = {region.kernel for region in regions(program.tree)}
+    kernels: list[Callable[..., Any]] = []
+    for function, k in zip(loaded.functions, program.kernels, strict=True):
+        make = backend.compile_region if k.name in loops else backend.compile_kernel
+        kernels.append(make(function, {b: bounds[b] for b in k.bounds}, k.donated))
     if settings.trace is not None:
         pairs = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in pairs]

@@ -3,7 +3,8 @@
 Text only. Cells of stores without keys are local variables, others live in dictionaries; all
 expressions are inlined with the bounds as numbers. So a step costs little more than the call of its
 kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable, ``n0`` lengths of the
-first bound that ends during the run, by point.
+first bound that ends during the run, by point. A region is called for a few steps of its loop at a
+time; ``turns`` says for how many.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tempoc.program.arith import Arith, Operation, evaluate, names, text
 from tempoc.program.nodes import (
     Call,
     Cell,
+    Cells,
     Effect,
     Free,
     Guard,
@@ -23,6 +25,7 @@ from tempoc.program.nodes import (
     Kernel,
     Loop,
     Program,
+    Region,
     Sequence,
     Statement,
 )  # fmt: skip
@@ -63,6 +66,8 @@ def filled_stores(program: Program) -> frozenset[str]:
     found = {store.name for store in program.stores if store.axes}
     for call in calls(program.tree):
         found |= {c.store for c in call.results if c.when is None and c in call.args}
+    for region in regions(program.tree):
+        found |= {cells.store for cells in (*region.carried, *region.read)}
     return frozenset(found)
 
 
@@ -151,6 +156,9 @@ class _Writer:
         for call in calls(item):
             for cell in (*call.args, *call.results):
                 self.allocate_store(cell.store)
+        for region in regions(item):
+            for cells in (*region.carried, *region.read):
+                self.allocate_store(cells.store)
 
     def allocate_store(self, name: str) -> None:
         store = self.layouts[name]
@@ -193,8 +201,55 @@ class _Writer:
             case Free(cells=freed):
                 for cell in freed:
                     self.free(cell, depth)
+            case Region():
+                self.region(s, depth)
             case _:
                 assert_never(s)
+
+    def region(self, region: Region, depth: int) -> None:
+        """Call a loop's kernel until all its steps are done."""
+        number = self.kernels[region.kernel]
+        kernel = self.program.kernels[number]
+        loop = region.loop
+        ends = f"range({self.expression(loop.lower)}, {self.expression(loop.upper)}, {loop.step})"
+        outer = "".join(f"{self.rename[name]}, " for name in region.point)
+        self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()})):")
+        given = [self.passed(cells) for cells in (*region.carried, *region.read)]
+        targets = [f"r{k}" for k in range(len(region.carried))] + ["fault"] * bool(kernel.checks)
+        self.line(depth + 1, f"{', '.join(targets)}, = k{number}({', '.join(['at', *given])})")
+        self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
+        for k, cells in enumerate(region.carried):
+            self.store(k, cells, depth + 1)
+        if kernel.checks:
+            self.line(depth + 1, f"faults.append(({number}, None, fault))")
+        self.line(depth + 1, "turn(r0)")
+
+    def passed(self, cells: Cells) -> str:
+        """The arrays of a store that a region takes."""
+        found = {place: self.cell(cell) for place, cell in self.arrays(cells)}
+        if not cells.places:
+            return next(iter(found.values()))
+        return "{" + ", ".join(f"{place}: {text}" for place, text in found.items()) + "}"
+
+    def store(self, number: int, cells: Cells, depth: int) -> None:
+        """Put away what a region gives back."""
+        found = {place: cell for place, cell in self.arrays(cells)}
+        for place, cell in found.items():
+            part = f"[{place}]" if cells.places else ""
+            self.line(depth, f"{self.cell(cell)} = r{number}{part}")
+            if self.wishes.account:
+                self.line(depth, f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
+
+    def arrays(self, cells: Cells) -> Iterator[tuple[str, Cell]]:
+        """The cells of a region, each with the slots by which its kernel knows it."""
+        moduli = self.layouts[cells.store].moduli
+        for key in cells.keys:
+            slots = []
+            for k in cells.places:
+                slot = evaluate(key[k], self.bounds)
+                slots.append(str(slot % moduli[k] if moduli[k] else slot))
+            place = slots[0] if len(slots) == 1 else f"({', '.join(slots)})"
+            yield place, Cell(store=cells.store, key=key)
 
     def expression(self, e: Arith) -> str:
         return text(e, self.rename)
@@ -352,7 +407,7 @@ def calls(s: Statement) -> Iterator[Call]:
         case Sequence(items=items):
             for item in items:
                 yield from calls(item)
-        case Loop(body=body) | Guard(body=body):
+        case Loop(body=body) | Guard(body=body) | Region(loop=body):
             yield from calls(body)
         case Call():
             yield s
@@ -362,3 +417,17 @@ def calls(s: Statement) -> Iterator[Call]:
             pass
         case _:
             assert_never(s)
+
+
+def regions(s: Statement) -> Iterator[Region]:
+    """All regions in a statement, in order."""
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from regions(item)
+        case Loop(body=body) | Guard(body=body):
+            yield from regions(body)
+        case Region():
+            yield s
+        case _:
+            pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree
 from tempoc.symbolic.comparisons import tidy
 from tempoc.symbolic.expr import FALSE, TRUE, And, Const, Expr, conjunction, interval, negation, sub
 from tempoc.symbolic.walk import substitute
@@ -59,7 +59,9 @@ def guard(condition: Expr, body: Tree) -> Tree:
     return Guard(condition=condition, body=body)
 
 
-def loop(var: str, lower: Expr, upper: Expr, step: int, body: Tree) -> Tree:
+def loop(
+    var: str, lower: Expr, upper: Expr, step: int, body: Tree, place: Place = "host"
+) -> Tree:
     """The loop, or its body if it runs exactly once, or nothing if it never runs."""
     count = sub(upper, lower) if step > 0 else sub(lower, upper)
     least, most = interval(count)
@@ -67,7 +69,7 @@ def loop(var: str, lower: Expr, upper: Expr, step: int, body: Tree) -> Tree:
         return EMPTY
     if isinstance(count, Const) and least is not None and least <= abs(step):
         return bind(body, {var: lower})
-    return Loop(var=var, lower=lower, upper=upper, step=step, body=body)
+    return Loop(var=var, lower=lower, upper=upper, step=step, body=body, place=place)
 
 
 def bind(tree: Tree, env: dict[str, Expr]) -> Tree:
@@ -81,7 +83,7 @@ def bind(tree: Tree, env: dict[str, Expr]) -> Tree:
             return guard(substitute(c, env), bind(body, env))
         case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
             low, high = substitute(lower, env), substitute(upper, env)
-            return loop(var, low, high, step, bind(body, env))
+            return loop(var, low, high, step, bind(body, env), tree.place)
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:

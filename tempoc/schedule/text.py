@@ -7,16 +7,16 @@
       x[t]
       if t >= 7:
         g[t-7]
-    for t in reversed 0..T:
+    for t in reversed 0..T on device:
       dx[t]
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree
 from tempoc.symbolic.text import parse_expr
 from tempoc.symbolic.text import show as show_index
 
@@ -47,13 +47,17 @@ def _lines(tree: Tree, depth: int) -> Iterator[str]:
 
 def _header(loop: Loop) -> str:
     by = f" by {abs(loop.step)}" if abs(loop.step) != 1 else ""
+    by += _PLACES[loop.place]
     if loop.step > 0:
         return f"for {loop.var} in {show_index(loop.lower)}..{show_index(loop.upper)}{by}:"
     low, high = show_index(loop.upper + 1), show_index(loop.lower + 1)
     return f"for {loop.var} in reversed {low}..{high}{by}:"
 
 
-_FOR = re.compile(r"for (\w+) in (reversed )?(.+?)\.\.(.+?)(?: by (\d+))?:$")
+_PLACES: Mapping[Place, str] = {"host": "", "device": " on device", "unrolled": " unrolled"}
+_FOR = re.compile(
+    r"for (\w+) in (reversed )?(.+?)\.\.(.+?)(?: by (\d+))?( on device| unrolled)?:$"
+)
 _IF = re.compile(r"if (.+):$")
 _EXECUTE = re.compile(r"([^\s\[]+)(?:\[(.*)\])?$")
 
@@ -92,9 +96,10 @@ def _depth(line: str) -> int:
 
 def _loop(found: re.Match[str], body: Tree) -> Loop:
     low, high, step = parse_expr(found[3]), parse_expr(found[4]), int(found[5] or 1)
+    place = next(p for p, shown in _PLACES.items() if shown == (found[6] or ""))
     if found[2]:
-        return Loop(var=found[1], lower=high - 1, upper=low - 1, step=-step, body=body)
-    return Loop(var=found[1], lower=low, upper=high, step=step, body=body)
+        low, high, step = high - 1, low - 1, -step
+    return Loop(var=found[1], lower=low, upper=high, step=step, body=body, place=place)
 
 
 def _split(text: str) -> Iterator[str]:

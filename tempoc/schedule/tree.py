@@ -6,14 +6,19 @@ Grammar::
          | Execute(statement, point)
 
 Expressions are over the variables of enclosing loops and the bounds; variables are never negative.
-``upper`` is exclusive. A negative ``step`` counts down, as in ``range``.
+``upper`` is exclusive. A negative ``step`` counts down, as in ``range``. Who runs a loop is its
+``place``: the host, step by step; the device, as part of a region (``regions.py``); or nobody,
+where its steps are written out one after the other within a region.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tempoc.symbolic.expr import Expr
+
+Place = Literal["host", "device", "unrolled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +38,7 @@ class Loop:
     upper: Expr
     step: int
     body: Tree
+    place: Place = "host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,120 @@
+"""The arrays that a region takes: of each store one, or several by the slots of their keys.
+
+A key of an array within a region is made of parts that every call fixes (constants, bounds,
+variables of loops that are written out) and of parts that the loops outside set. Arrays are told
+apart by the former; the latter must be the same in the whole region, for nobody could say
+otherwise which arrays two calls share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.program import nodes
+from tempoc.program.arith import Arith, Operation, evaluate, names
+
+Values = Mapping[str, int]
+
+
+class Undecided(Exception):
+    """Which arrays the calls of a loop share depends on the loops outside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """A cell that a call touches, with the variables of loops that are written out."""
+
+    cell: nodes.Cell
+    values: Values
+    written: bool
+
+
+def arrays(
+    loop: nodes.Loop, stores: Mapping[str, nodes.Store], fixed: Values
+) -> dict[str, nodes.Cells]:
+    """The arrays by store, in order of first use; ``fixed`` are bounds with constant values.
+
+    Raises ``Undecided``.
+    """
+    found: dict[str, dict[tuple[Arith, ...], None]] = {}
+    for use in uses(loop, fixed):
+        key = tuple(bound(e, use.values) for e in use.cell.key)
+        found.setdefault(use.cell.store, {})[key] = None
+    known = frozenset(fixed)
+    return {name: _cells(stores[name], list(keys), known) for name, keys in found.items()}
+
+
+def _cells(
+    store: nodes.Store, keys: Sequence[tuple[Arith, ...]], known: frozenset[str]
+) -> nodes.Cells:
+    """Arrays under some keys; positions at which only one slot is there are not looked at."""
+    places = []
+    for k, part in enumerate(store.keys):
+        column = [key[k] for key in keys]
+        if part.modulo == 1 or len(set(column)) == 1:
+            continue
+        if not all(isinstance(e, int) for e in column):
+            raise Undecided(store.name)
+        places.append(k)
+    return nodes.Cells(store=store.name, keys=tuple(keys), places=tuple(places))
+
+
+def written(s: nodes.Statement) -> tuple[str, ...]:
+    """The stores that a statement writes, in order."""
+    return tuple(dict.fromkeys(c.store for call in calls(s) for c in call.results))
+
+
+def calls(s: nodes.Statement) -> Iterator[nodes.Call]:
+    """All calls in a part of a region, in order."""
+    match s:
+        case nodes.Sequence(items=items):
+            for item in items:
+                yield from calls(item)
+        case nodes.Loop(body=body) | nodes.Guard(body=body):
+            yield from calls(body)
+        case nodes.Call():
+            yield s
+        case nodes.Free():
+            pass
+        case nodes.Host() | nodes.Effect() | nodes.Region():
+            raise TypeError(f"{type(s).__name__} in a region")
+
+
+def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:
+    """All cells that calls touch; what is known not to happen is left out."""
+    match s:
+        case nodes.Sequence(items=items):
+            for item in items:
+                yield from uses(item, values)
+        case nodes.Loop(var=var, body=body, place="unrolled"):
+            ends = evaluate(s.lower, values), evaluate(s.upper, values)
+            for k in range(*ends, s.step):
+                yield from uses(body, {**values, var: k})
+        case nodes.Loop(body=body):
+            yield from uses(body, values)
+        case nodes.Guard(condition=condition, body=body):
+            if happens(condition, values):
+                yield from uses(body, values)
+        case nodes.Call(args=args, results=results):
+            for cells, writes in ((args, False), (results, True)):
+                for cell in cells:
+                    if cell.when is None or happens(cell.when, values):
+                        yield Use(cell=cell, values=values, written=writes)
+        case _:
+            pass
+
+
+def happens(condition: Arith, values: Values) -> bool:
+    """Whether a condition may hold, as far as the values say."""
+    found = bound(condition, values)
+    return not isinstance(found, int) or bool(found)
+
+
+def bound(e: Arith, values: Values) -> Arith:
+    """The expression with values put in; a number where that decides it."""
+    if all(name in values for name in names(e)):
+        return evaluate(e, values)
+    if isinstance(e, Operation):
+        return Operation(e.op, tuple(bound(a, values) for a in e.args))
+    return e

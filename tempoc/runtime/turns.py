@@ -1,0 +1,54 @@
+"""In how many calls a region runs its loop.
+
+The first calls are short. Then a call takes a good part of a second: long enough that calling costs
+nothing, short enough that progress shows and that an interrupt is heard.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tempoc.runtime import backend
+from tempoc.runtime.backend import DeviceArray
+
+FIRST = 64
+"""Steps of the first call, of whose time nothing is known."""
+MORE = 64
+"""How many times as many steps as the last call the next one may have at most."""
+SECONDS = 0.25
+"""How long a call should take."""
+
+
+class Turns:
+    """The calls of one execution of a region: for each its ``at``, and what to do afterwards.
+
+    ``report`` is told the number of steps done.
+    """
+
+    def __init__(
+        self, steps: range, outer: tuple[int, ...], report: Callable[[int], None]
+    ) -> None:
+        self.left = steps
+        self.outer = outer
+        self.report = report
+        self.count = min(FIRST, len(steps))
+        self.started = 0.0
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray[tuple[int], np.dtype[np.int32]], Callable[[DeviceArray], None]]]:
+        while self.left:
+            self.started = time.perf_counter()
+            yield np.array((self.left[0], self.count, *self.outer), np.int32), self.done
+
+    def done(self, result: DeviceArray) -> None:
+        """A call has returned; if more are to come, wait for it, to see how long it took."""
+        self.report(self.count)
+        self.left = self.left[self.count :]
+        if self.left:
+            backend.wait(result)
+            seconds = max(time.perf_counter() - self.started, 1e-9)
+            fitting = int(self.count * SECONDS / seconds)
+            self.count = max(1, min(fitting, self.count * MORE))
+            self.count = min(backend.whole_steps(self.count), len(self.left))
