@@ -8,7 +8,7 @@ otherwise which arrays two calls share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.program import nodes
@@ -31,33 +31,34 @@ class Use:
 
 
 def arrays(
-    loop: nodes.Loop, stores: Mapping[str, nodes.Store], fixed: Values
+    loop: nodes.Loop, stores: Mapping[str, nodes.Store], fixed: Values, known: Collection[str]
 ) -> dict[str, nodes.Cells]:
-    """The arrays by store, in order of first use; ``fixed`` are bounds with constant values.
+    """The arrays by store, in order of first use.
 
-    Raises ``Undecided``.
+    ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
+    loop. Raises ``Undecided``.
     """
     found: dict[str, dict[tuple[Arith, ...], None]] = {}
     for use in uses(loop, fixed):
-        key = tuple(bound(e, use.values) for e in use.cell.key)
+        parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
+        key = tuple(0 if k.modulo == 1 else bound(e, use.values) for k, e in parts)
         found.setdefault(use.cell.store, {})[key] = None
-    known = frozenset(fixed)
-    return {name: _cells(stores[name], list(keys), known) for name, keys in found.items()}
+    return {name: _cells(name, list(keys), known) for name, keys in found.items()}
 
 
 def _cells(
-    store: nodes.Store, keys: Sequence[tuple[Arith, ...]], known: frozenset[str]
+    store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]
 ) -> nodes.Cells:
-    """Arrays under some keys; positions at which only one slot is there are not looked at."""
+    """Arrays under some keys; places at which these are all the same do not tell them apart."""
     places = []
-    for k, part in enumerate(store.keys):
-        column = [key[k] for key in keys]
-        if part.modulo == 1 or len(set(column)) == 1:
+    for k, column in enumerate(zip(*keys, strict=True)):
+        alone = len(set(column)) == 1
+        if not all(isinstance(e, int) or (alone and {*names(e)} <= {*known}) for e in column):
+            raise Undecided(store)
+        if alone:
             continue
-        if not all(isinstance(e, int) for e in column):
-            raise Undecided(store.name)
         places.append(k)
-    return nodes.Cells(store=store.name, keys=tuple(keys), places=tuple(places))
+    return nodes.Cells(store=store, keys=tuple(keys), places=tuple(places))
 
 
 def written(s: nodes.Statement) -> tuple[str, ...]:

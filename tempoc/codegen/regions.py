@@ -76,7 +76,7 @@ class Regions:
         """The loop as a region; as it is where nobody can say which arrays are which."""
         fixed = {name: value for name, value in self.bounds.items() if value is not None}
         try:
-            found = arrays(loop, self.stores, fixed)
+            found = arrays(loop, self.stores, fixed, {*self.bounds, *outer})
         except Undecided:
             return _on_host(loop)
         changed = [name for name in written(loop) if name in found]
@@ -129,15 +129,17 @@ class _Writer:
     used: dict[str, None] = field(default_factory=dict)
     values: dict[str, int] = field(default_factory=dict)
     locals: Names = field(default_factory=Names)
+    index: str = "i"
 
     def write(
         self, name: str, loop: nodes.Loop, changed: list[str]
     ) -> tuple[nodes.Kernel, list[str]]:
         """The kernel and the lines of its function."""
         bounds = tuple(self.regions.bounds)
-        self.locals = Names([*RESERVED, *bounds, *self.regions.kernels, "steps", FAULT, "i"])
-        for var in (*self.outer, *_variables(loop)):
+        self.locals = Names([*RESERVED, *bounds, *self.regions.kernels, "steps", "carry"])
+        for var in (*self.outer, *_variables(loop), FAULT, "found"):
             self.locals.take(var)
+        self.index = self.locals.fresh("i")
         for store in self.found:
             self.called[store] = self.locals.fresh(identifier(store))
         self.static, self.values = {*bounds}, dict(self.fixed)
@@ -217,7 +219,7 @@ class _Writer:
             return
         step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
         plain = not root and loop.step == 1
-        index = var if plain else "i"
+        index = var if plain else self.index
         self.line(depth, f"def {step}({index}, carry):")
         self.line(depth + 1, f"{_tuple(carried)} = carry")
         narrow = ".astype(jnp.int32)" if self.regions.x64 else ""
@@ -227,7 +229,7 @@ class _Writer:
             start = "at[0]" if root else self.text(loop.lower, tight=True)
             sign = "-" if loop.step < 0 else "+"
             by = "" if abs(loop.step) == 1 else f" * {abs(loop.step)}"
-            self.line(depth + 1, f"{var} = {start} {sign} i{narrow}{by}")
+            self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {_tuple(carried)}")
         ends = ("0", _COUNT) if root else self.ends(loop)

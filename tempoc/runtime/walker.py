@@ -213,6 +213,10 @@ class _Writer:
         loop = region.loop
         ends = f"range({self.expression(loop.lower)}, {self.expression(loop.upper)}, {loop.step})"
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
+        for cells in (*region.carried, *region.read):
+            i = self.numbers[cells.store]
+            if is_local(self.layouts[cells.store]) and cells.store not in self.given:
+                self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
         self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()})):")
         given = [self.passed(cells) for cells in (*region.carried, *region.read)]
         targets = [f"r{k}" for k in range(len(region.carried))] + ["fault"] * bool(kernel.checks)
