@@ -27,13 +27,12 @@ from typing import assert_never
 
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, calls, happens, written
-from tempoc.codegen.kernels import INDENT, signature
+from tempoc.codegen.kernels import INDENT, WIDTH, signature
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
 
 FAULT = "fault"
-_COUNT = "at[1] if steps is None else steps"
 _EXTREMES = {"min": "jnp.minimum", "max": "jnp.maximum"}
 _LOGIC = {"and": "&", "or": "|"}
 
@@ -136,7 +135,7 @@ class _Writer:
     ) -> tuple[nodes.Kernel, list[str]]:
         """The kernel and the lines of its function."""
         bounds = tuple(self.regions.bounds)
-        self.locals = Names([*RESERVED, *bounds, *self.regions.kernels, "steps", "carry"])
+        self.locals = Names([*RESERVED, *bounds, *self.regions.kernels, "steps", "count", "carry"])
         for var in (*self.outer, *_variables(loop), FAULT, "found"):
             self.locals.take(var)
         self.index = self.locals.fresh("i")
@@ -146,6 +145,7 @@ class _Writer:
         checked = any(self.checks(c) for c in calls(loop))
         if checked:
             self.line(1, f"{FAULT} = jnp.zeros({3 + self.rank(loop)}, jnp.int32)")
+        self.line(1, "count = at[1] if steps is None else steps")
         self.device(loop, 1, root=True)
         returned = [self.called[s] for s in changed] + [FAULT] * checked
         self.line(1, f"return {_tuple(returned)}")
@@ -173,7 +173,14 @@ class _Writer:
         return kernel, [*head, INDENT + doc, *self.lines, *body]
 
     def line(self, depth: int, content: str) -> None:
-        self.lines.append(INDENT * depth + content)
+        """A line; what is too long is continued after a comma, indented further."""
+        whole = INDENT * depth + content
+        while len(whole) > WIDTH and (end := whole.rfind(", ", 0, WIDTH)) > 0:
+            if not whole[:end].strip():
+                break
+            self.lines.append(whole[: end + 1])
+            whole = INDENT * (depth + 2) + whole[end + 2 :]
+        self.lines.append(whole)
 
     # ------------------------------------------------------------ statements
 
@@ -232,11 +239,8 @@ class _Writer:
             self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {_tuple(carried)}")
-        ends = ("0", _COUNT) if root else self.ends(loop)
-        self.line(
-            depth,
-            f"{_tuple(carried)} = lax.fori_loop({', '.join(ends)}, {step}, {_tuple(carried)})",
-        )
+        ends = ("0", "count") if root else self.ends(loop)
+        self.again(depth, carried, f"lax.fori_loop({', '.join(ends)}, {step}, CARRY)")
 
     def ends(self, loop: nodes.Loop) -> tuple[str, str]:
         """From where to where a loop within a region counts."""
@@ -265,10 +269,18 @@ class _Writer:
         self.line(depth + 1, f"{_tuple(carried)} = carry")
         self.block(guard.body, depth + 1)
         self.line(depth + 1, f"return {_tuple(carried)}")
-        condition, given = self.text(guard.condition), _tuple(carried)
-        self.line(
-            depth, f"{given} = lax.cond({condition}, {branch}, lambda carry: carry, {given})"
-        )
+        condition = self.text(guard.condition)
+        self.again(depth, carried, f"lax.cond({condition}, {branch}, lambda carry: carry, CARRY)")
+
+    def again(self, depth: int, carried: list[str], made: str) -> None:
+        """What is carried becomes what is made of it."""
+        given = _tuple(carried)
+        content = f"{given} = {made.replace('CARRY', given)}"
+        if len(INDENT * depth + content) <= WIDTH:
+            self.line(depth, content)
+            return
+        self.line(depth, f"carry = {given}")
+        self.line(depth, f"{given} = {made.replace('CARRY', 'carry')}")
 
     def call(self, call: nodes.Call, depth: int) -> None:
         """The call of a kernel; a result that is there only sometimes is chosen afterwards."""
@@ -315,7 +327,8 @@ class _Writer:
             if modulo is not None:
                 part = Operation("%", (part, modulo))
             parts.append(self.text(part))
-        return f"{self.called[cell.store]}[{', '.join(parts)}]" if parts else self.called[cell.store]
+        name = self.called[cell.store]
+        return f"{name}[{', '.join(parts)}]" if parts else name
 
     def argument(self, cell: nodes.Cell) -> str:
         """The array, or zeros where Python knows that there may be none."""

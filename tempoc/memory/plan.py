@@ -1,8 +1,9 @@
 """The memory plan: for every tensor the smallest store that is enough.
 
 A dimension is an *axis* of an array where something reads slices of it, or where its index moves
-with a loop on the device; else a *key* by which the host picks an array. From the live ranges follows how many slots it needs: one (a register), a few
-that are used in turn (a ring), or one for each point (a block, or points).
+with a loop on the device; else a *key* by which the host picks an array. From the live ranges
+follows how many slots it needs: one (a register), a few that are used in turn (a ring), or one for
+each point (a block, or points).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import numpy as np
 
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
+from tempoc.runtime.dtypes import Array
 
 FIRST = 64
 """Steps of the first call, of whose time nothing is known."""
@@ -37,7 +38,7 @@ class Turns:
         self.count = min(FIRST, len(steps))
         self.started = 0.0
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray[tuple[int], np.dtype[np.int32]], Callable[[DeviceArray], None]]]:
+    def __iter__(self) -> Iterator[tuple[Array, Callable[[DeviceArray], None]]]:
         while self.left:
             self.started = time.perf_counter()
             yield np.array((self.left[0], self.count, *self.outer), np.int32), self.done

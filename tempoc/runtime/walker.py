@@ -237,7 +237,7 @@ class _Writer:
 
     def store(self, number: int, cells: Cells, depth: int) -> None:
         """Put away what a region gives back."""
-        found = {place: cell for place, cell in self.arrays(cells)}
+        found = dict(self.arrays(cells))
         for place, cell in found.items():
             part = f"[{place}]" if cells.places else ""
             self.line(depth, f"{self.cell(cell)} = r{number}{part}")
