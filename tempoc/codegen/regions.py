@@ -305,9 +305,11 @@ class _Writer:
         for name in kernel.bounds:
             self.used[name] = None
         given += [f"{name}={name}" for name in kernel.bounds]
-        comma = "," if len(targets) == 1 else ""
-        left = f"({targets[0]},)" if comma else ", ".join(targets)
-        self.line(depth, f"{left} = {call.kernel}({', '.join(given)})")
+        right = f"{call.kernel}({', '.join(given)})"
+        left = _tuple(targets) if len(targets) == 1 else ", ".join(targets)
+        if len(INDENT * depth + f"{left} = {right}") > WIDTH:
+            left = _tuple(targets)  # so that it may go on in the next line
+        self.line(depth, f"{left} = {right}")
         for content in after:
             self.line(depth, content)
         if kernel.checks:
