@@ -16,8 +16,8 @@ for t in 0..T by 4:
   x[t, min(T-1, t)]
   if t >= 7 and t % 2 == 0:
     g[t-7]
-for t in reversed 1..T-1:
-  for l in reversed 0..L by 2:
+for t in reversed 1..T-1 on device:
+  for l in reversed 0..L by 2 unrolled:
     dx[t, l]
 """
 

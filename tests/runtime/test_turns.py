@@ -1,0 +1,37 @@
+"""How a loop on the device is divided into calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tempoc.runtime import backend, turns
+from tempoc.runtime.turns import Turns
+
+
+@pytest.mark.parametrize("steps", [range(0), range(1), range(3, 700), range(40, -1, -1)])
+def test_every_step_once_and_in_order(steps: range) -> None:
+    done: list[int] = []
+    counts: list[int] = []
+    for at, finished in Turns(steps, (7,), counts.append):
+        first, count, outer = at.tolist()
+        done += [first + k * steps.step for k in range(count)]
+        assert outer == 7
+        assert at.dtype == np.int32
+        finished(backend.zeros((), "f32"))
+    assert done == list(steps)
+    assert sum(counts) == len(steps)
+
+
+def test_calls_grow_as_long_as_they_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(turns.time, "perf_counter", lambda: now[0])
+    counts: list[int] = []
+    for at, finished in Turns(range(100_000), (), counts.append):
+        now[0] += 1e-4 * int(at[1]) if counts else 1.0  # the first call compiles
+        finished(backend.zeros((), "f32"))
+        if len(counts) == 6:
+            break
+    assert counts[0] == turns.FIRST
+    assert counts[1] < turns.FIRST
+    assert max(counts) <= turns.SECONDS / 1e-4 * 1.1

@@ -1,0 +1,195 @@
+"""Loops on the device: regions compute what the equations say, in place, and say what failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.cli.main import status
+from tempoc.codegen.assemble import Emitted
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.program import nodes
+from tempoc.runtime.load import namespace
+from tempoc.runtime.walker import regions
+from tests.support.agreement import agree
+
+LOOPS = "canonicalize,fuse"
+"""Passes that leave all loops as they are."""
+
+RNN = """
+dim t < T
+input x[t]: f32[4]
+input W: f32[4, 4]
+h[0] = tanh(x[0])
+h[t] = tanh(W @ h[t-1] + x[t]) when t >= 1
+output h
+"""
+BACKWARDS = """
+dim t < T
+input r[t]: f32
+g[T-1] = r[T-1]
+g[t] = r[t] + 0.5 * g[t+1] when t < T - 1
+output g[0]
+"""
+WINDOW = """
+import nn
+const w = 3
+dim t < T
+input x[t]: f32[4]
+k[0] = x[0]
+k[t] = tanh(k[t-1] + x[t]) when t >= 1
+s = k[max(0, t - w + 1):t+1] @ x[t]
+y = nn.softmax(s) @ k[max(0, t - w + 1):t+1]
+output y
+"""
+CAUSAL = """
+import nn
+dim t < T
+input x[t]: f32[4]
+k[0] = x[0]
+y = nn.softmax(k[0:t+1] @ x[t]) @ k[0:t+1]
+k[t] = tanh(y[t-1] + x[t]) when t >= 1
+output y
+"""
+LAYERS = """
+dim t < T
+dim l < L = 3
+input x[t]: f32[4]
+input W[l]: f32[4, 4]
+s[t, l] = tanh(W[l] @ (x[t] if l == 0 else s[t, max(l - 1, 0)]) + 0.5 * s[max(t - 1, 0), L - 1]) when t >= 1
+s[0, l] = W[l] @ x[0]
+output s[0:T, L-1] as last
+"""
+TABLE = """
+dim i < N
+dim j < M
+input x[i]: i32
+input y[j]: i32
+d[0, j] = j
+d[i, 0] = i when i >= 1
+d[i, j] = minimum(minimum(d[i-1, j], d[i, j-1]) + 1, d[i-1, j-1] + where(x[i] == y[j], 0, 1)) when i >= 1 and j >= 1
+output d[N-1, M-1] as distance
+"""
+FEW = """
+dim i < I
+dim t < T
+input x[t]: f32
+w[0] = 0.1
+m[i, 0] = w[i] * x[0]
+m[i, t] = tanh(m[i, t-1] + w[i] * x[t]) when t >= 1
+w[i+1] = w[i] + m[i, T-1] when i < I - 1
+output w
+"""
+SKIPS = """
+dim t < T
+input x[t]: f32
+a[0] = x[0]
+a[t] = a[t-1] + x[t] when t >= 1 and t % 3 != 1
+a[t] = 0.5 * a[t-1] when t >= 1 and t % 3 == 1
+output a
+"""
+WIDE = """
+dim t < T
+input x[t]: f64
+a[0] = x[0]
+a[t] = sin(a[t-1]) + x[t] when t >= 1
+output a
+"""
+PROGRAMS = {
+    "rnn": RNN, "backwards": BACKWARDS, "window": WINDOW, "causal": CAUSAL, "layers": LAYERS,
+    "table": TABLE, "few": FEW, "skips": SKIPS, "wide": WIDE,
+}  # fmt: skip
+
+
+def emitted(text: str, passes: str | None = LOOPS) -> Emitted:
+    options = Options(passes=passes, verify_each=True)
+    return Compilation(load_source(Source("m.rt", text)), options).emitted
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_agree(name: str) -> None:
+    text = PROGRAMS[name]
+    assert [*regions(emitted(text).program.tree)]
+    given = [b.name for b in emitted(text).program.bounds if b.value is None]
+    sizes = ({b: size + k for k, b in enumerate(given)} for size in (1, 2, 3, 8))
+    agree(text, *sizes, passes=LOOPS)
+
+
+def test_a_long_loop_takes_several_calls() -> None:
+    agree(RNN.replace("4", "2"), {"T": 300}, passes=LOOPS)
+
+
+def test_text() -> None:
+    text = emitted(LAYERS).kernels
+    found = text[text.index("def loop_t") :]
+    assert "for l in range(0, L):" in found or "for l in range(1, L):" in found
+    assert "lax.fori_loop(0, count, step_t, " in found
+
+
+def test_loops_with_effects_stay_with_the_host() -> None:
+    program = emitted(RNN + "print h[t]\n").program
+    assert not [*regions(program.tree)]
+
+
+def test_levels_without_regions() -> None:
+    options = Options(level=1)
+    found = Compilation(load_source(Source("m.rt", RNN)), options).emitted
+    assert not [*regions(found.program.tree)]
+
+
+def test_stores_are_updated_in_place() -> None:
+    """No copy of a whole store in a step, and all that is carried is given away for good."""
+    found = emitted(RNN + "y = h[t] * 2.\noutput y\n")
+    (region,) = regions(found.program.tree)
+    loop = namespace(found.kernels, "kernels.py")[region.kernel]
+    size = 50_000
+    kernel = next(k for k in found.program.kernels if k.name == region.kernel)
+    arrays = [shape(found.program, cells, size) for cells in (*region.carried, *region.read)]
+    donated = tuple(k + 1 for k in kernel.donated)
+    bounds = dict.fromkeys(kernel.bounds, size)
+    at = jax.ShapeDtypeStruct((2 + len(region.point),), np.int32)
+    lowered = jax.jit(lambda *a: loop(*a, **bounds), donate_argnums=donated).lower(at, *arrays)
+    memory = lowered.compile().memory_analysis()
+    carried = sum(4 * int(np.prod(a.shape)) for a in arrays[: len(region.carried)])
+    assert memory.alias_size_in_bytes == carried
+    assert memory.temp_size_in_bytes < 10_000
+
+
+def shape(program: nodes.Program, cells: nodes.Cells, size: int) -> jax.ShapeDtypeStruct:
+    store = next(s for s in program.stores if s.name == cells.store)
+    sizes = [a.size if isinstance(a.size, int) else size for a in store.axes]
+    inner = [e for e in store.shape if isinstance(e, int)]
+    return jax.ShapeDtypeStruct((*sizes, *inner), np.float32)
+
+
+CHECKED = """
+dim t < T
+input x[t]: f32[5]
+input n[t]: i32
+a[0] = x[0]
+a[t] = a[t-1] + x[t][n[t]] when t >= 1
+output a
+"""
+
+
+@pytest.mark.parametrize("wrong", [1, 3, 7])
+def test_what_failed_first(wrong: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, data = tmp_path / "m.rt", tmp_path / "data.npz"
+    source.write_text(CHECKED)
+    n = np.zeros(9, np.int32)
+    n[[wrong, 8]] = 5
+    np.savez(data, x=np.ones((9, 5), np.float32), n=n)
+    said = []
+    for level in ("-O1", "-O2"):
+        out = str(tmp_path / f"out{level}")
+        assert status(["compile", str(source), "-o", out, level]) == 0
+        assert status(["run", out, "--input", str(data)]) == 1
+        said.append(capsys.readouterr().err)
+    assert f"t = {wrong}" in said[1]
+    assert said[0] == said[1]
