@@ -10,9 +10,7 @@ of dependences then has no loop that carries it, its nodes lose their star again
 a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
 ``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
 
-Where some nodes keep their loop, a starred one must not make a store longer than it has to be
-anyway: it may read and be read at its own index only by what is starred too, or is kept whole
-because of who reads it and when (``whole.py``).
+Where some nodes keep their loop, what is starred must not make memory grow (``frugal.py``).
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.passes.context import PassContext
+from tempoc.passes.frugal import frugal
 from tempoc.passes.legality import dependences, loops, stuck
-from tempoc.passes.whole import kept_whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -45,11 +43,18 @@ class Vectorize:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars; a program whose lengths the data decide stays as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph with stars.
+
+        What ends when the data say so is done step by step, and so is what it varies over.
+        """
+        lengths = graph.universe.lengths
+        steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
-            graph = _along(graph, dim.name, context)
+            if dim.name in steps or dim.bound in lengths:
+                message = f"{dim.name} stays a loop: its points are not known before the run"
+                context.remarks.add("vectorize", message)
+            else:
+                graph = _along(graph, dim.name, context)
         return graph
 
 
@@ -75,10 +80,10 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         _missed(graph, dim, cycle, "their points wait for each other", context)
         stars = [s for s in stars if s not in found]
     if len(stars) < len(having):
-        frugal = _frugal(graph, dim, stars)
-        rest = [s for s in stars if s not in frugal]
+        cheap = frugal(graph, dim, stars)
+        rest = [s for s in stars if s not in cheap]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = frugal
+        stars = cheap
     if stars:
         message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
@@ -133,27 +138,3 @@ def _writes_parts(
             if any(d in symbols(where) for d in vector):
                 return True
     return False
-
-
-# ---------------------------------------------------------------- what it costs
-
-
-def _frugal(graph: Graph, dim: str, stars: list[str]) -> list[str]:
-    """Those of the stars that make no store longer along a dimension that is a loop for others."""
-    whole = kept_whole(graph, dim)
-    kept = list(stars)
-    while True:
-        long = [s for s in kept if _is_longer(graph, s, dim, kept, whole)]
-        if not long:
-            return kept
-        kept = [s for s in kept if s not in long]
-
-
-def _is_longer(graph: Graph, name: str, dim: str, stars: list[str], whole: set[str]) -> bool:
-    """Whether some store between a star and a loop would grow."""
-    free = {*stars, *whole}
-    sources = {e.source for e in graph.nodes[name].inputs} - free
-    if any(dim in graph.nodes[s].domain.dims for s in sources):
-        return True
-    readers = [n for n in graph.nodes.values() if any(e.source == name for e in n.inputs)]
-    return name not in whole and any(dim in r.domain.dims and r.name not in free for r in readers)
