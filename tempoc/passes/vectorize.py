@@ -43,10 +43,13 @@ class Vectorize:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars.
+        """The graph with stars, which do not depend on those that it has.
 
         What ends when the data say so is done step by step, and so is what it varies over.
         """
+        graph = replace(
+            graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}
+        )
         lengths = graph.universe.lengths
         steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
@@ -61,7 +64,10 @@ class Vectorize:
 def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
-    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space)]
+    into = _into_merges(graph)
+    stars = [
+        n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)
+    ]
     while stars:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
@@ -110,7 +116,23 @@ def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
 # ---------------------------------------------------------------- what can be stated
 
 
-def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space) -> bool:
+def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
+    """For each node the branches of merges that it writes."""
+    found: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
+    for node in graph.nodes.values():
+        if isinstance(node.op, Merge):
+            for k, edge in enumerate(node.inputs):
+                found[edge.source].append((node, k))
+    return found
+
+
+def _is_regular(
+    graph: Graph,
+    node: Node,
+    vector: tuple[str, ...],
+    space: Space,
+    into: dict[str, list[tuple[Node, int]]],
+) -> bool:
     """Whether the points form ranges, and all that they touch can be stated and is there."""
     if isinstance(node.op, Effect | ExternHost):
         return False
@@ -119,8 +141,9 @@ def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space)
         return False
     left = space.project(node.domain, loops(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
-    merges = [m for m in graph.nodes.values() if isinstance(m.op, Merge)]
-    return inside and not any(_writes_parts(graph, node, m, vector, space) for m in merges)
+    return inside and not any(
+        _writes_parts(graph, node, merge, k, vector, space) for merge, k in into[node.name]
+    )
 
 
 def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
@@ -129,12 +152,8 @@ def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Spa
 
 
 def _writes_parts(
-    graph: Graph, node: Node, merge: Node, vector: tuple[str, ...], space: Space
+    graph: Graph, node: Node, merge: Node, branch: int, vector: tuple[str, ...], space: Space
 ) -> bool:
     """Whether the node writes into a merge at some points of its ranges only."""
-    for k, edge in enumerate(merge.inputs):
-        if edge.source == node.name:
-            where = space.simplify(written_where(merge, k, graph), node.domain)
-            if any(d in symbols(where) for d in vector):
-                return True
-    return False
+    where = space.simplify(written_where(merge, branch, graph), node.domain)
+    return any(d in symbols(where) for d in vector)
