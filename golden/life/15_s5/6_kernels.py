@@ -45,11 +45,7 @@ def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     cost_d_cost_index = jnp.int32(T)
     cost_d_cost_cast = cost_d_cost_index.astype(jnp.float32)
     cost_d_cost_div = jnp.float32(1.0) / cost_d_cost_cast
-    cost_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    cost_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_d_cost_div, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none
+    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_d_cost_div
 
 
 def heard(
@@ -242,8 +238,8 @@ def y_scan(
 
 
 def cost_scan(
-    at, cost_mse_mean, cost_scan_mse_mean, cost_d_hold_re_sum_now_0, cost_d_hold_re_sum2_now_0,
-    keep_zoh_cdiv_size2_add, hold_re, cost_d_hold_im_sum_now_0, cost_d_hold_im_sum2_now_0, hold_im,
+    at, cost_mse_mean, cost_scan_mse_mean, cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul3_mul,
+    keep_zoh_cdiv_size2_add, hold_re, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul, hold_im,
     cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, pole_re, layer_frequency, keep_zoh_p_cexp_exp,
     cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul, keep_zoh_p_cexp_mul2, keep_zoh_sub,
     keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp, cost_scan_d_y_scan_getitem_pad,
@@ -266,11 +262,15 @@ def cost_scan(
     """
     cost = jnp.sum(cost_mse_mean, axis=0) / jnp.float32(T)
     cost_scan = jnp.sum(cost_scan_mse_mean, axis=0) / jnp.float32(T)
-    cost_d_hold_re_add = cost_d_hold_re_sum_now_0 + cost_d_hold_re_sum2_now_0
+    cost_d_hold_re_sum = jnp.sum(cost_d_push_cmul_mul_mul, axis=0)
+    cost_d_hold_re_sum2 = jnp.sum(cost_d_push_cmul_mul3_mul, axis=0)
+    cost_d_hold_re_add = cost_d_hold_re_sum + cost_d_hold_re_sum2
     cost_d_hold_re_div = cost_d_hold_re_add / keep_zoh_cdiv_size2_add
     cost_d_hold_re_mul = cost_d_hold_re_div * hold_re
     cost_d_hold_re_neg = -cost_d_hold_re_mul
-    cost_d_hold_im_add = cost_d_hold_im_sum_now_0 + cost_d_hold_im_sum2_now_0
+    cost_d_hold_im_sum = jnp.sum(cost_d_push_cmul_mul2_mul, axis=0)
+    cost_d_hold_im_sum2 = jnp.sum(cost_d_push_cmul_mul4_mul, axis=0)
+    cost_d_hold_im_add = cost_d_hold_im_sum + cost_d_hold_im_sum2
     cost_d_hold_im_div = cost_d_hold_im_add / keep_zoh_cdiv_size2_add
     cost_d_hold_im_mul = cost_d_hold_im_div * hold_im
     cost_d_hold_im_neg = -cost_d_hold_im_mul
@@ -397,66 +397,60 @@ def cost_d_y_answer_y_matmul2_einsum2(
     return cost_d_y_answer_y_matmul_einsum2, cost_d_x_re, cost_d_y_answer_y_matmul2_einsum2, cost_d_x_im
 
 
-def cost_d_x_cmul_mul4_mul2(
-    at, cost_d_x_re, cost_d_x_im, keep_zoh_p_cexp_mul, x_im, keep_zoh_p_cexp_mul2,
-    cost_d_x_cmul_mul2_mul,
+def cost_d_x_cmul_mul4_mul(
+    at, cost_d_x_re, cost_d_x_im, x_re, x_im, cost_d_push_re, cost_d_push_im,
+    cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul4_mul2, *, T,
 ):
     """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
+    def point(cost_d_x_re, cost_d_x_im, x_re, x_im):
+        cost_d_x_cmul_mul_mul = cost_d_x_re * x_re
+        cost_d_x_cmul_mul3_mul = cost_d_x_im * x_im
+        cost_d_x_cmul_mul4_mul = cost_d_x_im * x_re
+        return (cost_d_x_re, cost_d_x_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul)
+    cost_d_x_re_rows, cost_d_x_im_rows, cost_d_x_cmul_mul_mul_rows, cost_d_x_cmul_mul3_mul_rows, cost_d_x_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_x_re[1:T], cost_d_x_im[1:T], x_re[:T-1], x_im[:T-1])
+    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_rows, (1, 0))
+    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_rows, (1, 0))
+    cost_d_x_cmul_mul_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul_mul_rows, (1, 0))
+    cost_d_x_cmul_mul3_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul3_mul_rows, (1, 0))
+    cost_d_x_cmul_mul4_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul4_mul2, cost_d_x_cmul_mul4_mul_rows, (1, 0))
+    return cost_d_push_re2, cost_d_push_im2, cost_d_x_cmul_mul_mul22, cost_d_x_cmul_mul3_mul22, cost_d_x_cmul_mul4_mul22
+
+
+def cost_d_push_cmul_mul4_mul(at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im):
+    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
+    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
+    """
+    def point(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im):
+        cost_d_push_re_neg = -cost_d_push_re
+        cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
+        cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2
+        cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
+        cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
+        return (cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul, cost_d_push_cmul_mul4_mul)
+    cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im)
+    return cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows
+
+
+def cost_d_x_cmul_mul4_mul2(
+    at, cost_d_x_re, keep_zoh_p_cexp_mul, x_im, keep_zoh_p_cexp_mul2, cost_d_x_im,
+    cost_d_x_cmul_mul2_mul,
+):
+    """ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}"""
     t = at[0]
     cost_d_x_re_t = cost_d_x_re[t]
-    cost_d_x_im_t = cost_d_x_im[t]
     cost_d_x_cmul_sub_neg = -cost_d_x_re_t
     cost_d_x_cmul_mul_mul2 = cost_d_x_re_t * keep_zoh_p_cexp_mul
     x_im_prev = x_im[t-1]
     cost_d_x_cmul_mul2_mul_t = cost_d_x_cmul_sub_neg * x_im_prev
     cost_d_x_cmul_mul2_mul2 = cost_d_x_cmul_sub_neg * keep_zoh_p_cexp_mul2
+    cost_d_x_im_t = cost_d_x_im[t]
     cost_d_x_cmul_mul3_mul2 = cost_d_x_im_t * keep_zoh_p_cexp_mul
     cost_d_x_cmul_mul4_mul2 = cost_d_x_im_t * keep_zoh_p_cexp_mul2
     cost_d_x_cmul_mul2_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul_t, t, 0)
-    return cost_d_x_re_t, cost_d_x_im_t, cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul4_mul2
-
-
-def cost_d_hold_im_sum2_now(
-    at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, cost_d_hold_re_sum_past,
-    cost_d_hold_re_sum2_past, cost_d_hold_im_sum_past, cost_d_hold_im_sum2_past,
-):
-    """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
-    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
-    """
-    t = at[0]
-    cost_d_push_re_neg = -cost_d_push_re
-    push_matmul_t = push_matmul[t]
-    cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul_t
-    push_matmul2_t = push_matmul2[t]
-    cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2_t
-    cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2_t
-    cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul_t
-    cost_d_hold_re_sum_now = cost_d_hold_re_sum_past + cost_d_push_cmul_mul_mul
-    cost_d_hold_re_sum2_now = cost_d_hold_re_sum2_past + cost_d_push_cmul_mul3_mul
-    cost_d_hold_im_sum_now = cost_d_hold_im_sum_past + cost_d_push_cmul_mul2_mul
-    cost_d_hold_im_sum2_now = cost_d_hold_im_sum2_past + cost_d_push_cmul_mul4_mul
-    return cost_d_hold_re_sum_now, cost_d_hold_re_sum_now, cost_d_hold_re_sum2_now, cost_d_hold_re_sum2_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum2_now, cost_d_hold_im_sum2_now
-
-
-def cost_d_x_cmul_mul4_mul(
-    at, cost_d_x_re, x_re, cost_d_x_im, x_im, cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul3_mul2,
-    cost_d_x_cmul_mul4_mul2, *, T,
-):
-    """ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}"""
-    def point(cost_d_x_re, x_re, cost_d_x_im, x_im):
-        cost_d_x_cmul_mul_mul = cost_d_x_re * x_re
-        cost_d_x_cmul_mul3_mul = cost_d_x_im * x_im
-        cost_d_x_cmul_mul4_mul = cost_d_x_im * x_re
-        return (cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul)
-    cost_d_x_cmul_mul_mul_rows, cost_d_x_cmul_mul3_mul_rows, cost_d_x_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_x_re[1:T], x_re[:T-1], cost_d_x_im[1:T], x_im[:T-1])
-    cost_d_x_cmul_mul_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul_mul_rows, (1, 0))
-    cost_d_x_cmul_mul3_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul3_mul_rows, (1, 0))
-    cost_d_x_cmul_mul4_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul4_mul2, cost_d_x_cmul_mul4_mul_rows, (1, 0))
-    return cost_d_x_cmul_mul_mul22, cost_d_x_cmul_mul3_mul22, cost_d_x_cmul_mul4_mul22
+    return cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul4_mul2
 
 
 def cost_d_x_im_02_add2(
@@ -477,11 +471,16 @@ def cost_d_x_im_02_add2(
     return cost_d_x_re, cost_d_x_im
 
 
-def cost_d_push_im_0(at, cost_d_x_re, cost_d_x_im):
+def cost_d_push_im_0(at, cost_d_x_re, cost_d_x_im, cost_d_push_re, cost_d_push_im, *, T):
     """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})"""
-    cost_d_x_re_0 = cost_d_x_re[0]
-    cost_d_x_im_0 = cost_d_x_im[0]
-    return cost_d_x_re_0, cost_d_x_im_0
+    def point(t):
+        cost_d_x_re_0 = cost_d_x_re[0]
+        cost_d_x_im_0 = cost_d_x_im[0]
+        return (cost_d_x_re_0, cost_d_x_im_0)
+    cost_d_x_re_0_rows, cost_d_x_im_0_rows = jax.vmap(point)(jnp.arange(min(1, T), dtype=jnp.int32))
+    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_0_rows, (0, 0))
+    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_0_rows, (0, 0))
+    return cost_d_push_re2, cost_d_push_im2
 
 
 def cost_scan_d_stretch_keep_im_getitem(
