@@ -19,6 +19,7 @@ go, so that loops stay simple.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,18 +49,29 @@ class ReduceDomain:
         graph, lost = reduce_invariant(_without_equals(read_from_wider(graph, space)), space)
         graph, cut = shorten(_without_equals(graph), space)
         graph = _without_equals(graph)
-        for name, dims in lost.items():
-            message = f"`{name}` does not vary with {' and '.join(dims)}: computed once"
-            self._remark(graph, name, message, context)
-        for name, domain in cut.items():
-            message = f"`{name}` is computed at {show_domain(domain)}: nobody reads the rest"
-            self._remark(graph, name, message, context)
+        once = {
+            n: f"the same for all {' and '.join(dims)}, computed once" for n, dims in lost.items()
+        }
+        ends = {
+            n: f"computed at {show_domain(d)} only: nobody reads the rest" for n, d in cut.items()
+        }
+        for found in (once, ends):
+            self._remark(graph, found, context)
         return before if graph == before else graph
 
-    def _remark(self, graph: Graph, name: str, message: str, context: PassContext) -> None:
-        if name in graph.nodes:
-            spans = graph.nodes[name].spans
-            context.remarks.add(self.name, message, spans[0] if spans else None)
+    def _remark(self, graph: Graph, found: Mapping[str, str], context: PassContext) -> None:
+        """One remark for all that is said about one line of the source in the same words."""
+        lines: dict[tuple[str, int, str], list[str]] = {}
+        for name, what in found.items():
+            if name in graph.nodes:
+                span = next(iter(graph.nodes[name].spans), None)
+                place = ("", 0) if span is None else (span.source.path, span.line)
+                lines.setdefault((*place, what), []).append(name)
+        for (_, _, what), names in lines.items():
+            spans = graph.nodes[names[0]].spans
+            shown = ", ".join(f"`{n}`" for n in names[:3])
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            context.remarks.add(self.name, f"{shown}{more}: {what}", spans[0] if spans else None)
 
 
 def _without_equals(graph: Graph) -> Graph:
