@@ -5,7 +5,7 @@
     %d = copy %c       : [b, t | t != 0] f32[3]  ->
     %q = merge{targets=((b, 0), (b, t))} %a when t == 0, %d when t != 0 : [b, t] f32[3]
 
-What is computed at some of the points at which another node computes the same is read from there. A
+Work that is done at some of the points at which another node does the same is read from there. A
 merge all of whose branches move one value, or its own at other points (``c[t] = c[t-1]``), is a
 copy of that value.
 """
@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from tempoc.ops.control import Copy, Merge
 from tempoc.passes.variance import is_outward
+from tempoc.passes.work import is_work
 from tempoc.poly.space import Space
 from tempoc.sdg.branches import needs
 from tempoc.sdg.build import is_computed
@@ -31,7 +32,7 @@ def read_from_wider(graph: Graph, space: Space) -> Graph:
     alike: dict[object, list[Node]] = {}
     held = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
     for node in graph.nodes.values():
-        if is_computed(node) and not is_outward(node):
+        if is_computed(node) and not is_outward(node) and is_work(node.op):
             reads = tuple((e.source, e.out, e.entries) for e in node.inputs)
             key = (repr(node.op), node.domain.dims, node.types, node.vector, reads)
             alike.setdefault(key, []).append(node)

@@ -7,56 +7,37 @@ The new domain is the projection of the old one, so what stood at no point stays
 every read of the reduced node has a point to read. Where somebody needs a value at each point (an
 output, a slice, a branch of a merge) and making it is work, that is done once and copied there.
 
-A node that costs nothing but memory (a table from an index, a broadcast) is reduced only where some
-reader is too: kept, it would be larger than what it is made from.
+What costs nothing but memory (a table from an index, a broadcast) is reduced for readers that are
+reduced too, and for no others: kept, it would be larger than what it is made from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import prod
 from typing import TypeVar
 
-from tempoc.ops.combining import AssociativeScan
-from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.control import Copy, Merge
-from tempoc.ops.convolution import Conv
-from tempoc.ops.externs import ExternJax
-from tempoc.ops.folding import Fold
-from tempoc.ops.random import Draw
-from tempoc.ops.reduction import Reduction
-from tempoc.ops.scan import Scan
-from tempoc.ops.scatter import ScatterAdd
-from tempoc.ops.search import ArgMax, ArgSort, Sort, TopK
-from tempoc.passes.sink import is_cheap
 from tempoc.passes.variance import Dims, conditional, mentions, needed, values
+from tempoc.passes.work import is_work, made_from, size
 from tempoc.poly.space import Space
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import operand_types, users
+from tempoc.sdg.query import topological
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Const, Expr
 from tempoc.symbolic.walk import symbols
 
 E = TypeVar("E")
 Reduced = dict[str, tuple[str, ...]]
 
-_WORK = (
-    MatMul, Einsum, Conv, Reduction, Scan, AssociativeScan, Fold, ScatterAdd, Draw, ExternJax,
-    ArgMax, Sort, ArgSort, TopK,
-)  # fmt: skip
-"""Operators that do more than to pass over their operands once, or to move them."""
-_LARGE = 1000
-
 
 def reduce_invariant(graph: Graph, space: Space) -> tuple[Graph, Reduced]:
     """The graph with what is invariant computed once; by node the dimensions that it lost."""
     varying = values(graph)
-    if all(set(n.domain.dims) <= {*varying[n.name]} for n in graph.nodes.values()):
+    if all({*n.domain.dims} <= {*varying[n.name]} for n in graph.nodes.values()):
         return graph, {}
     graph = _copied_where_needed(graph, varying)
-    kept = _kept(graph, space)
+    graph, kept = _regrown(graph, _kept(graph, space))
     lost = {
         name: tuple(d for d in node.domain.dims if d not in kept[name])
         for name, node in graph.nodes.items()
@@ -77,7 +58,7 @@ def _kept(graph: Graph, space: Space) -> Dims:
         if not again:
             break
         more |= again
-    return _regrown(graph, kept)
+    return kept
 
 
 def _unstated(graph: Graph, kept: Dims, space: Space) -> Iterable[tuple[str, tuple[str, ...]]]:
@@ -90,45 +71,55 @@ def _unstated(graph: Graph, kept: Dims, space: Space) -> Iterable[tuple[str, tup
                 yield node.name, node.domain.dims
 
 
-def _regrown(graph: Graph, kept: Dims) -> Dims:
-    """The same with more for what is only larger than its operands, where its readers allow it."""
-    found = dict(kept)
-    uses = users(graph)
-    grown = True
-    while grown:
-        grown = False
-        for name, node in reversed(list(graph.nodes.items())):
-            missing = [d for d in node.domain.dims if d not in found[name]]
-            if missing and is_computed(node) and uses[name] and _only_grows(graph, node):
-                edges = [
-                    (found[u.reader], graph.nodes[u.reader].inputs[u.slot]) for u in uses[name]
-                ]
-                if all(_has(graph, e, d, dims) for dims, e in edges for d in missing):
-                    found[name] = node.domain.dims
-                    grown = True
+def _regrown(graph: Graph, kept: Dims) -> tuple[Graph, Dims]:
+    """What is only larger than what it is made from is made again by those who can name the point.
+
+    Readers that are reduced themselves get one of their own.
+    """
+    nodes, found = dict(graph.nodes), dict(kept)
+    for name in _only_large(graph, kept):
+        node = nodes[name]
+        reads = [(r, k) for r in nodes.values() for k, e in enumerate(r.inputs) if e.source == name]
+        few = [(r, k) for r, k in reads if not _has(graph, r.inputs[k], found[r.name])]
+        if len(few) == len(reads):
+            continue
+        found[name] = node.domain.dims
+        if few:
+            once = _free(f"{name}.once", nodes)
+            found[once] = kept[name]
+            for reader, slot in few:
+                own = nodes[reader.name]
+                edge = replace(own.inputs[slot], source=once)
+                inputs = (*own.inputs[:slot], edge, *own.inputs[slot + 1 :])
+                nodes[reader.name] = replace(own, inputs=inputs)
+            nodes = _before(nodes, name, replace(node, name=once))
+    return replace(graph, nodes=nodes), found
+
+
+def _before(nodes: dict[str, Node], name: str, node: Node) -> dict[str, Node]:
+    """The nodes with one more, before that of a name."""
+    found: dict[str, Node] = {}
+    for other, old in nodes.items():
+        if other == name:
+            found[node.name] = node
+        found[other] = old
     return found
 
 
-def _has(graph: Graph, edge: Edge, dim: str, dims: tuple[str, ...]) -> bool:
-    """Whether a reader of these dimensions can name the point along a dimension of its source."""
-    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
-    return mentions(graph.universe, [at[dim]]) <= {*dims}
+def _only_large(graph: Graph, kept: Dims) -> list[str]:
+    """What loses dimensions, but is quickly made, and from less than it has; readers first."""
+    lost = {n: node for n, node in graph.nodes.items() if kept[n] != node.domain.dims}
+    sources = made_from(graph, lost)
+    return [
+        name
+        for name, node in ((n, lost[n]) for n in topological(graph)[::-1] if n in lost)
+        if name in sources and not is_work(node.op) and sources[name] < size(node)
+    ]
 
 
-def _only_grows(graph: Graph, node: Node) -> bool:
-    """Whether a node is quickly made and larger than all that it is made from."""
-    if is_cheap(node.op):
-        return True
-    if isinstance(node.op, _WORK):
-        return False
-    operands = [_count(t.shape) for t in operand_types(graph, node)]
-    result = sum(_count(t.shape) for t in node.types)
-    return bool(operands) and result > sum(operands)
-
-
-def _count(shape: tuple[Expr, ...]) -> int:
-    """The number of elements, where an extent that is not known counts as a large one."""
-    return prod(e.value if isinstance(e, Const) else _LARGE for e in shape)
+def _has(graph: Graph, edge: Edge, dims: tuple[str, ...]) -> bool:
+    """Whether a reader of these dimensions can name the point of its source that it reads."""
+    return mentions(graph.universe, edge.entries) <= {*dims}
 
 
 # ---------------------------------------------------------------- rewriting
@@ -141,7 +132,7 @@ def _copied_where_needed(graph: Graph, varying: Dims) -> Graph:
     nodes: dict[str, Node] = {}
     for name, node in graph.nodes.items():
         held = kept[name] != varying[name] and name not in branches
-        if held and is_computed(node) and len(node.types) == 1 and isinstance(node.op, _WORK):
+        if held and is_computed(node) and len(node.types) == 1 and is_work(node.op):
             once = _free(f"{name}.once", graph.nodes)
             nodes[once] = replace(node, name=once)
             edge = Edge(source=once, entries=identity(node.domain))
