@@ -9,10 +9,7 @@ from jax import lax
 
 
 def c_1(at, c):
-    """11_collatz.rt:11: c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)
-    11_collatz.rt:12: one = c == 1
-    11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
-    """
+    """11_collatz.rt:11: c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)"""
     t = at[0]
     c_t = c[t]
     divisor = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))

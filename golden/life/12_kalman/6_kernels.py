@@ -160,24 +160,25 @@ def guess_cov_1(at, F, now, now_cov, guess_cov_transpose, Q):
     return guess_1, guess_cov_1
 
 
-def guess_cov_transpose(at, F):
+def later_transpose3(at, F, H):
     """12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
     12_kalman.rt:54: later[t-1] = F.T @ (keep.T @ later + H.T @ sure @ surprise)
     12_kalman.rt:55: later_cov[t-1] = F.T @ (keep.T @ later_cov @ keep + H.T @ sure @ H) @ F
     """
     guess_cov_transpose = jnp.transpose(F, (1, 0))
-    return (guess_cov_transpose,)
+    later_transpose3 = jnp.transpose(H, (1, 0))
+    return guess_cov_transpose, later_transpose3
 
 
 def later_cov_1(
-    at, keep, later, gain_transpose, sure, surprise, guess_cov_transpose, later_cov, H, F,
+    at, keep, later, later_transpose3, sure, surprise, guess_cov_transpose, later_cov, H, F,
 ):
     """12_kalman.rt:54: later[t-1] = F.T @ (keep.T @ later + H.T @ sure @ surprise)
     12_kalman.rt:55: later_cov[t-1] = F.T @ (keep.T @ later_cov @ keep + H.T @ sure @ H) @ F
     """
     later_transpose2 = jnp.transpose(keep, (1, 0))
     later_matmul = jnp.matmul(later_transpose2, later)
-    later_matmul2 = jnp.matmul(gain_transpose, sure)
+    later_matmul2 = jnp.matmul(later_transpose3, sure)
     later_matmul3 = jnp.matmul(later_matmul2, surprise)
     later_add = later_matmul + later_matmul3
     later_1 = jnp.matmul(guess_cov_transpose, later_add)

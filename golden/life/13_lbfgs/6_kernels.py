@@ -57,7 +57,7 @@ def enough(at, length, direction, w, x, label, enough_mul2, enough_matmul, loss,
 
 
 def loss(
-    at, x, w, label, loss_d_loss_objective_mean_broadcast_to, loss_d_loss_objective_matmul2_einsum2,
+    at, x, w, label, loss_d_loss_objective_mean_expand_dims, loss_d_loss_objective_matmul2_einsum2,
     loss, *, N,
 ):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
@@ -76,6 +76,7 @@ def loss(
     loss_i = loss_objective_mean + loss_objective_mul2
     loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w
     loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
+    loss_d_loss_objective_mean_broadcast_to = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
     loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
     loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_broadcast_to * loss_d_loss_objective_softplus_sigmoid
     loss_d_loss_objective_matmul_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_softplus_mul, x)
@@ -97,12 +98,12 @@ def loss_d_loss_objective_matmul2_einsum2(at, label, x, *, N):
     loss_d_loss_objective_mean_cast = loss_d_loss_objective_mean_index.astype(jnp.float32)
     loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
     loss_d_loss_objective_mean_expand_dims = jnp.expand_dims(loss_d_loss_objective_mean_div, 0)
-    loss_d_loss_objective_mean_broadcast_to = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
-    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to
+    loss_d_loss_objective_mean_broadcast_to_once = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
+    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to_once
     loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg * label.astype(jnp.float32)
     loss_d_loss_objective_matmul2_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_mul_mul2, x)
     w_0 = jnp.full((5,), jnp.float32(0.0))
-    return loss_d_loss_objective_mean_broadcast_to, loss_d_loss_objective_matmul2_einsum2, w_0
+    return loss_d_loss_objective_mean_expand_dims, loss_d_loss_objective_matmul2_einsum2, w_0
 
 
 def size(at, enough, length, *, K):

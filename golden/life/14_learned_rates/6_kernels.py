@@ -121,7 +121,7 @@ def train(at, net_0_w, train_expand_dims, net_0_b, net_1_w, net_1_b, y, train, *
     test_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
     test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
     train = lax.dynamic_update_slice(train, train_i_k[None, None], (i, k))
-    return train_predict_tanh, train_predict_transpose2, train_mse_sub, train, test_d_train_predict_tanh_mul, test_d_train_predict_tanh_sub
+    return train_predict_tanh, train_predict_transpose2, train_mse_sub, train, test_d_train_predict_tanh_sub
 
 
 def net_descend_exp2(at, rates_0, rates_1):
@@ -135,10 +135,7 @@ def net_descend_exp2(at, rates_0, rates_1):
 
 
 def train_d_train_broadcast_to(at, *, N):
-    """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
-    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    """
+    """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])"""
     train_d_train_index = jnp.int32(N)
     train_d_train_cast = train_d_train_index.astype(jnp.float32)
     train_d_train_div = jnp.float32(1.0) / train_d_train_cast
@@ -148,23 +145,21 @@ def train_d_train_broadcast_to(at, *, N):
 
 
 def net_1_b_1(
-    at, train_mse_sub, train_d_train_broadcast_to, train_predict_transpose2,
-    test_d_train_predict_tanh_mul, train_expand_dims, net_descend_exp, train_predict_tanh,
-    net_descend_exp2, net_0_w, net_0_b, net_1_w, net_1_b,
+    at, train_mse_sub, train_d_train_broadcast_to, train_predict_transpose2, train_predict_tanh,
+    train_expand_dims, net_descend_exp, net_descend_exp2, net_0_w, net_0_b, net_1_w, net_1_b,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
-    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     train_d_train_mse_power_mul = jnp.float32(2.0) * train_mse_sub
     train_d_train_mse_power_mul2 = train_d_train_broadcast_to * train_d_train_mse_power_mul
     train_d_train_getitem_expand_dims = jnp.expand_dims(train_d_train_mse_power_mul2, 1)
     train_d_train_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", train_d_train_getitem_expand_dims, train_predict_transpose2)
-    train_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
+    train_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
+    train_d_train_predict_tanh_sub = jnp.float32(1.0) - train_d_train_predict_tanh_mul
     train_d_train_predict_tanh_mul2 = train_d_train_predict_matmul2_einsum * train_d_train_predict_tanh_sub
     train_d_train_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_predict_tanh_mul2, train_expand_dims)
     train_d_train_predict_transpose_transpose = jnp.transpose(train_d_train_predict_matmul_einsum2, (1, 0))
@@ -251,7 +246,6 @@ def test_d_train_predict_tanh_0_add2(
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     test_d_net_1_b_1_neg = -test_d_net_1_b_next
     test_d_net_descend_mul4_mul2 = test_d_net_1_b_1_neg * net_descend_exp2

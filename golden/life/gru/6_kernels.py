@@ -318,10 +318,8 @@ def net_out_b_0(
     loss_d_cost_div = loss_d_loss_div / jnp.float32(16.0)
     loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
     loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
-    loss_d_cost_broadcast_to = jnp.broadcast_to(loss_d_cost_expand_dims2, (16, 1))
-    loss_d_cost_take_along_expand_dims = jnp.expand_dims(loss_d_cost_broadcast_to, 2)
     h_0 = lax.dynamic_update_index_in_dim(h_0, h_02, 0, 0)
-    return at_mul, h_0, loss_d_cost_take_along_expand_dims, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
+    return at_mul, h_0, loss_d_cost_expand_dims2, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
 
 
 def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T):
@@ -344,7 +342,7 @@ def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T)
 def cost(
     at, at_add, text, net_letters, state_gru_cell_a_transpose, net_cell_b, h,
     state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b,
-    loss_d_cost_take_along_expand_dims, cost, *, N,
+    loss_d_cost_expand_dims2, cost, *, N,
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
@@ -413,6 +411,8 @@ def cost(
     loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
     loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
     loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
+    loss_d_cost_broadcast_to = jnp.broadcast_to(loss_d_cost_expand_dims2, (16, 1))
+    loss_d_cost_take_along_expand_dims = jnp.expand_dims(loss_d_cost_broadcast_to, 2)
     loss_d_cost_take_along_lt = cost_expand_dims < jnp.int32(0)
     loss_d_cost_take_along_add = cost_expand_dims + jnp.int32(58)
     loss_d_cost_take_along_where = jnp.where(loss_d_cost_take_along_lt, loss_d_cost_take_along_add, cost_expand_dims)
@@ -463,26 +463,26 @@ def loss_d_h_add(
     loss_total_now = loss_total_past + cost_t
     loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub
     loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub
-    h_0_3 = jnp.full((16, 96), jnp.float32(0.0))
     h_t = h[t]
     loss_d_state_gru_cell_mul2_mul = loss_d_state * h_t
     loss_d_state_gru_cell_mul_mul = loss_d_state * state_gru_cell_n_tanh
     loss_d_state_gru_cell_sub_neg = -loss_d_state_gru_cell_mul_mul
     loss_d_state_gru_cell_z_sigmoid_add = loss_d_state_gru_cell_mul2_mul + loss_d_state_gru_cell_sub_neg
     loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul
-    loss_d_state_gru_cell_z_split2_concat = jnp.concatenate([h_0_3, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_3], axis=1)
     loss_d_state_gru_cell_n_mul_mul = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_split2_out2
     loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul
-    loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
+    h_0_3 = jnp.full((16, 96), jnp.float32(0.0))
+    loss_d_state_gru_cell_z_split2_concat = jnp.concatenate([h_0_3, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_3], axis=1)
     loss_d_state_gru_cell_n_mul_mul2 = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_sigmoid
     loss_d_state_gru_cell_n_split2_concat = jnp.concatenate([h_0_3, h_0_3, loss_d_state_gru_cell_n_mul_mul2], axis=1)
     loss_d_state_gru_cell_g_add_add = loss_d_state_gru_cell_z_split2_concat + loss_d_state_gru_cell_n_split2_concat
+    loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
     loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add + loss_d_state_gru_cell_r_split2_concat
     loss_d_state_gru_cell_mul2_mul2 = loss_d_state * state_gru_cell_z_sigmoid
     loss_d_state_gru_cell_g_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_g_add_add2_t, state_gru_cell_g_transpose)
     loss_d_h_add = loss_d_state_gru_cell_mul2_mul2 + loss_d_state_gru_cell_g_matmul_einsum
     loss_d_state_gru_cell_g_add_add2 = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_g_add_add2, loss_d_state_gru_cell_g_add_add2_t, t, 0)
-    return loss_total_now, loss_total_now, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_split2_concat, loss_d_state_gru_cell_r_split2_concat, loss_d_state_gru_cell_g_add_add2, loss_d_h_add
+    return loss_total_now, loss_total_now, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2, loss_d_h_add
 
 
 def loss(at, loss_total_now_0, loss, *, T):
@@ -516,9 +516,7 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
     net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
 ):
-    """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1
-    optim.rt:64: m[i] = (1.0 - decay) * x
-    """
+    """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
     net_adam_adam_direction_m_moving_average_m_mul = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_letters_prev
     net_adam_adam_direction_m_moving_average_m_mul2 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_cell_w_prev
     net_adam_adam_direction_m_moving_average_m_mul3 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_cell_u_prev
@@ -565,8 +563,8 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
 
 
 def loss_d_net_out_b_sum_now(
-    at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_split2_concat,
-    loss_d_state_gru_cell_r_split2_concat, state_gru_cell_a_transpose, letter,
+    at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
+    loss_d_state_gru_cell_r_sigmoid_mul2, state_gru_cell_a_transpose, letter,
     loss_d_net_letters_sum_past, state_getitem, loss_d_state_gru_cell_a_transpose_einsum_past,
     loss_d_net_cell_b_sum_past, loss_d_state_gru_cell_g_add_add2, loss_d_net_cell_c_sum_past,
     loss_d_logits_add, state, loss_d_logits_linear_transpose_einsum_past, loss_d_net_out_b_sum_past,
@@ -579,13 +577,17 @@ def loss_d_net_out_b_sum_now(
     nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     t = at[1]
     h_0_2 = jnp.full((16, 96), jnp.float32(0.0))
     loss_d_state_gru_cell_n_split_concat = jnp.concatenate([h_0_2, h_0_2, loss_d_state_gru_cell_n_tanh_mul2], axis=1)
-    loss_d_state_gru_cell_a_add_add = loss_d_state_gru_cell_n_split_concat + loss_d_state_gru_cell_z_split2_concat
-    loss_d_state_gru_cell_a_add_add2 = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split2_concat
+    loss_d_state_gru_cell_z_split_concat = jnp.concatenate([h_0_2, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_2], axis=1)
+    loss_d_state_gru_cell_a_add_add = loss_d_state_gru_cell_n_split_concat + loss_d_state_gru_cell_z_split_concat
+    loss_d_state_gru_cell_r_split_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_2, h_0_2], axis=1)
+    loss_d_state_gru_cell_a_add_add2 = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split_concat
     loss_d_state_gru_cell_a_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_a_add_add2, state_gru_cell_a_transpose)
     holds = jnp.all((letter >= -58) & (letter < 58))
     loss_d_state_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter < 0, letter + 58, letter)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")

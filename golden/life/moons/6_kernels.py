@@ -240,9 +240,8 @@ def net_3_b_1(
     net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
     net_2_b, net_3_w, net_3_b, *, I,
 ):
-    """moons.rt:23: angle = pi * random.uniform([n])
+    """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
     moons.rt:44: net[i+1] = optim.adam(net, grad(loss, net), i, lr = optim.cosine(i, 1e-2, I))
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     optim.rt:37: return x - lr * adam_direction(g, i, b1, b2, eps)
     optim.rt:56: m = moving_average(g, i, b1) / seen(i, b1)
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
@@ -354,9 +353,7 @@ def net_adam_adam_direction_v_moving_average_m_3_b_0(
     net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
     net_adam_adam_direction_v_mul8,
 ):
-    """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1
-    optim.rt:64: m[i] = (1.0 - decay) * x
-    """
+    """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
     net_adam_adam_direction_m_moving_average_m_mul = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_0_w_prev
     net_adam_adam_direction_m_moving_average_m_mul2 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_0_b_prev
     net_adam_adam_direction_m_moving_average_m_mul3 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_1_w_prev
@@ -423,12 +420,11 @@ def net_adam_adam_direction_v_mul8(
     loss_direction_mlp_h_linear_add, loss_direction_concat, loss_direction_mlp_h_silu,
     loss_direction_mlp_h_silu2, loss_direction_mlp_h_silu3,
 ):
-    """moons.rt:27: return 2.0 * where(side, upper, lower) + 0.1 * random.normal([n, 2])
-    moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
+    """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
     nn.rt:29: return x @ w.T + b
     nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
+    optim.rt:118: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
     """
     loss_d_loss_power_mul = jnp.float32(2.0) * loss_sub2
     loss_d_loss_power_mul2 = loss_d_loss_broadcast_to * loss_d_loss_power_mul
@@ -577,7 +573,7 @@ def guess_direction_mlp_linear_transpose(at, net_0_w_at, net_1_w_at, net_2_w_at,
     return guess_direction_mlp_h_linear_transpose, guess_direction_mlp_h_linear2_transpose, guess_direction_mlp_h_linear3_transpose, guess_direction_mlp_linear_transpose
 
 
-def fresh(at, angle_prev, point, point_sin, point_cos, rest, random_seed, x):
+def fresh(at, angle_prev, point, angle, rest, random_seed, x):
     """moons.rt:49: x[s-1] = less * point + sqrt(1.0 - less ** 2 - fresh ** 2) * rest + fresh * random.normal([samples, 2])
     moons.rt:55: less[s] = cos(angle[s-1]) when s >= 1
     moons.rt:56: fresh[s] = eta * sin(angle[s-1]) / sin(angle) * sqrt(1.0 - (cos(angle) / less) ** 2) when s >= 1
@@ -588,8 +584,10 @@ def fresh(at, angle_prev, point, point_sin, point_cos, rest, random_seed, x):
     x_power = jnp.power(less, jnp.int32(2).astype(jnp.float32))
     x_sub = jnp.float32(1.0) - x_power
     fresh_sin = jnp.sin(angle_prev)
-    fresh_div = fresh_sin / point_sin
-    fresh_div2 = point_cos / less
+    fresh_sin2 = jnp.sin(angle)
+    fresh_div = fresh_sin / fresh_sin2
+    fresh_cos = jnp.cos(angle)
+    fresh_div2 = fresh_cos / less
     fresh_power = jnp.power(fresh_div2, jnp.int32(2).astype(jnp.float32))
     fresh_sub = jnp.float32(1.0) - fresh_power
     fresh_sqrt = jnp.sqrt(fresh_sub)
