@@ -14,6 +14,7 @@ from typing import assert_never
 import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
+from tempoc.codegen.batches import bytes_of_a_point
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, hosted, imports
@@ -40,7 +41,7 @@ from tempoc.codegen.lengths import (
 )
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
-from tempoc.codegen.stages import Cell, Stages
+from tempoc.codegen.stages import BATCH, Cell, Stages
 from tempoc.memory.storage import Plan
 from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType
@@ -60,14 +61,29 @@ from tempoc.symbolic.walk import substitute
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emitted:
-    """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``."""
+    """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``.
+
+
+    ``batches``: the bytes that a point takes, by statements that run in batches of points.
+    """
 
     program: nodes.Program
     kernels: str
+    batches: Mapping[str, Expr]
 
 
-def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space: Space) -> Emitted:
-    """Emit all kernels and the program that calls them; the program is verified."""
+def assemble(
+    graph: Graph,
+    statements: Statements,
+    tree: Tree,
+    plan: Plan,
+    space: Space,
+    batch: int = BATCH,
+) -> Emitted:
+    """Emit all kernels and the program that calls them; the program is verified.
+
+    ``batch``: how many bytes the largest array may have that all points of a kernel make together.
+    """
     wide = (DType.I64, DType.F64)
     x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
     functions_of = imports(graph)
@@ -83,6 +99,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         x64=x64,
         imports=functions_of,
         largest=largest,
+        batch=batch,
     )
     hosts_of = hosted(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
@@ -114,7 +131,12 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         outputs=outputs(stages),
     )
     verify(program)
-    return Emitted(program=program, kernels=module(graph.name, emitted, functions_of))
+    batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
+    return Emitted(
+        program=program,
+        kernels=module(graph.name, emitted, functions_of, batch),
+        batches={name: size for name, size in batches.items() if size is not None},
+    )
 
 
 def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:

@@ -21,15 +21,13 @@ from tempoc.sdg.statements import Read, Statement
 from tempoc.symbolic.expr import Const, Expr, Slice, product, sub
 from tempoc.symbolic.walk import evaluate, symbols
 
-LIMIT = 2**26
-"""How many bytes the largest array may have that all points of a batch make together."""
 MORE = 8
 """How many times what a point has in stores its arrays may take, whatever all take together."""
 _LARGE = 4096
 
-IN_BATCHES = f'''\
+_IN_BATCHES = '''\
 def in_batches(point, size, in_axes=0, out_axes=0):
-    """jax.vmap(point, in_axes, out_axes), by as many points as fit {LIMIT >> 20} MiB.
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit LIMIT.
 
     Those of one point have up to `size` bytes.
     """
@@ -38,7 +36,7 @@ def in_batches(point, size, in_axes=0, out_axes=0):
     def call(*arrays):
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
         count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
-        batches = -(-count // max(1, 2**{LIMIT.bit_length() - 1} // max(1, size)))
+        batches = -(-count // max(1, LIMIT // max(1, size)))
         if batches <= 1:
             return every(*arrays)
         batch = -(-count // batches)
@@ -62,6 +60,11 @@ def in_batches(point, size, in_axes=0, out_axes=0):
 '''
 
 
+def in_batches(batch: int) -> str:
+    """The text of the function; ``batch`` is the limit in bytes."""
+    return _IN_BATCHES.replace("LIMIT", f"{batch >> 20} * 2**20" if batch >= 2**20 else str(batch))
+
+
 def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
     """The bytes of the largest array that a point makes, if all points may make too much.
 
@@ -77,7 +80,7 @@ def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
     stored = sum(evaluate(e, values) for e in _stored(single, stages))
     count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
     size = evaluate(biggest, values)
-    return biggest if size > MORE * stored and size * count > LIMIT else None
+    return biggest if size > MORE * stored and size * count > stages.batch else None
 
 
 def _large_bounds(stages: Stages) -> dict[str, int]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tempoc.codegen.batches import IN_BATCHES
+from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
+from tempoc.codegen.stages import BATCH
 from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.opdef import Import
 
@@ -25,11 +26,17 @@ _IMPORTS = (
 
 
 def module(
-    name: str, functions: tuple[Function, ...], own: Mapping[Import, str] = MappingProxyType({})
+    name: str,
+    functions: tuple[Function, ...],
+    own: Mapping[Import, str] = MappingProxyType({}),
+    batch: int = BATCH,
 ) -> str:
-    """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes."""
+    """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes.
+
+    ``batch`` is the memory of a batch of points.
+    """
     kernels = "\n\n".join(f.text for f in functions)
-    batches = [IN_BATCHES] if "in_batches(" in kernels else []
+    batches = [in_batches(batch)] if "in_batches(" in kernels else []
     body = "\n\n".join([*helpers_in(kernels), *batches, kernels])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:

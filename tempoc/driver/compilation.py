@@ -18,6 +18,7 @@ from tempoc.memory.plan import plan
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.passes.context import PassContext
+from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome, run_pipeline
 from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
@@ -34,6 +35,7 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
 from tempoc.sdg.text import show
 from tempoc.sdg.verify import verify as verify_graph
+from tempoc.symbolic.text import show as text
 
 R = TypeVar("R")
 
@@ -185,7 +187,14 @@ class Compilation:
     def emitted(self) -> Emitted:
         """The program and the text of its kernels."""
         parts = self.optimized, self.statements, self.scheduled.tree, self.plan, self.space
-        return self._timed("codegen", lambda: assemble(*parts))
+        most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
+        found = self._timed("codegen", lambda: assemble(*parts, batch=most * 2**20))
+        for name, size in found.batches.items():
+            message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
+            spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()
+            span = spans[0] if spans else None
+            self.later_remarks.append(Remark(step="vectorize", message=message, span=span))
+        return found
 
     def texts_after(self, step: str) -> tuple[str, ...]:
         """The graph after each run of a pass of that name, as text."""

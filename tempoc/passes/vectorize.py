@@ -10,12 +10,13 @@ of dependences then has no loop that carries it, its nodes lose their star again
 a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
 ``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
 
-Where some nodes keep their loop, what is starred must not make memory grow (``frugal.py``).
+Where some nodes keep their loop, what is starred must not make memory grow (``frugal.py``). What a
+kernel makes for all points at once is bounded: as many points at once as fit ``batch``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.control import Merge
@@ -37,6 +38,8 @@ from tempoc.symbolic.walk import symbols
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vectorize:
     """Stars what can be starred."""
+
+    batch: int = field(default=64, metadata={"help": "MiB of an array that points make at once"})
 
     name: ClassVar[str] = "vectorize"
     needs: ClassVar[tuple[str, ...]] = ()

@@ -7,7 +7,9 @@ import re
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.codegen import batches, module
+from tempoc.codegen import batches
+from tempoc.codegen.assemble import assemble
+from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
@@ -27,11 +29,8 @@ output y
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """All kernels say what a point takes, and batches have but a few bytes."""
-    monkeypatch.setattr(batches, "LIMIT", -1)
     monkeypatch.setattr(batches, "MORE", -1)
-    text = batches.IN_BATCHES.replace("2**26", "24")
-    assert text != batches.IN_BATCHES
-    monkeypatch.setattr(module, "IN_BATCHES", text)
+    monkeypatch.setattr(compilation, "assemble", lambda *parts, batch: assemble(*parts, batch=24))
 
 
 @pytest.mark.usefixtures("few")
@@ -47,7 +46,16 @@ def kernels(text: str) -> str:
 
 
 def test_a_point_says_what_it_takes() -> None:
-    assert re.search(r"in_batches\(point, (32|4)\*T\)", kernels(ATTENTION))
+    found = Compilation(load_source(Source("m.rt", ATTENTION)), Options())
+    assert re.search(r"in_batches\(point, (32|4)\*T\)", found.emitted.kernels)
+    said = [r for r in found.remarks if r.step == "vectorize" and "MiB" in r.message]
+    assert len(said) == 1 and said[0].span is not None and "at most 64 MiB" in said[0].message
+
+
+def test_the_limit_is_an_option() -> None:
+    passes = "canonicalize,vectorize{batch=16},fuse"
+    found = Compilation(load_source(Source("m.rt", ATTENTION)), Options(passes=passes))
+    assert "LIMIT" not in found.emitted.kernels and "16 * 2**20" in found.emitted.kernels
 
 
 def test_what_is_in_stores_anyway_is_computed_at_once() -> None:
