@@ -1,0 +1,153 @@
+"""Reductions over a window that slides along an axis: sums of neighbours, moving maxima.
+
+The axis is thought to go on with neutral elements at both ends. Nothing is ever subtracted, so each
+result depends on the elements of its own window alone: NaN and infinities stay where they are, and
+no digits are lost to what has left the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.padding import natural, retyped
+from tempoc.ops.promote import kind_of
+from tempoc.ops.reduction import HALVES, All, Any, Max, Min, Prod, Reduction, Sum
+from tempoc.ops.shapes import axis_of, require
+from tempoc.ops.source import concrete
+from tempoc.ops.spell import Number, cast, meant_by, scalar
+from tempoc.ops.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, sub
+
+_SHORT = 8
+"""Up to this size one pass over the windows is faster than adding up powers of two."""
+
+_REDUCTIONS: dict[str, type[Reduction]] = {
+    c.name: c for c in (Sum, Prod, Max, Min, Any, All)
+}  # fmt: skip
+_TWO = {
+    "sum": "{0} + {1}", "prod": "{0} * {1}", "max": "jnp.maximum({0}, {1})",
+    "min": "jnp.minimum({0}, {1})", "any": "jnp.logical_or({0}, {1})",
+    "all": "jnp.logical_and({0}, {1})",
+}  # fmt: skip
+_JAX = {
+    "sum": "lax.add", "prod": "lax.mul", "max": "lax.max", "min": "lax.min",
+    "any": "lax.bitwise_or", "all": "lax.bitwise_and",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Op):
+    """Element ``j`` is the reduction of ``size`` elements from ``j - before`` on.
+
+    ``reduce`` names a reduction that has a neutral element; ``before`` and ``after`` such elements
+    stand around the axis. ``size``, ``before`` and ``after`` are over bounds.
+    """
+
+    reduce: str
+    size: Expr
+    before: Expr = ZERO
+    after: Expr = ZERO
+    axis: int = 0
+
+    name = "window"
+
+    @property
+    def reduction(self) -> Reduction:
+        """The reduction of one window, which is the leading axis."""
+        return _REDUCTIONS[self.reduce](axes=(0,))
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """As many elements along the axis as windows fit in."""
+        require(args, 1, self.name)
+        if self.reduce not in _REDUCTIONS:
+            raise OperandError(f"window has no reduction {self.reduce!r}")
+        for e in (sub(self.size, ONE), self.before, self.after):
+            if not facts.holds(compare(">=", e, ZERO)):
+                raise OperandError("a window has at least 1 element, and no less than 0 around")
+        axis = axis_of(self.axis, args[0].ndim)
+        shape = list(args[0].shape)
+        whole = add(shape[axis], self.before, self.after, ONE)
+        shape[axis] = maximum(ZERO, sub(whole, self.size))
+        dtype, weak = self.reduction.kind(kind_of(args[0]))
+        return (TensorType(dtype, tuple(shape), weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Window by window, without the neutral elements unless there is nothing else."""
+        size, before, after = concrete((self.size, self.before, self.after), at)
+        x = np.moveaxis(self.reduction.convert(args[0]), self.axis, 0)
+        count = max(x.shape[0] + before + after - size + 1, 0)
+        y = np.full((count, *x.shape[1:]), self.neutral(meant_by(x.dtype)), x.dtype)
+        for j in range(count):
+            window = x[max(j - before, 0) : max(j - before + size, 0)]
+            if len(window):
+                y[j] = self.reduction.evaluate((window,), at)[0]
+        return (np.moveaxis(y, 0, self.axis),)
+
+    def neutral(self, dtype: DType) -> Number:
+        """The reduction of nothing."""
+        if self.reduce not in ("max", "min"):
+            return self.reduce in ("prod", "all")
+        if dtype.is_float:
+            return -math.inf if self.reduce == "max" else math.inf
+        if not dtype.is_int:
+            return self.reduce == "min"
+        ends = dtype.integers
+        return ends[0] if self.reduce == "max" else ends[-1]
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """``lax.reduce_window``; large windows of a known size from windows half as large."""
+        dtype = results[0].dtype
+        wide = DType.F32 if dtype in HALVES else dtype
+        v = retyped(natural(args[0], out), wide, out)
+        axis, neutral = axis_of(self.axis, v.type.ndim), scalar(self.neutral(wide), wide)
+        count = out.pad(results[0].shape[axis])
+        text = self.widened(v, axis, neutral, count, out)
+        if isinstance(self.size, Const) and self.size.value > _SHORT:
+            text = self.doubled(text, axis, out.static(count), out)
+            text = text if wide is dtype else f"({text})"
+        else:
+            sizes = ["1"] * v.type.ndim
+            strides = f"({', '.join(sizes)},)"
+            sizes[axis] = out.static(self.size)
+            text = (
+                f"lax.reduce_window({text}, {neutral}, {_JAX[self.reduce]}, "
+                f'({", ".join(sizes)},), {strides}, "VALID")'
+            )
+        return (cast(text, wide, dtype),)
+
+    def widened(self, v: Value, axis: int, neutral: str, count: Expr, out: Emitter) -> str:
+        """The operand between neutral elements, as long as ``count`` windows need."""
+        x = out.masked(v, (axis,), neutral)
+        after = sub(add(count, self.size), add(self.before, v.padded[axis], ONE))
+        if (self.before, after) == (ZERO, ZERO):
+            return x
+        config = ["(0, 0, 0)"] * v.type.ndim
+        config[axis] = f"({out.static(self.before)}, {out.static(after)}, 0)"
+        return out.bind(f"{v.text}_wide", f"lax.pad({x}, {neutral}, ({', '.join(config)},))")
+
+    def doubled(self, x: str, axis: int, count: str, out: Emitter) -> str:
+        """Windows of 1, 2, 4, .. elements; those whose sizes add up to the size, side by side."""
+        assert isinstance(self.size, Const)
+        rest, size, done, parts = self.size.value, 1, 0, list[str]()
+        while True:
+            if rest & size:
+                end = count if not done else f"{done} + {count}"
+                parts.append(f"lax.slice_in_dim({x}, {done}, {end}, axis={axis})")
+                rest, done = rest - size, done + size
+            if not rest:
+                break
+            first = f"lax.slice_in_dim({x}, 0, -{size}, axis={axis})"
+            second = f"lax.slice_in_dim({x}, {size}, None, axis={axis})"
+            size *= 2
+            x = out.bind(f"{self.reduce}_{size}", _TWO[self.reduce].format(first, second))
+        text = parts[0]
+        for part in parts[1:]:
+            text = _TWO[self.reduce].format(text, part)
+        return text
