@@ -44,6 +44,9 @@ _JAX = {
 class Window(Op):
     """Element ``j`` is the reduction of ``size`` elements from ``j - before`` on.
 
+    A second operand, a number for sums of floating point or integers, is the factor by which each
+    element of a window counts more than the one before it.
+
     ``reduce`` names a reduction that has a neutral element; ``before`` and ``after`` such elements
     stand around the axis. ``size``, ``before`` and ``after`` are over bounds.
     """
@@ -63,7 +66,9 @@ class Window(Op):
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """As many elements along the axis as windows fit in."""
-        require(args, 1, self.name)
+        require(args, 1 + len(args[1:2]), self.name)
+        if any(not self.takes_factor(args[0].dtype, a) for a in args[1:]):
+            raise OperandError("a window takes a number as a factor, for sums of so many elements")
         if self.reduce not in _REDUCTIONS:
             raise OperandError(f"window has no reduction {self.reduce!r}")
         for e in (sub(self.size, ONE), self.before, self.after):
@@ -76,6 +81,15 @@ class Window(Op):
         dtype, weak = self.reduction.kind(kind_of(args[0]))
         return (TensorType(dtype, tuple(shape), weak),)
 
+    def takes_factor(self, dtype: DType, factor: TensorType) -> bool:
+        """Whether a factor makes sense."""
+        fits = self.reduce == "sum" and isinstance(self.size, Const) and not factor.shape
+        return (
+            fits
+            and dtype not in (*HALVES, DType.BOOL)
+            and (dtype.is_float or factor.dtype is dtype)
+        )
+
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Window by window, without the neutral elements unless there is nothing else."""
         size, before, after = concrete((self.size, self.before, self.after), at)
@@ -84,9 +98,18 @@ class Window(Op):
         y = np.full((count, *x.shape[1:]), self.neutral(meant_by(x.dtype)), x.dtype)
         for j in range(count):
             window = x[max(j - before, 0) : max(j - before + size, 0)]
+            if len(window) and len(args) > 1:
+                window = window * self.weights(args[1], max(before - j, 0), window)
             if len(window):
                 y[j] = self.reduction.evaluate((window,), at)[0]
         return (np.moveaxis(y, 0, self.axis),)
+
+    def weights(self, factor: Array, first: int, window: Array) -> Array:
+        """Powers of the factor from one on, one for each element of a window."""
+        exponents = np.arange(first, first + len(window)).astype(window.dtype)
+        with np.errstate(all="ignore"):
+            powers: Array = np.power(factor.astype(window.dtype), exponents)
+        return powers.reshape(-1, *(1 for _ in window.shape[1:]))
 
     def neutral(self, dtype: DType) -> Number:
         """The reduction of nothing."""
@@ -109,8 +132,9 @@ class Window(Op):
         axis, neutral = axis_of(self.axis, v.type.ndim), scalar(self.neutral(wide), wide)
         count = out.pad(results[0].shape[axis])
         text = self.widened(v, axis, neutral, count, out)
-        if isinstance(self.size, Const) and self.size.value > _SHORT:
-            text = self.doubled(text, axis, out.static(count), out)
+        factor = retyped(args[1], wide, out).text if len(args) > 1 else ""
+        if isinstance(self.size, Const) and (factor or self.size.value > _SHORT):
+            text = self.doubled(text, axis, out.static(count), factor, out)
             text = text if wide is dtype else f"({text})"
         else:
             sizes = ["1"] * v.type.ndim
@@ -132,22 +156,28 @@ class Window(Op):
         config[axis] = f"({out.static(self.before)}, {out.static(after)}, 0)"
         return out.bind(f"{v.text}_wide", f"lax.pad({x}, {neutral}, ({', '.join(config)},))")
 
-    def doubled(self, x: str, axis: int, count: str, out: Emitter) -> str:
-        """Windows of 1, 2, 4, .. elements; those whose sizes add up to the size, side by side."""
+    def doubled(self, x: str, axis: int, count: str, factor: str, out: Emitter) -> str:
+        """Windows of 1, 2, 4, .. elements; those whose sizes add up to the size, side by side.
+
+        With a factor the second of two windows counts as much more as the first has elements.
+        """
         assert isinstance(self.size, Const)
-        rest, size, done, parts = self.size.value, 1, 0, list[str]()
+        rest, size, done, text, weight, two = self.size.value, 1, 0, "", "", _TWO[self.reduce]
         while True:
             if rest & size:
                 end = count if not done else f"{done} + {count}"
-                parts.append(f"lax.slice_in_dim({x}, {done}, {end}, axis={axis})")
+                part = f"lax.slice_in_dim({x}, {done}, {end}, axis={axis})"
+                text = two.format(text, f"{weight} * {part}" if weight else part) if text else part
                 rest, done = rest - size, done + size
+                if factor and rest:
+                    weight = (
+                        out.bind(f"weight_{done}", f"{weight} * {factor}") if weight else factor
+                    )
             if not rest:
-                break
+                return text
             first = f"lax.slice_in_dim({x}, 0, -{size}, axis={axis})"
             second = f"lax.slice_in_dim({x}, {size}, None, axis={axis})"
+            second = f"{factor} * {second}" if factor else second
             size *= 2
-            x = out.bind(f"{self.reduce}_{size}", _TWO[self.reduce].format(first, second))
-        text = parts[0]
-        for part in parts[1:]:
-            text = _TWO[self.reduce].format(text, part)
-        return text
+            x = out.bind(f"{self.reduce}_{size}", two.format(first, second))
+            factor = out.bind(f"factor_{size}", f"{factor} * {factor}") if factor else ""

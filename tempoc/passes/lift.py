@@ -11,18 +11,26 @@ together, the scan itself is what is read.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tempoc.ops.control import Merge
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.passes.context import PassContext
-from tempoc.passes.lifted import lifted, targets
+from tempoc.passes.copies import forward_copies
+from tempoc.passes.decayed import decayed, recurrence, windows
+from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.passes.lifted import lifted
 from tempoc.passes.moving import Sliding
+from tempoc.passes.running import stepped
+from tempoc.passes.targets import targets
+from tempoc.poly.space import Space
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.rewrite import drop_dead
+from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
@@ -37,29 +45,108 @@ class Lift:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph without moving ranges where scans do."""
+        """The graph without moving ranges where scans or running values do."""
+        if graph.universe.lengths:
+            return graph
         lazy = together(graph)
         found: dict[str, Node] = {}
         for node in graph.nodes.values():
             for part in [node] if node.name in lazy else _lifted(graph, node, context):
                 found[part.name] = part
-        if len(found) == len(graph.nodes):
+        after = _steps(replace(graph, nodes=found), lazy, context)
+        if after.nodes == graph.nodes:
             return graph
-        return drop_dead(_whole_reads(replace(graph, nodes=found)))
+        return drop_dead(_whole_reads(forward_copies(after)))
 
 
 def _lifted(graph: Graph, node: Node, context: PassContext) -> list[Node]:
     """The nodes in the place of one, which may have ranges of several dimensions."""
+    for faded in decayed(graph, node, context.space):
+        made = windows(graph, faded, context.space) if faded.dim in node.vector else None
+        if made is not None:
+            _said(f"`{node.name}` over {faded.dim} becomes weighted windows", node, context)
+            return list(made)
     for target in targets(graph, node, context.space):
         made = lifted(graph, target, context.space) if target.dim in node.vector else None
         if made is not None:
             kind = "windows" if isinstance(target.range, Sliding) else "a scan"
-            message = f"`{node.name}` over {target.dim} becomes {kind}"
-            context.remarks.add("lift", message, node.spans[0] if node.spans else None)
+            _said(f"`{node.name}` over {target.dim} becomes {kind}", node, context)
             nodes = {**graph.nodes, **{n.name: n for n in made}}
             again = replace(graph, nodes=nodes)
             return [part for n in made for part in _lifted(again, n, context)]
     return [node]
+
+
+def _said(message: str, node: Node, context: PassContext) -> None:
+    context.remarks.add("lift", message, node.spans[0] if node.spans else None)
+
+
+# ---------------------------------------------------------------- in loops
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """Nodes in the place of one whose points then come one after the other along ``dim``."""
+
+    node: Node
+    dim: str
+    parts: tuple[Node, ...]
+    what: str
+
+
+def _step(graph: Graph, node: Node, space: Space) -> _Step | None:
+    """A discounted sum at any time; other ranges where their points are not all had at once."""
+    for faded in decayed(graph, node, space):
+        parts = recurrence(graph, faded, space)
+        if parts is not None:
+            return _Step(node=node, dim=faded.dim, parts=parts, what="a discounted running sum")
+    for target in targets(graph, node, space):
+        parts = None if target.dim in node.vector else stepped(graph, target, space)
+        if parts is not None:
+            return _Step(node=node, dim=target.dim, parts=parts, what="a running value")
+    return None
+
+
+def _steps(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
+    """The graph with running values where there is an order in which they can be had."""
+    made: dict[str, _Step] = {}
+    for node in graph.nodes.values():
+        if node.name not in lazy:
+            step = _step(graph, node, context.space)
+            if step is not None:
+                made[node.name] = step
+            else:
+                _missed(graph, node, context)
+    after, waiting = graph, tuple(made)
+    while made and waiting:
+        nodes = (made[n].parts if n in made else (old,) for n, old in graph.nodes.items())
+        after = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
+        waiting = _stuck(after, context)
+        late = [s for s in made.values() if any(n.name in waiting for n in s.parts)]
+        if waiting and not late:
+            return graph
+        for step in late:
+            del made[step.node.name]
+            message = f"`{step.node.name}` needs points that a loop over {step.dim} has not reached"
+            _said(message, step.node, context)
+    for step in made.values():
+        _said(f"`{step.node.name}` becomes {step.what} along {step.dim}", step.node, context)
+    return after if made else graph
+
+
+def _missed(graph: Graph, node: Node, context: PassContext) -> None:
+    """Say which ranges are gone through at each point."""
+    for target in targets(graph, node, context.space):
+        _said(f"`{node.name}` goes through its range at each {target.dim}", node, context)
+
+
+def _stuck(graph: Graph, context: PassContext) -> tuple[str, ...]:
+    """What is in a cycle that no loop carries."""
+    nodes = [n for n in graph.nodes.values() if is_computed(n)]
+    dims = {
+        n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector))) for n in nodes
+    }
+    return stuck(list(dims), dependences(graph, context.space), dims)
 
 
 # ---------------------------------------------------------------- reads of all points
@@ -106,7 +193,8 @@ def _read(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
     array = node.inputs[0]
     at: dict[str, Entry] = dict(zip(node.domain.dims, edge.entries, strict=True))
     slices = [d for d, e in at.items() if isinstance(e, Slice)]
-    if not slices or slices[-1] != dim or at[dim] != Slice(ZERO, Sym(graph.universe.dim(dim).bound)):
+    whole = Slice(ZERO, Sym(graph.universe.dim(dim).bound))
+    if not slices or slices[-1] != dim or at[dim] != whole:
         return edge
     dims = graph.nodes[array.source].domain.dims
     return replace(edge, source=array.source, out=array.out, entries=tuple(at[d] for d in dims))

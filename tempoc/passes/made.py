@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.source import Span
 from tempoc.ops.opdef import Op
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
@@ -17,11 +18,15 @@ from tempoc.symbolic.domain import Domain
 
 @dataclass(slots=True)
 class Maker:
-    """Makes the parts of a node, operands first; ``nodes`` has them, in order."""
+    """Makes the parts of a node, operands first; ``nodes`` has them, in order.
+
+    They compute all points of ``stars`` at once.
+    """
 
     graph: Graph
     space: Space
     whole: Node
+    stars: tuple[str, ...]
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def put(
@@ -30,21 +35,20 @@ class Maker:
         op: Op,
         inputs: Sequence[Edge],
         domain: Domain | None = None,
-        vector: tuple[str, ...] | None = None,
+        spans: tuple[Span, ...] | None = None,
     ) -> Node:
         """One more node, at the points of the whole unless a domain is given.
 
         ``OperandError`` if the operator does not take these operands.
         """
         domain = self.whole.domain if domain is None else domain
-        vector = self.whole.vector if vector is None else vector
-        stars = tuple(d for d in vector if d in domain.dims)
+        stars = tuple(d for d in self.stars if d in domain.dims)
         name = self.free(part)
         operands = tuple(self.type(e) for e in inputs)
         types = op.infer(operands, DomainFacts(self.space, domain))
         made = replace(
             self.whole, name=name, op=op, domain=domain, inputs=tuple(inputs), types=types,
-            vector=stars,
+            vector=stars, spans=self.whole.spans if spans is None else spans,
         )  # fmt: skip
         self.nodes[name] = made
         return made

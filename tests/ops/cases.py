@@ -241,6 +241,9 @@ SCAN = [
       for v in (float("inf"), float("-inf"))),
     *(Case(Window(reduce=c, size=n, before=b, after=a), (Arg(F, (e, 2)),), rtol=1e-5, atol=1e-5)
       for c in ("sum", "prod", "max", "min") for n, b, a in _AROUND for e in (5, "t + 1", 0)),
+    *(Case(Window(reduce="sum", size=n, before=b, after=a), (Arg(d, (e, 2)), Arg(d)),
+           rtol=1e-5, atol=1e-4)
+      for n, b, a in _AROUND[:5] for e in (5, "t + 1") for d in (F, Z)),
     *(Case(Window(reduce=c, size=n, before=b, after=a, axis=1), (Arg(d, (2, "T")),))
       for c in ("sum", "prod", "max", "min") for n, b, a in _AROUND for d in (Z, H)),
     *(Case(Window(reduce=c, size=n, before=b, after=a), (Arg(B, ("t",)),))
