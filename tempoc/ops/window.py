@@ -113,12 +113,13 @@ class Window(Op):
 
     def neutral(self, dtype: DType) -> Number:
         """The reduction of nothing."""
+        if dtype is DType.BOOL:
+            return self.reduce in ("min", "all")
         if self.reduce not in ("max", "min"):
-            return self.reduce in ("prod", "all")
+            number = int(self.reduce in ("prod", "all"))
+            return float(number) if dtype.is_float else number
         if dtype.is_float:
             return -math.inf if self.reduce == "max" else math.inf
-        if not dtype.is_int:
-            return self.reduce == "min"
         ends = dtype.integers
         return ends[0] if self.reduce == "max" else ends[-1]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tempoc.base.source import Span
 from tempoc.ops.opdef import Op
 from tempoc.ops.types import TensorType
 from tempoc.poly.space import Space
@@ -35,10 +34,11 @@ class Maker:
         op: Op,
         inputs: Sequence[Edge],
         domain: Domain | None = None,
-        spans: tuple[Span, ...] | None = None,
+        like: Node | None = None,
     ) -> Node:
         """One more node, at the points of the whole unless a domain is given.
 
+        It comes from the same place of the source, or from that of a node that it is ``like``.
         ``OperandError`` if the operator does not take these operands.
         """
         domain = self.whole.domain if domain is None else domain
@@ -48,7 +48,7 @@ class Maker:
         types = op.infer(operands, DomainFacts(self.space, domain))
         made = replace(
             self.whole, name=name, op=op, domain=domain, inputs=tuple(inputs), types=types,
-            vector=stars, spans=self.whole.spans if spans is None else spans,
+            vector=stars, spans=(like or self.whole).spans,
         )  # fmt: skip
         self.nodes[name] = made
         return made

@@ -111,4 +111,4 @@ class Rebuild:
     def _put(self, node: Node, inputs: list[Edge]) -> Edge:
         name = f"{node.name.rpartition('.')[2]}.{self.part}"
         home = self.home(node.domain.dims)
-        return read(self.maker.put(name, node.op, inputs, home, spans=node.spans))
+        return read(self.maker.put(name, node.op, inputs, home, like=node))
