@@ -7,6 +7,16 @@ At each point the sum looks at all that came before: as much work as the square 
 scan does all of it in one pass. Suffixes (``x[t:T]``) are scans from the end, and windows
 (``x[max(t-2, 0):t+1]``) one operator that slides along the axis. Where all points are read
 together, the scan itself is what is read.
+
+Where the points stay a loop, because it makes what they reduce, a range that grows by one element
+from point to point becomes a running value (``running.py``); a window stays what it is, unless it
+is one over data that are given. Discounted sums become recurrences in any case (``decayed.py``):
+those that are scans are found by the pass after this one.
+
+Differences of running sums are never taken, not even of integers, where they would be exact: a
+window is as fast without (``ops/window.py``). Nor do sums of products become convolutions. On a
+CPU these took 164 to 30000 us where windows took 20 to 700 us, for 3 to 500 out of 4096 to 262144
+numbers, and stencils are single fused loops as they are.
 """
 
 from __future__ import annotations
@@ -23,6 +33,7 @@ from tempoc.passes.decayed import decayed, recurrence, windows
 from tempoc.passes.legality import dependences, loops, stuck
 from tempoc.passes.lifted import lifted
 from tempoc.passes.moving import Sliding
+from tempoc.passes.ranged import is_given
 from tempoc.passes.running import stepped
 from tempoc.passes.targets import targets
 from tempoc.poly.space import Space
@@ -62,12 +73,16 @@ class Lift:
 def _lifted(graph: Graph, node: Node, context: PassContext) -> list[Node]:
     """The nodes in the place of one, which may have ranges of several dimensions."""
     for faded in decayed(graph, node, context.space):
-        made = windows(graph, faded, context.space) if faded.dim in node.vector else None
+        given = all(is_given(graph, e) for e in faded.factors)
+        wanted = faded.dim in node.vector or given
+        made = windows(graph, faded, context.space) if wanted else None
         if made is not None:
             _said(f"`{node.name}` over {faded.dim} becomes weighted windows", node, context)
             return list(made)
     for target in targets(graph, node, context.space):
-        made = lifted(graph, target, context.space) if target.dim in node.vector else None
+        given = isinstance(target.range, Sliding) and is_given(graph, target.edge)
+        wanted = target.dim in node.vector or given
+        made = lifted(graph, target, context.space) if wanted else None
         if made is not None:
             kind = "windows" if isinstance(target.range, Sliding) else "a scan"
             _said(f"`{node.name}` over {target.dim} becomes {kind}", node, context)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from tempoc.ops.arithmetic import Nary
 from tempoc.ops.control import Select
 from tempoc.ops.elementwise import Unary
+from tempoc.ops.source import Input, Param
 from tempoc.passes.made import Maker, read
 from tempoc.sdg.build import is_computed, is_identity
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -33,14 +34,29 @@ def is_elementwise(node: Node) -> bool:
 
 def ranges(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
     """The slices that make an axis of an operand, ``place`` counted from the last axis."""
+    for leaf in _leaves(graph, edge):
+        axis = operand_type(graph, leaf).ndim - place
+        slices = [e for e in leaf.entries if isinstance(e, Slice)]
+        if 0 <= axis < len(slices):
+            yield slices[axis]
+
+
+def is_given(graph: Graph, edge: Edge) -> bool:
+    """Whether an operand is computed from nothing that varies but what is there from the start."""
+    sources = (graph.nodes[leaf.source] for leaf in _leaves(graph, edge))
+    return all(isinstance(n.op, Input | Param) or not n.inputs for n in sources)
+
+
+def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
+    """What an operand is computed from, element by element."""
     waiting, seen = [edge], {edge}
     while waiting:
         here = waiting.pop(0)
-        axis, node = operand_type(graph, here).ndim - place, graph.nodes[here.source]
-        slices = [e for e in here.entries if isinstance(e, Slice)]
-        if 0 <= axis < len(slices):
-            yield slices[axis]
-        elif axis >= 0 and not slices and is_elementwise(node) and is_identity(here, graph):
+        node = graph.nodes[here.source]
+        sliced = any(isinstance(e, Slice) for e in here.entries)
+        if sliced or not is_elementwise(node) or not is_identity(here, graph):
+            yield here
+        else:
             waiting += [e for e in node.inputs if e not in seen]
             seen.update(node.inputs)
 
