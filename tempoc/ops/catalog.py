@@ -26,6 +26,7 @@ search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
 scan       CumSum CumProd CumMax (axis, reverse)
            Fold(steps, carried, outputs, elements, reverse), for derivatives
            AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
+           Recurrence(steps, carried, starts, count: E, reverse), for passes
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
            Reshape(shape; Const(-1) may stand once)
@@ -124,6 +125,7 @@ from tempoc.ops.random import (
     Seed,
     Uniform,
 )  # fmt: skip
+from tempoc.ops.recurrence import Recurrence
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.scan import CumMax, CumProd, CumSum
@@ -162,7 +164,7 @@ OPS: dict[str, type[typing.Any]] = {
     "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
     # scan
     "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax,
-    "associative_scan": AssociativeScan, "fold": Fold,
+    "associative_scan": AssociativeScan, "fold": Fold, "recurrence": Recurrence,
     # movement, joining, reshape
     "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
     "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,

@@ -56,3 +56,5 @@ FLAT = (
     "permutation",
 )  # fmt: skip
 """Operators through which nothing flows back."""
+LATE = ("recurrence",)
+"""Operators that passes make of others, after derivatives have been taken."""
