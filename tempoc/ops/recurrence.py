@@ -105,10 +105,10 @@ class Recurrence(Op):
         count = out.static(self.count)
 
         def body(names: tuple[str, ...]) -> str:
-            number, *rows = names
-            k = out.bind("k", f"{out.static(sub(self.count, ONE))} - {number}") if self.reverse else number
-            below, above = (k, _plus(k, 1))
-            before, after = (above, below) if self.reverse else (below, above)
+            k, *rows = names
+            if self.reverse:
+                k = out.bind("k", f"{out.static(sub(self.count, ONE))} - {k}")
+            before, after = (_plus(k, 1), k) if self.reverse else (k, _plus(k, 1))
             known = [
                 Value(out.bind("before", f"{row}[{before}]"), v.type, v.padded)
                 for row, v in zip(rows, first, strict=True)

@@ -146,9 +146,9 @@ def _check(graph: Graph, node: Node, dim: str) -> None:
         raise Unfit(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
         raise Unfit("shapes vary from point to point")
-    if not isinstance(node.op, Merge):
-        if any(graph.universe.is_dim(s) for e in mentioned(node) for s in symbols(e)):
-            raise Unfit(f"`{node.op.name}` varies with {dim}")
+    own = () if isinstance(node.op, Merge) else mentioned(node)
+    if any(graph.universe.is_dim(s) for e in own for s in symbols(e)):
+        raise Unfit(f"`{node.op.name}` varies with {dim}")
 
 
 def _branch(graph: Graph, state: str, inside: set[str]) -> int:

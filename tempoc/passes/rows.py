@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tempoc.ops.control import Copy, Merge
-from tempoc.ops.indexing import SpatialIndex
+from tempoc.ops.indexing import Part, SpatialIndex
 from tempoc.ops.recurrence import Recurrence
 from tempoc.passes.recurrence import Recurring, Unfit
 from tempoc.poly.space import Space
@@ -39,7 +39,7 @@ from tempoc.symbolic.expr import (
     conjunction,
     sub,
 )  # fmt: skip
-from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+from tempoc.symbolic.walk import substitute_entry, symbols
 
 
 def with_rows(graph: Graph, found: Recurring, space: Space) -> tuple[Graph, Node]:
@@ -229,7 +229,9 @@ class _Maker:
     def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
         """What reads the row of a point in the place of a node."""
         rest = node.types[out].shape[1:]
-        entries = (sub(at, self.found.bottom), *((ZERO, n, 1) for n in rest))
+        entries: tuple[Part, ...] = (
+            sub(at, self.found.bottom), *((ZERO, n, 1) for n in rest),
+        )  # fmt: skip
         edge = Edge(source=node.name, out=out, entries=identity(node.domain))
         type_ = replace(old.types[0], weak=False)
         return replace(
@@ -265,14 +267,14 @@ class _Maker:
 
         def edge(e: Edge) -> Edge:
             found = moved(e.source, e.entries)
-            return e if found is None else replace(
-                e, source=node.name, out=found[0], entries=found[1]
+            return (
+                e if found is None else replace(e, source=node.name, out=found[0], entries=found[1])
             )
 
         def output(o: Output) -> Output:
             found = moved(o.source, o.entries)
-            return o if found is None else replace(
-                o, source=node.name, out=found[0], entries=found[1]
+            return (
+                o if found is None else replace(o, source=node.name, out=found[0], entries=found[1])
             )
 
         nodes = {

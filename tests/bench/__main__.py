@@ -23,6 +23,7 @@ from tests.bench.decoding import decoding
 from tests.bench.examples import examples
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
+from tests.bench.recurrences import recurrences
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 
@@ -30,6 +31,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compile": compiling,
     "examples": examples,
     "rnn": rnn,
+    "recurrences": recurrences,
     "training": training,
     "ppo": ppo,
     "llama": decoding,

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
+from tempoc.base.source import Source
+from tempoc.frontend.elaborate import elaborate
+from tempoc.frontend.modules import load_source
+from tempoc.ops.recurrence import Recurrence
+from tempoc.passes.canonicalize import Canonicalize
+from tempoc.passes.context import PassContext
+from tempoc.passes.fuse import Fuse
 from tempoc.passes.scans import Scans
 from tempoc.passes.vectorize import Vectorize
+from tempoc.pipeline.manager import run_pipeline
+from tempoc.poly.space import Space
+from tempoc.sdg.parse import parse_graph
+from tempoc.sdg.text import show
+from tempoc.sdg.verify import verify
 from tests.support.golden import Golden
-from tests.support.graphs import Story
+from tests.support.graphs import Story, assert_same
 
 CASES = {
     "returns: from the end, with what ends an episode": """
@@ -70,9 +81,9 @@ dim t < T
 %x = input{dtype=f32, shape=(2,)} : [t] f32[2]
 %h.dot = matmul %m, %h[t-1] : [t | t >= 2] f32[2]
 %h.2 = add %h.dot, %x : [t | t >= 2] f32[2]
-%h.0 = full{shape=(2,), value=1.0, dtype=f32} : [t | t == 0] f32[2]
-%h.1 = copy %x : [t | t == 1] f32[2]
-%h = merge{targets=((t,), (t,), (t,))} %h.0 when t == 0, %h.1 when t == 1, %h.2 when t >= 2 : [t] f32[2]
+%a = full{shape=(2,), value=1.0, dtype=f32} : [t | t == 0] f32[2]
+%b = copy %x : [t | t == 1] f32[2]
+%h = merge{targets=((t,), (t,), (t,))} %a when t == 0, %b when t == 1, %h.2 when t >= 2 : [t] f32[2]
 output h = %h[0:T]
 """,
     "a derivative: nodes of the cycle read at a distance": """
@@ -159,3 +170,71 @@ def test_scans(golden: Golden) -> None:
     for name, text in CASES.items():
         story.tell(name, text, Vectorize(), Scans(), Vectorize())
     golden("passes/scans.txt", story.text)
+
+
+STATES = ("h", "g")
+BEFORE = ("{s}", "{s}", "tanh({s})", "{a} * {s}", "{s} * {a} + {b}", "-{s}", "{s} - {b} * {s}")
+"""What a step makes of a state, given `a` and `b`."""
+MORE = ("maximum({x}, {y})", "{x} + {y}", "{x} * {y} + {x}", "where({c}, {x}, {y})", "{x} - {y}")
+
+
+@st.composite
+def recurrences(draw: st.DrawFn) -> str:
+    """A program with one recurrence of one or two states, forwards or backwards, read anyhow."""
+
+    def choose(*options: str) -> str:
+        return draw(st.sampled_from(options))
+
+    batch, back = draw(st.booleans()), draw(st.booleans())
+    dims = "b, t" if batch else "t"
+    before, first = ("t+1", "T-1") if back else ("t-1", "0")
+    shape = choose("", "[3]")
+    states = STATES[: draw(st.integers(1, 2))]
+    lines = ["dim b < B", "dim t < T", f"input x[{dims}]: f32{shape}", f"input y[t]: f32{shape}"]
+    lines += [f"input done[{dims}]: bool{shape}"]
+    lead = "b, " if batch else ""
+
+    def operand() -> str:
+        return choose("x", "y", "0.5", "exp(-x * x)", "y[T-1-t]", f"x[{lead}T-1-t]", "x * y")
+
+    def term() -> str:
+        s = f"{choose(*states)}[{lead}{before}]"
+        return choose(*BEFORE).format(s=s, a=operand(), b=operand())
+
+    def step() -> str:
+        x, y = term(), choose(term(), operand())
+        return f"0.7 * ({choose(*MORE).format(x=x, y=y, c='done')})"
+
+    for s in states:
+        if draw(st.booleans()):
+            lines.append(f"{s}[{lead}{first}] = x[{lead}{first}]")
+        else:
+            lines.append(f"{s}[{lead}{first}] = {choose('', 'tanh')}(y[{first}])")
+        lines.append(f"{s}[{lead}t] = {step()} + {operand()}")
+        lines.append(f"{s}r = {s} * x + {s}[{lead}T-1] + sum({s}[t = 0:t+1], axis = 0)")
+    lines.append(f"loss = sum({states[0]}[{'b = 0:B, ' if batch else ''}t = 0:T])")
+    lines.append("slope = grad(loss, x)")
+    shown = [*states, *(f"{s}r" for s in states), "slope"]
+    return "\n".join([*lines, f"output {', '.join(shown)}", ""])
+
+
+@given(text=recurrences())
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+def test_recurrences_become_scans_and_mean_the_same(text: str) -> None:
+    note(text)
+    graph = elaborate(load_source(Source("generated.rt", text)), {})
+    space = Space(graph.universe)
+    steps = (Canonicalize(), Vectorize(), Scans(), Vectorize(), Fuse())
+    outcome = run_pipeline(
+        graph, steps, PassContext(space), verify=lambda g, s: verify(g, space, after=s)
+    )
+    assert any(isinstance(n.op, Recurrence) for n in outcome.graph.nodes.values())
+    assert parse_graph(show(outcome.graph), "generated.sdg") == outcome.graph
+    assert_same(graph, outcome.graph)
