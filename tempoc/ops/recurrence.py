@@ -30,7 +30,7 @@ from typing import TypeVar
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
-from tempoc.ops.padding import natural, static_shape
+from tempoc.ops.padding import natural, nonempty, static_shape
 from tempoc.ops.shapes import same_shape, type_text
 from tempoc.ops.spell import cast
 from tempoc.ops.steps import Step, computed, typed, written
@@ -102,6 +102,7 @@ class Recurrence(Op):
     ) -> tuple[str, ...]:
         """A loop that reads the row before from where it was written, and writes the next one."""
         first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
+        xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
         count = out.static(self.count)
 
         def body(names: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ from tempoc.ops.control import Copy, Merge
 from tempoc.ops.indexing import Part, SpatialIndex
 from tempoc.ops.recurrence import Recurrence
 from tempoc.passes.recurrence import Recurring, Unfit
+from tempoc.passes.sink import is_cheap
 from tempoc.poly.space import Space
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Graph, Node, Output
@@ -37,6 +38,7 @@ from tempoc.symbolic.expr import (
     add,
     compare,
     conjunction,
+    maximum,
     sub,
 )  # fmt: skip
 from tempoc.symbolic.walk import substitute_entry, symbols
@@ -108,11 +110,7 @@ class _Maker:
         moving = [e for e in self.found.operands if self.varies(e)]
         rest = [e for e in self.found.operands if not self.varies(e)]
         rows = [self.rows(e) for e in moving]
-        inputs = (*first, *(e for e, _ in rows), *rest)
-        for edge in inputs:
-            source = self.source(edge)
-            if self.space.outside(domain, edge.entries, source.domain) is not None:
-                raise Unfit(f"`{edge.source}` is not there where there is no step")
+        inputs = tuple(self.there(e, domain) for e in (*first, *(e for e, _ in rows), *rest))
         order = [*range(len(states)), *(len(states) + self.found.operands.index(e)
                                         for e in (*moving, *rest))]  # fmt: skip
         numbers = {old: new for new, old in enumerate(order)}
@@ -123,10 +121,10 @@ class _Maker:
             ),
             carried=tuple(numbers.get(n, n) for n in self.found.carried),
             starts=tuple(start for _, start in rows),
-            count=self.found.count,
+            count=self.count,
             reverse=not self.found.forward,
         )
-        length = add(self.found.count, ONE)
+        length = add(self.count, ONE)
         types = tuple(
             replace(s.types[0], shape=(length, *s.types[0].shape), weak=False) for s in states
         )
@@ -141,10 +139,22 @@ class _Maker:
         pairs = zip(self.found.states, self.found.branches, strict=True)
         return [(self.graph.nodes[s], k) for s, k in pairs]
 
-    def source(self, edge: Edge) -> Node:
-        """The node that an edge reads."""
+    @property
+    def count(self) -> Expr:
+        """How many steps there are, none where they would be fewer."""
+        return self.space.reduce(maximum(ZERO, self.found.count), Domain(()))
+
+    def there(self, edge: Edge, domain: Domain) -> Edge:
+        """The edge, if all that it reads is there; a number is made anew where it is not."""
         new = {n.name: n for n in self.made}
-        return new.get(edge.source) or self.graph.nodes[edge.source]
+        source = new.get(edge.source) or self.graph.nodes[edge.source]
+        if self.space.outside(domain, edge.entries, source.domain) is None:
+            return edge
+        if source.domain.dims or not is_cheap(source.op):
+            raise Unfit(f"`{edge.source}` is not there where there is no step")
+        made = replace(source, name=self.free(source.name), domain=Domain(()))
+        self.made.append(made)
+        return replace(edge, source=made.name)
 
     def varies(self, edge: Edge) -> bool:
         """Whether an operand is another one at each step."""

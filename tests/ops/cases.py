@@ -224,6 +224,9 @@ SCAN = [
     *(Case(Recurrence(steps=_LINEAR, carried=(4,), starts=(k, 0), count=parse(n), reverse=back),
            (Arg(F, (2,), low=-1, high=1), Arg(F, ("T", 2), low=-1, high=1), Arg(F, ("T", 2))))
       for back in (False, True) for k, n in ((0, "T"), (1, "T-1"), (0, "0"))),
+    *(Case(Recurrence(steps=_LINEAR, carried=(4,), starts=(0, 0), count=parse("T-1"), reverse=back),
+           (Arg(F, (2,)), Arg(F, ("T-1", 2), low=-1, high=1), Arg(F, ("T-1", 2))))
+      for back in (False, True)),
     *(Case(Recurrence(steps=_COUPLED, carried=(6, 5), starts=(2,), count=parse("3"), reverse=back),
            (Arg(F, (), special=True), Arg(F), Arg(F, (7,), special=True), Arg(F)))
       for back in (False, True)),
