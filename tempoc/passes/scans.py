@@ -28,6 +28,7 @@ from typing import ClassVar
 from tempoc.ops.control import Merge
 from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
+from tempoc.passes.copies import forward_copies
 from tempoc.passes.legality import dependences, stuck
 from tempoc.passes.recurrence import Recurring, Unfit, cycles, recognize
 from tempoc.passes.rows import with_rows
@@ -66,7 +67,7 @@ class Scans:
         while found:
             made, nodes = _made(graph, found, context)
             found = {c: r for c, r in found.items() if c in nodes}
-            late = _waiting(graph, made, found, nodes, context)
+            made, late = _checked(graph, made, found, nodes, context)
             for cycle, why in late.items():
                 _missed(graph, found.pop(cycle).dim, cycle, why, context)
             if not late:
@@ -103,23 +104,23 @@ def _made(
             made, nodes[cycle] = with_rows(made, recurring, context.space)
         except Unfit as reason:
             _missed(graph, recurring.dim, cycle, str(reason), context)
-    return drop_dead(made), nodes
+    return drop_dead(forward_copies(made)), nodes
 
 
-def _waiting(
+def _checked(
     graph: Graph,
     made: Graph,
     found: Mapping[Names, Recurring],
     nodes: Mapping[Names, Node],
     context: PassContext,
-) -> dict[Names, str]:
-    """Cycles that must stay loops, and why."""
+) -> tuple[Graph, dict[Names, str]]:
+    """The graph with stars for all that can be computed at once; cycles that must stay loops."""
     computed = [n for n in made.nodes.values() if is_computed(n)]
     dims = {n.name: tuple(coordinates(made.universe, n.domain.dims)) for n in computed}
     left = stuck(list(dims), dependences(made, context.space), dims)
     if left:
         late = [c for c, node in nodes.items() if node.name in left] or list(nodes)
-        return dict.fromkeys(late, "what it reads needs it in turn")
+        return made, dict.fromkeys(late, "what it reads needs it in turn")
     starred = Vectorize().run(made, PassContext(context.space))
     reasons = {}
     for cycle, recurring in found.items():
@@ -132,7 +133,7 @@ def _waiting(
         ]
         if slow:
             reasons[cycle] = f"`{slow[0]}`, which it reads, is made by a loop"
-    return reasons
+    return starred, reasons
 
 
 def _is_at_once(before: Graph, graph: Graph, name: str, dim: str) -> bool:
