@@ -25,10 +25,12 @@ from tempoc.poly.space import Space
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Graph, Node, Output
 from tempoc.sdg.query import operand_type
+from tempoc.sdg.rewrite import compose
 from tempoc.sdg.together import ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
+    TRUE,
     ZERO,
     Const,
     Entry,
@@ -166,9 +168,24 @@ class _Maker:
         if whole:
             edge = state.inputs[1 - branch]
             entries = tuple(substitute_entry(e, at) for e in edge.entries)
-            return Edge(source=edge.source, out=edge.out, entries=entries, span=edge.span)
+            return self.original(replace(edge, entries=entries, guard=TRUE))
         entries = tuple(at.get(d, Sym(d)) for d in state.domain.dims)
         return Edge(source=state.name, entries=entries)
+
+    def original(self, edge: Edge) -> Edge:
+        """An access of what a copy was copied from."""
+        copy = self.graph.nodes[edge.source]
+        while (
+            isinstance(copy.op, Copy)
+            and operand_type(self.graph, copy.inputs[0]) == (copy.types[0])
+        ):
+            inner, dims = copy.inputs[0], copy.domain.dims
+            entries = compose(edge.entries, dims, inner.entries, self.graph.universe)
+            if entries is None:
+                break
+            edge = replace(inner, entries=entries)
+            copy = self.graph.nodes[edge.source]
+        return edge
 
     def rows(self, edge: Edge) -> tuple[Edge, int]:
         """An operand of all steps, and which of its rows is that of the first.

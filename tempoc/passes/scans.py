@@ -28,7 +28,6 @@ from typing import ClassVar
 from tempoc.ops.control import Merge
 from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
-from tempoc.passes.copies import forward_copies
 from tempoc.passes.legality import dependences, stuck
 from tempoc.passes.recurrence import Recurring, Unfit, cycles, recognize
 from tempoc.passes.rows import with_rows
@@ -104,7 +103,7 @@ def _made(
             made, nodes[cycle] = with_rows(made, recurring, context.space)
         except Unfit as reason:
             _missed(graph, recurring.dim, cycle, str(reason), context)
-    return drop_dead(forward_copies(made)), nodes
+    return drop_dead(made), nodes
 
 
 def _checked(
