@@ -9,6 +9,7 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
 from tempoc.passes.lift import Lift
 from tempoc.passes.reduce_domain import ReduceDomain
+from tempoc.passes.scans import Scans
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -23,6 +24,9 @@ O2: tuple[Pass, ...] = (
     Canonicalize(),
     ReduceDomain(),
     Vectorize(),
+    Lift(),
+    Scans(),
+    Vectorize(),
     Accumulate(),
     Fuse(),
 )
@@ -35,5 +39,6 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "accumulate": Accumulate,
     "vectorize": Vectorize,
     "lift": Lift,
+    "scans": Scans,
     "fuse": Fuse,
 }

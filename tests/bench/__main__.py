@@ -24,6 +24,7 @@ from tests.bench.decoding import decoding
 from tests.bench.examples import examples
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
+from tests.bench.recurrences import recurrences
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 
@@ -32,6 +33,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "examples": examples,
     "cumulative": cumulative,
     "rnn": rnn,
+    "recurrences": recurrences,
     "training": training,
     "ppo": ppo,
     "llama": decoding,
