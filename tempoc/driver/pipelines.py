@@ -7,6 +7,7 @@ from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.reassociate import Reassociate
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -21,6 +22,7 @@ LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
+    "reassociate": Reassociate,
     "accumulate": Accumulate,
     "vectorize": Vectorize,
     "fuse": Fuse,

@@ -123,12 +123,13 @@ EXACT = {
 %b = min %n : [t] f32""",
     "a reduction of one element": """%n = expand_dims{axis=1} %x[0] : [] f32[2, 1, 3]
 %a = max{axes=(1,)} %n : [] f32[2, 3]""",
-    "a slice of everything": """%a = getitem{entries=((0, t+1, 1), (0, 2, 1), (0, 3, 1))} %x[0:t+1] \
-: [t] f32[t+1, 2, 3]""",
+    "a slice of everything": """%a = getitem{entries=((0, t+1, 1), (0, 3, 1))} %r[0:t+1] \
+: [t] f32[t+1, 3]""",
     "a part of a part": """%n = getitem{entries=(1, (2, 3, -1))} %x : [t] f32[3]
 %a = getitem{entries=((0, 2, 2),)} %n : [t] f32[2]
 %b = getitem{entries=(1,)} %n : [t] f32""",
-    "a part after a change of axes": """%n = transpose{axes=(2, 0, 1)} %x[0:t+1] : [t] f32[3, t+1, 2]
+    "a part after a change of axes": """
+%n = transpose{axes=(2, 0, 1)} %x[0:t+1] : [t] f32[3, t+1, 2]
 %a = getitem{entries=((0, 3, 1), t, (0, 2, 1))} %n : [t] f32[3, 2]
 %n2 = expand_dims{axis=1} %r : [t] f32[3, 1]
 %b = getitem{entries=(2, 0)} %n2 : [t] f32
@@ -306,11 +307,12 @@ SILENT = {
 
 def program(lines: str) -> str:
     """A program of these nodes; all that do not help are outputs."""
+    lines = lines.strip()
     names = [line.split()[0] for line in lines.splitlines() if not line.startswith("%n")]
     used = {word.strip(",").split("[")[0].split("@")[0] for word in lines.split()}
     head = [h for h in HEAD.splitlines() if not h.startswith("%") or h.split()[0] in used]
     outputs = []
-    for line in lines.splitlines():
+    for line in lines.split("\n"):
         name = line.split()[0]
         if name in names:
             entries = "[T-1]" if " : [t] " in line else ""

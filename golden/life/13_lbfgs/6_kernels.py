@@ -76,16 +76,13 @@ def loss(at, x, w, label, loss_d_loss_objective_mean_cast, loss, *, N):
     loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w
     loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
     loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
-    loss_d_loss_objective_mean_expand_dims = jnp.expand_dims(loss_d_loss_objective_mean_div, 0)
-    loss_d_loss_objective_mean_broadcast_to = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
     loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
-    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_broadcast_to * loss_d_loss_objective_softplus_sigmoid
-    loss_d_loss_objective_matmul_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_softplus_mul, x)
-    loss_d_w_add2 = loss_d_w_add + loss_d_loss_objective_matmul_einsum2
-    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to
-    loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg * label.astype(jnp.float32)
-    loss_d_loss_objective_matmul2_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_mul_mul2, x)
-    loss_d_w_add3 = loss_d_w_add2 + loss_d_loss_objective_matmul2_einsum2
+    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_div * loss_d_loss_objective_softplus_sigmoid
+    loss_d_loss_objective_sub_neg_neg = -loss_d_loss_objective_mean_div
+    loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg_neg * label.astype(jnp.float32)
+    loss_d_w_add3_add = loss_d_loss_objective_softplus_mul + loss_d_loss_objective_mul_mul2
+    loss_d_w_add3_matmul = jnp.matmul(loss_d_w_add3_add, x)
+    loss_d_w_add3 = loss_d_w_add + loss_d_w_add3_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
     return loss, loss_d_w_add3, loss_d_w_add3
 

@@ -80,7 +80,7 @@ def y(
     k_t = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
     k = lax.dynamic_update_index_in_dim(k, k_t, t, 0)
     a_grouped_attention_scores_einsum = jnp.einsum("kgd,skd->kgs", a_reshape, k)
-    a_grouped_attention_scores_div = a_grouped_attention_scores_einsum / jnp.float32(8.0)
+    a_grouped_attention_scores_div = a_grouped_attention_scores_einsum * jnp.float32(0.125)
     valid = jnp.arange(T, dtype=jnp.int32) < t+1
     a_grouped_attention_scores_div_masked = jnp.where(valid, a_grouped_attention_scores_div, jnp.float32(-jnp.inf))
     a_grouped_attention_softmax_e_max = jnp.max(a_grouped_attention_scores_div_masked, axis=2, keepdims=True)
