@@ -94,6 +94,24 @@ def _minus_minus(v: View) -> Found | None:
     return None
 
 
+def _minus_product(v: View) -> Found | None:
+    """A product with a negated factor that is added or taken away."""
+    if any(d is not v.result.dtype for d in v.dtypes):
+        return None
+    opposite = two.Subtract() if isinstance(v.op, two.Add) else two.Add()
+    for slot in (1,) if isinstance(v.op, two.Subtract) else (1, 0):
+        term = v.inner(slot, two.Multiply, two.Divide, alone=True)
+        for k in (0, 1) if term is not None and term.here else ():
+            assert term is not None
+            factor = v.behind(term.edges[k], one.Negative)
+            if factor is None or not v.result.dtype.is_float:
+                continue
+            edges = tuple(factor.edges[0] if n == k else e for n, e in enumerate(term.edges))
+            product = v.make(term.op, *edges)
+            return Found(edges=(v.node.inputs[1 - slot], product), op=opposite)
+    return None
+
+
 def _sign_outwards(v: View) -> Found | None:
     """A negation before a product comes after it, where it may meet another one."""
     for slot in (0, 1):
@@ -272,6 +290,7 @@ NUMBERS: tuple[Row, ...] = (
         ops=(two.Add, two.Subtract, two.Multiply, two.Divide),
         find=_minus_minus,
     ),
+    Row(name="a + -b * c = a - b * c", ops=(two.Add, two.Subtract), find=_minus_product),
     Row(name="-a * b = -(a * b)", ops=(two.Multiply, two.Divide), find=_sign_outwards),
     Row(name="-(-x) = x", ops=(one.Negative,), find=_twice),
     Row(name="not not x = x", ops=(one.Not,), find=_twice),

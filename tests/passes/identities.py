@@ -52,6 +52,11 @@ EXACT = {
 %b = add %n, %y : [t] f32[2, 3]
 %d = sub %x, %n2 : [t] f32[2, 3]
 %e = mul %n, %n2 : [t] f32[2, 3]""",
+    "a + -b * c = a - b * c": """%n = neg %s : [t] f32
+%n2 = mul %n, %x : [t] f32[2, 3]
+%a = add %n2, %y : [t] f32[2, 3]
+%n3 = div %z, %n : [t] f32[2, 3]
+%b = sub %y, %n3 : [t] f32[2, 3]""",
     "-a * b = -(a * b)": """%n = neg %x : [t] f32[2, 3]
 %a = mul %n, %y : [t] f32[2, 3]""",
     "-(-x) = x": "%n = neg %x : [t] f32[2, 3]\n%a = neg %n[T-1-t] : [t] f32[2, 3]",
