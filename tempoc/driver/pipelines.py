@@ -8,6 +8,7 @@ from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
 from tempoc.passes.reassociate import Reassociate
+from tempoc.passes.reduce_domain import ReduceDomain
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -21,6 +22,7 @@ O2: tuple[Pass, ...] = (
     Algebra(),
     Reassociate(),
     Canonicalize(),
+    ReduceDomain(),
     Accumulate(),
     Fuse(),
 )
@@ -30,6 +32,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
     "reassociate": Reassociate,
+    "reduce_domain": ReduceDomain,
     "accumulate": Accumulate,
     "vectorize": Vectorize,
     "fuse": Fuse,

@@ -13,6 +13,7 @@ from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.reduce_domain import ReduceDomain
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, statements
@@ -44,7 +45,7 @@ def test_passes_keep_the_meaning(program: Program) -> None:
     assert parse_graph(show(graph), "generated.sdg") == graph
     assert_written_once(graph, statements(graph, space))
     for exact in (True, False):
-        steps = (Canonicalize(), Algebra(exact=exact), Canonicalize(), Fuse())
+        steps = (Canonicalize(), Algebra(exact=exact), Canonicalize(), ReduceDomain(), Fuse())
         outcome = run_pipeline(
             graph, steps, PassContext(space), verify=lambda g, s: verify(g, space, after=s)
         )
