@@ -229,8 +229,8 @@ def rates_1_1(at, test_d_rates_0, test_d_rates_1, rates_0, rates_1):
 
 
 def test_d_train_predict_tanh_0_add2(
-    at, test_d_net_1_b_next, net_descend_exp2, test_d_net_1_w_next, test_d_net_0_b_next,
-    net_descend_exp, test_d_net_0_w_next, train_predict_tanh, x, train_d_train_predict_tanh_sub,
+    at, test_d_net_1_b_next, test_d_net_1_w_next, test_d_net_0_b_next, net_descend_exp2,
+    test_d_net_0_w_next, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub,
     net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum,
     test_d_train_d_train_mse_power_mul_mul2_mul, train_d_train_getitem_expand_dims,
 ):
@@ -241,20 +241,20 @@ def test_d_train_predict_tanh_0_add2(
     loss.rt:6: return mean((x - target) ** 2)
     """
     test_d_net_1_b_1_neg = -test_d_net_1_b_next
-    test_d_net_descend_mul4_mul2 = test_d_net_1_b_1_neg * net_descend_exp2
     test_d_net_1_w_1_neg = -test_d_net_1_w_next
     test_d_net_0_b_1_neg = -test_d_net_0_b_next
     test_d_net_descend_mul3_mul2 = test_d_net_1_w_1_neg * net_descend_exp2
-    test_d_net_descend_mul2_mul2 = test_d_net_0_b_1_neg * net_descend_exp
     test_d_net_0_w_1_neg = -test_d_net_0_w_next
     test_d_net_descend_mul_mul2 = test_d_net_0_w_1_neg * net_descend_exp
     test_d_train_d_train_predict_matmul2_einsum2_einsum = jnp.einsum("ij,kj->ik", train_predict_tanh, test_d_net_descend_mul3_mul2)
     test_d_train_d_train_predict_matmul_einsum2_einsum = jnp.einsum("i,jk->ij", x, test_d_net_descend_mul_mul2)
-    test_d_train_d_train_predict_add_add = test_d_net_descend_mul2_mul2 + test_d_train_d_train_predict_matmul_einsum2_einsum
+    test_d_train_d_train_predict_add_add_mul = test_d_net_0_b_next * net_descend_exp
+    test_d_train_d_train_predict_add_add = test_d_train_d_train_predict_matmul_einsum2_einsum - test_d_train_d_train_predict_add_add_mul
     test_d_train_d_train_predict_tanh_mul2_mul = test_d_train_d_train_predict_add_add * train_d_train_predict_tanh_sub
     test_d_train_d_train_predict_matmul2_einsum_einsum = jnp.einsum("ij,kj->ik", test_d_train_d_train_predict_tanh_mul2_mul, net_1_w)
     test_d_train_d_train_predict_matmul2_add = test_d_train_d_train_predict_matmul2_einsum2_einsum + test_d_train_d_train_predict_matmul2_einsum_einsum
-    test_d_train_d_train_predict_add2_add = test_d_net_descend_mul4_mul2 + test_d_train_d_train_predict_matmul2_add
+    test_d_train_d_train_predict_add2_add_mul = test_d_net_1_b_next * net_descend_exp2
+    test_d_train_d_train_predict_add2_add = test_d_train_d_train_predict_matmul2_add - test_d_train_d_train_predict_add2_add_mul
     test_d_train_d_train_getitem_expand_dims_squeeze = jnp.squeeze(test_d_train_d_train_predict_add2_add, (1,))
     test_d_train_d_train_predict_matmul2_einsum2_einsum2 = jnp.einsum("i,jk->ik", train_d_train_mse_power_mul2, test_d_net_descend_mul3_mul2)
     test_d_train_d_train_predict_tanh_mul2_mul2 = test_d_train_d_train_predict_add_add * train_d_train_predict_matmul2_einsum
