@@ -129,6 +129,19 @@ def _makes_itself(inner: Inner) -> bool:
     return isinstance(inner.op, BroadcastTo)
 
 
+def _axis_of_spread(v: View) -> Found | None:
+    """A new axis of what is broadcast: of less, broadcast then."""
+    assert isinstance(v.op, ExpandDims)
+    inner = v.inner(0, BroadcastTo)
+    if inner is None:
+        return None
+    (edge,) = inner.edges
+    axis = axis_of(v.op.axis, v.result.ndim) - (v.operand(0).ndim - v.type_of(edge).ndim)
+    if axis > 0:
+        edge = v.make(ExpandDims(axis=axis), edge)
+    return Found(edges=(edge,), op=BroadcastTo(shape=v.result.shape))
+
+
 def _broadcast_number(v: View) -> Found | None:
     number = v.number(0)
     return None if number is None else v.constant(number)
@@ -240,6 +253,7 @@ LAYOUT: tuple[Row, ...] = (
     Row(name="a new axis of a reshape", ops=(ExpandDims, Squeeze), find=_axes_of_reshape),
     Row(name="a squeeze of a new axis", ops=(ExpandDims, Squeeze), find=_axes_cancel),
     Row(name="a broadcast of a broadcast", ops=(BroadcastTo,), find=_broadcast_twice),
+    Row(name="a new axis of a broadcast", ops=(ExpandDims,), find=_axis_of_spread),
     Row(name="a broadcast number", ops=(BroadcastTo,), find=_broadcast_number),
     Row(name="a broadcast before an operation", ops=SPREADING, find=_spread_anyway),
     Row(name="a broadcast before a function", ops=_UNARY, find=_spread_later),

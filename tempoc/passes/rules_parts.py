@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tempoc.ops import elementwise as one
-from tempoc.ops.indexing import Part, SpatialIndex
+from tempoc.ops.indexing import Part, SpatialIndex, Take, TakeAlong
 from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import BroadcastTo, ExpandDims, Flip, Pad, Transpose
 from tempoc.ops.opdef import Op
@@ -143,7 +143,6 @@ _UNARY: tuple[type[Op], ...] = (one.Unary,)  # abstract, for isinstance alone
 
 def _index_earlier(v: View) -> Found | None:
     """A part of a function of every element: of the part alone it is less work."""
-    assert isinstance(v.op, SpatialIndex)
     inner = v.inner(0, *_UNARY, alone=True)
     if inner is None or not inner.here or not _takes_less(v):
         return None
@@ -292,12 +291,13 @@ def _flipped_twice(v: View) -> Found | None:
     return Found(edges=inner.edges, op=Flip(axes=axes)) if axes else v.same_as(inner.edges[0])
 
 
+_PICKS: tuple[type[Op], ...] = (SpatialIndex, Take, TakeAlong)
 PARTS: tuple[Row, ...] = (
     Row(name="a slice of everything", ops=(SpatialIndex,), find=_whole_index),
     Row(name="a part of a part", ops=(SpatialIndex,), find=_index_twice),
     Row(name="a part after a change of axes", ops=(SpatialIndex,), find=_index_axis),
     Row(name="a part of what was joined", ops=(SpatialIndex,), find=_index_joined),
-    Row(name="a part of a function", ops=(SpatialIndex,), find=_index_earlier),
+    Row(name="a part of a function", ops=_PICKS, find=_index_earlier),
     Row(name="one tensor joined", ops=(Concat, Stack), find=_joined_one),
     Row(name="joined tensors joined", ops=(Concat,), find=_joined_twice),
     Row(name="neighbouring parts joined", ops=(Concat,), find=_joined_parts),

@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 from tempoc.ops import arithmetic as two
 from tempoc.ops import elementwise as one
-from tempoc.ops.indexing import Part, SpatialIndex
-from tempoc.ops.shapes import same_shape
+from tempoc.ops.indexing import Part, SpatialIndex, TakeAlong
+from tempoc.ops.shapes import axis_of, same_shape
 from tempoc.ops.source import Literal
 from tempoc.ops.spell import Number
 from tempoc.ops.types import DType
-from tempoc.passes.view import Found, Inner, Row, View
+from tempoc.passes.view import Found, Inner, Row, View, fewer
 from tempoc.sdg.graph import Edge
 from tempoc.symbolic.expr import ONE, ZERO
 
@@ -210,6 +210,27 @@ def _part_of(v: View, edge: Edge, entries: tuple[Part, ...]) -> Edge:
     return v.make(op, edge, *(v.node.inputs[1:] if op.gathers else ()))
 
 
+def _pick_of_product(v: View) -> Found | None:
+    """Elements picked along an axis of a product or a sum, where one operand has one there."""
+    assert isinstance(v.op, TakeAlong)
+    inner = v.inner(0, *_EXACT, alone=True)
+    if inner is None or not inner.here or not fewer(v.result.shape, v.operand(0).shape):
+        return None
+    ndim = v.result.ndim
+    axis = axis_of(v.op.axis, ndim)
+    edges = []
+    for edge in inner.edges:
+        shape = v.type_of(edge).shape
+        shape = (ONE,) * (ndim - len(shape)) + shape
+        if shape == v.operand(0).shape:
+            edges.append(v.make(v.op, edge, v.node.inputs[1]))
+        elif shape[axis] == ONE:
+            edges.append(edge)
+        else:
+            return None
+    return Found(edges=tuple(edges), op=inner.op)
+
+
 _PRODUCTS = (two.Multiply, two.Divide)
 ROUNDED: tuple[Row, ...] = (
     Row(name="x ** 2 = x * x", ops=(two.Power,), find=_power, exact=False),
@@ -233,4 +254,5 @@ ROUNDED: tuple[Row, ...] = (
         exact=False,
     ),
     Row(name="a part of a product", ops=(SpatialIndex,), find=_part_of_product),
+    Row(name="elements picked of a product", ops=(TakeAlong,), find=_pick_of_product),
 )

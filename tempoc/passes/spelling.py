@@ -58,13 +58,23 @@ _MATRICES: dict[tuple[str, ...], bool] = {
     ("ij", "jk", "ik"): False,
     ("i", "ji", "j"): True,
     ("ij", "i", "j"): True,
-    ("ij", "ki", "kj"): True,
 }
 """Spellings that are products of matrices and vectors, and whether operands change places."""
 
 
+def _turned(letters: Spelling) -> bool:
+    """Whether the result has the second operand's axes first: a product comes the other way."""
+    if len(letters.terms) != 2:
+        return False
+    first, second = letters.terms
+    own = [c in first for c in letters.result if (c in first) != (c in second)]
+    return False in own and own == sorted(own)
+
+
 def contraction(letters: Spelling, edges: Sequence[Edge]) -> tuple[Op, tuple[Edge, ...]]:
     """The operator for a spelling, and the operands in its order: a ``MatMul`` where one does."""
+    if _turned(letters):
+        letters, edges = Spelling(letters.terms[::-1], letters.result), edges[::-1]
     plain = letters.renamed()
     swapped = _MATRICES.get((*plain.terms, plain.result))
     if swapped is not None:

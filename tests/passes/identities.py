@@ -112,6 +112,10 @@ EXACT = {
     "a broadcast of a broadcast": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
 %n2 = broadcast_to{shape=(2, 3)} %n : [t] f32[2, 3]
 %a = broadcast_to{shape=(4, 2, 3)} %n2 : [t] f32[4, 2, 3]""",
+    "a new axis of a broadcast": """%n = broadcast_to{shape=(4, 2, 3)} %r : [t] f32[4, 2, 3]
+%a = expand_dims{axis=1} %n : [t] f32[4, 1, 2, 3]
+%n2 = broadcast_to{shape=(4, 2, 3)} %x : [t] f32[4, 2, 3]
+%b = expand_dims{axis=3} %n2 : [t] f32[4, 2, 3, 1]""",
     "a broadcast number": "%a = broadcast_to{shape=(t+1,)} %two : [t] f32[t+1]",
     "a broadcast before an operation": """%n = broadcast_to{shape=(2, 3)} %r : [t] f32[2, 3]
 %a = add %n, %x : [t] f32[2, 3]
@@ -149,7 +153,10 @@ EXACT = {
 %a = getitem{entries=(1, (0, 2, 1))} %n : [t] f32[2]
 %n2 = neg %r : [t] f32[3]
 %n3 = mod %k, %unit : [t] i32
-%b = getitem{entries=("tensor",)} %n2, %n3 : [t] f32""",
+%b = getitem{entries=("tensor",)} %n2, %n3 : [t] f32
+%n4 = floor %y : [t] f32[2, 3]
+%n5 = full{shape=(2, 1), value=1, dtype=i32} : [] i32[2, 1]
+%d = take_along{axis=1} %n4, %n5 : [t] f32[2, 1]""",
     "one tensor joined": """%a = concat %x : [t] f32[2, 3]
 %b = stack{axis=1} %x : [t] f32[2, 1, 3]""",
     "joined tensors joined": """%n = concat %r, %r[0] : [t] f32[6]
@@ -177,6 +184,10 @@ EXACT = {
 %n3 = div %r, %n2 : [t] f32[3]
 %n4 = mod %k, %unit : [t] i32
 %b = getitem{entries=("tensor",)} %n3, %n4 : [t] f32""",
+    "elements picked of a product": """%n = max{axes=(1,), keepdims=true} %x : [t] f32[2, 1]
+%n2 = sub %x, %n : [t] f32[2, 3]
+%n3 = full{shape=(2, 1), value=1, dtype=i32} : [] i32[2, 1]
+%a = take_along{axis=1} %n2, %n3 : [t] f32[2, 1]""",
     "a reduction of a reduction": """%n = max{axes=(1,)} %x[0:t+1] : [t] f32[t+1, 3]
 %a = max{axes=(1,)} %n : [t] f32[t+1]
 %n2 = cast{dtype=i32} %y : [t] i32[2, 3]
@@ -214,6 +225,12 @@ ROUNDED = {
 %n2 = sum{axes=(1,), keepdims=true} %n : [t] f32[2, 1]
 %n3 = div %n, %n2 : [t] f32[2, 3]
 %a = log %n3 : [t] f32[2, 3]""",
+    "a sum of rows in their places": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
+%n2 = pad{widths=((t, T-t-1), (0, 0))} %n : [t] f32[T, 3]
+%a = sum{axes=(0,)} %n2[0:T] : [] f32[T, 3]
+%n3 = expand_dims{axis=1} %r : [t] f32[3, 1]
+%n4 = pad{widths=((0, 1), (t, T-t))} %n3 : [t] f32[4, T+1]
+%b = sum{axes=(0,)} %n4[t:T] : [t] f32[4, T+1]""",
     "a sum of sums": """%n = sum{axes=(1,)} %x : [t] f32[2]
 %a = sum %n : [t] f32
 %n2 = mean{axes=(0,), keepdims=true} %y : [t] f32[1, 3]
