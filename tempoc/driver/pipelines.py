@@ -8,6 +8,7 @@ from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
 from tempoc.passes.lift import Lift
+from tempoc.passes.reassociate import Reassociate
 from tempoc.passes.reduce_domain import ReduceDomain
 from tempoc.passes.scans import Scans
 from tempoc.passes.vectorize import Vectorize
@@ -21,6 +22,7 @@ O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
 O2: tuple[Pass, ...] = (
     Canonicalize(),
     Algebra(),
+    Reassociate(),
     Canonicalize(),
     ReduceDomain(),
     Vectorize(),
@@ -35,6 +37,7 @@ LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
+    "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
     "accumulate": Accumulate,
     "vectorize": Vectorize,
