@@ -91,12 +91,12 @@ class Story:
     def tell(self, name: str, text: str, *steps: object) -> Outcome[Graph]:
         """Run steps on a text; what comes out is verified and means the same."""
         before = graph(text)
-        space = Space(before.universe)
+        context = PassContext(Space(before.universe))
 
         def check(result: Graph, step: str) -> None:
-            verify(result, space, after=step)
+            verify(result, context.space, after=step)
 
-        outcome = run_pipeline(before, steps, PassContext(space), verify=check)
+        outcome = run_pipeline(before, steps, context, verify=check)
         assert_same(before, outcome.graph)
         said = "".join(f"# {r.step}: {r.message}\n" for r in outcome.remarks)
         texts = (show(g, sources=False).split("\n", 1)[1] for g in (before, outcome.graph))
