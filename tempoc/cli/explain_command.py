@@ -39,6 +39,7 @@ def command(
     defines: tuple[str, ...],
     level: str,
     passes: str | None,
+    tile: int | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -52,7 +53,8 @@ def command(
     """
     if file != "-" and Path(file).is_dir():
         refuse_if_compiled(file)
-    compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
+    options = options_from(defines, level, passes, verify_each, tile)
+    compilation = Compilation.from_path(file, options)
     flags = (dump_sdg, dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     chosen = [stage for stage, flag in zip(STAGES, flags, strict=True) if flag]
     if not chosen and dump_after is None and dump_dir is None:

@@ -11,7 +11,7 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY
+from tempoc.driver.pipelines import LEVELS, REGISTRY, with_tiles
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
@@ -110,6 +110,8 @@ class Compilation:
             steps = LEVELS[self.options.level]
         else:
             steps = parse_pipeline(self.options.passes, REGISTRY)
+        if self.options.tile is not None:
+            steps = with_tiles(steps, self.options.tile)
 
         def check(result: Graph, step: str) -> None:
             verify_graph(result, context.space, after=step)

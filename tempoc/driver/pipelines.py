@@ -1,6 +1,7 @@
 """The pipelines, as data: reading one tuple is reading the compiler."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tempoc.passes.accumulate import Accumulate
 from tempoc.passes.algebra import Algebra
@@ -16,7 +17,7 @@ Pass = Step[Graph, PassContext]
 
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
-O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Accumulate(), Fuse())
+O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Tile(), Accumulate(), Fuse())
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
@@ -27,3 +28,8 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "tile": Tile,
     "fuse": Fuse,
 }
+
+
+def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
+    """The steps with tiles of that size, whatever fits."""
+    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)
