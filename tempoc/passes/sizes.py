@@ -13,7 +13,7 @@ from tempoc.ops.types import TensorType
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import And, Compare, Const, Expr, Sum, Sym, mul, product, sub
 from tempoc.symbolic.text import show
-from tempoc.symbolic.walk import evaluate, symbols
+from tempoc.symbolic.walk import evaluate
 
 NOMINAL = 4096
 """What a bound is taken for that nothing is known about."""
@@ -23,11 +23,12 @@ def usual(universe: Universe) -> dict[str, int]:
     """A value for each bound, and for each dimension that of its bound."""
     found = {b.name: NOMINAL for b in universe.bounds}
     for _ in universe.bounds:  # a fact about two bounds may need another about one of them
+        limits: dict[str, int] = {}
         for name, most in _limits(universe.assumptions, found):
-            found[name] = max(1, min(found[name], most))
+            limits[name] = max(1, min(most, limits.get(name, most)))
+        found |= limits
     for b in universe.bounds:
-        known = b.value is not None and all(n in found for n in symbols(b.value))
-        if known and b.value is not None:
+        if b.value is not None:
             found[b.name] = max(1, evaluate(b.value, found))
     return found | {d.name: found[d.bound] for d in universe.dims}
 

@@ -20,6 +20,8 @@ tiles is combined (``combine.py``); what others need with the axis is put togeth
 (``cut.py``). A batch that comes from a slice is cut into microbatches that way, and gradients are
 accumulated.
 
+What two loops over tiles need is made in both, so duplicates must not be looked for afterwards.
+
 Nothing is cut that fits into ``limit`` bytes, nor where the largest tensor would not become
 smaller, nor below ``least`` rows. Sizes are estimates (``sizes.py``).
 """
@@ -48,6 +50,8 @@ from tempoc.symbolic.walk import ceildiv, evaluate, is_affine, symbols
 
 ROUNDS = 8
 """The most loops over tiles that one program gets."""
+TENSORS = 8
+"""How many tensors of a tile's size the limit leaves room for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,19 +103,19 @@ class _Search:
         needs = dependences(self.graph, self.context.space)
         order = {n: k for k, n in enumerate(topological(self.graph))}
         for name, link in starts:
+            first = not any(n == name for n, _ in self.tried)
             self.tried.add((name, link))
             finder = Finder(ways=self.ways, needs=needs, order=order, is_large=self.is_large)
             region = finder.region(name, link, self.extent(name, link))
             if region is None:
-                self.missed(name, "what it is made of needs what is made of it")
+                self.missed(name, "what it is made of needs what is made of it", first)
                 continue
             self.tried |= {*region.kept.items()}
             size = self.size(region)
             why = self.against(region, size)
-            if why:
-                self.missed(name, why)
-                continue
-            return self.tiled(name, region, size)
+            if not why:
+                return self.tiled(name, region, size)
+            self.missed(name, why, first)
         return None
 
     # ------------------------------------------------------------ where to begin
@@ -146,12 +150,12 @@ class _Search:
     # ------------------------------------------------------------ whether it is worth it
 
     def size(self, region: Region) -> int:
-        """How many rows a tile has: a power of two with which the largest tensor fits."""
+        """How many rows a tile has: a power of two, so that several of its tensors fit."""
         if self.options.size:
             return self.options.size
         rows = max(1, evaluate(region.extent, self.at))
         row = max(1, max(self.bytes(n) for n in region.kept) // rows)
-        fitting = max(1, self.options.limit // row)
+        fitting = max(1, self.options.limit // TENSORS // row)
         return max(self.options.least, 1 << (fitting.bit_length() - 1))
 
     def against(self, region: Region, size: int) -> str:
@@ -183,9 +187,9 @@ class _Search:
                 if not inside and self.is_large(edge.source):
                     yield edge.source
 
-    def missed(self, name: str, why: str) -> None:
-        """Say what stays large, where it was not asked for tiles of a certain size."""
-        if not self.options.size:
+    def missed(self, name: str, why: str, first: bool) -> None:
+        """Say why the first axis of a tensor is not cut, unless tiles were asked for."""
+        if first and not self.options.size:
             text = f"`{name}` takes {self.formula(name)} bytes: {why}"
             self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
 

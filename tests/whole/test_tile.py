@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.agreement import agree
 
-PASSES = "canonicalize,algebra,canonicalize,{},tile{{size=3}},canonicalize,accumulate,fuse"
+PASSES = "canonicalize,algebra,canonicalize,{},tile{{size=3}},accumulate,fuse"
 PLAIN, VECTOR = (PASSES.format(p).replace(",,", ",") for p in ("", "vectorize"))
 SIZES = tuple({"B": b, "T": t} for b, t in ((1, 1), (2, 2), (1, 3), (3, 4), (2, 7)))
 HEAD = """
