@@ -86,11 +86,7 @@ def cut(
 
 
 def assert_combined(
-    case: Case,
-    link: Link,
-    found: list[tuple[Array, ...]],
-    whole: tuple[Array, ...],
-    at: dict[str, int],
+    case: Case, found: list[tuple[Array, ...]], whole: tuple[Array, ...], at: dict[str, int]
 ) -> None:
     """What is found for the parts, taken in one after another, is what the whole gives."""
     types = tuple(a.type for a in case.args)
