@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -64,6 +64,7 @@ class Cutter:
 
     ways: Ways
     region: Region
+    phases: Mapping[str, int]
     space: Space
     dim: str
     size: int
@@ -96,7 +97,7 @@ class Cutter:
 
     def own(self, name: str) -> Version:
         """A node's tiles where they are needed first."""
-        return Version(self.region.phases[name], self.ways.graph.nodes[name].domain.dims)
+        return Version(self.phases[name], self.ways.graph.nodes[name].domain.dims)
 
     def versions(self) -> dict[str, dict[Version, None]]:
         """Which tiles of each kept node are read."""

@@ -13,7 +13,7 @@ Nodes that come after have a later *phase*; what they read of large tensors is c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -22,12 +22,12 @@ from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.convolution import Conv
 from tempoc.passes.axes import Link, links
 from tempoc.passes.combine import combination
-from tempoc.passes.legality import Dependence
+from tempoc.passes.legality import Dependence, dependences
 from tempoc.poly.space import Space
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import Use, components, operand_types, users
+from tempoc.sdg.query import Use, components, operand_types, topological, users
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.expr import Expr, Slice
 
@@ -44,14 +44,13 @@ class Region:
     """Nodes along an axis of this extent, each with its link.
 
     ``kept`` keep the axis, ``ends`` reduce it; both in topological order. ``whole`` are those of
-    ``kept`` that others read. ``phases`` has a number for each node.
+    ``kept`` that others read.
     """
 
     extent: Expr
     kept: Mapping[str, Link]
     ends: Mapping[str, Link]
     whole: tuple[str, ...]
-    phases: Mapping[str, int]
 
 
 def slices(edge: Edge) -> int:
@@ -66,8 +65,22 @@ class Ways:
         """Nothing is followed yet."""
         self.graph = graph
         self.space = space
-        self.lazy = together(graph)
         self._links: dict[str, tuple[Link, ...]] = {}
+
+    @cached_property
+    def lazy(self) -> Mapping[str, str]:
+        """What only a branch of a `cond` needs."""
+        return together(self.graph)
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """The place of each node, operands first."""
+        return {name: k for k, name in enumerate(topological(self.graph))}
+
+    @cached_property
+    def needs(self) -> tuple[Dependence, ...]:
+        """Who may need whom at the same point of all loops."""
+        return tuple(d for d in dependences(self.graph, self.space) if d.may_stay)
 
     @cached_property
     def uses(self) -> Mapping[str, tuple[Use, ...]]:
@@ -128,14 +141,12 @@ class Finder:
     """Finds the region of a large tensor; ``is_large`` tells which are."""
 
     ways: Ways
-    needs: Sequence[Dependence]
-    order: Mapping[str, int]
     is_large: Callable[[str], bool]
     kept: dict[str, Link] = field(default_factory=dict)
     passed: dict[str, Link] = field(default_factory=dict)
 
-    def region(self, name: str, link: Link, extent: Expr) -> Region | None:
-        """The region of a node's axis; ``None`` where its loops carry a cycle."""
+    def region(self, name: str, link: Link, extent: Expr) -> Region:
+        """The region of a node's axis."""
         self.kept = {name: link}
         while self.add_large() or self.add_between():
             pass
@@ -143,15 +154,11 @@ class Finder:
         ends = {m.node: m.link for m in self.reached() if m.link.is_reduced}
         kept = self.sorted(self.kept)
         whole = tuple(n for n in kept if self.is_read_whole(n, ends))
-        ends = self.sorted(ends)
-        phases = self.phases(ends)
-        if phases is None:
-            return None
-        return Region(extent=extent, kept=kept, ends=ends, whole=whole, phases=phases)
+        return Region(extent=extent, kept=kept, ends=self.sorted(ends), whole=whole)
 
     def sorted(self, found: Mapping[str, Link]) -> dict[str, Link]:
         """Operands first."""
-        return {n: found[n] for n in sorted(found, key=self.order.__getitem__)}
+        return {n: found[n] for n in sorted(found, key=self.ways.order.__getitem__)}
 
     def reached(self) -> list[Meeting]:
         """Who reads the kept nodes along the axis and is none of them."""
@@ -210,7 +217,7 @@ class Finder:
         """The small nodes of which all that is read is reduced without a product before."""
         found: set[str] = set()
         given = {o.source for o in self.ways.graph.outputs}
-        for name in sorted(self.passed, key=self.order.__getitem__, reverse=True):
+        for name in sorted(self.passed, key=self.ways.order.__getitem__, reverse=True):
             readers = list(self.ways.readers(Meeting(name, self.passed[name])))
             product = isinstance(self.ways.graph.nodes[name].op, MatMul | Einsum | Conv)
             if product or name in given or not readers or None in readers:
@@ -234,36 +241,36 @@ class Finder:
         readers = self.ways.readers(Meeting(name, self.kept[name]))
         return any(m is None or known.get(m.node) != m.link for m in readers)
 
-    # ------------------------------------------------------------ phases
 
-    def phases(self, ends: Mapping[str, Link]) -> dict[str, int] | None:
-        """For each node of the region after how many loops over tiles it can be computed."""
-        region = {**self.kept, **ends}
-        inputs: dict[str, list[tuple[str, int]]] = {}
-        for need in self.needs:
-            if need.may_stay:
-                later = need.source in region and not self.is_aligned(need, region)
-                inputs.setdefault(need.sink, []).append((need.source, int(later)))
-        names = list(self.order)
-        parts = components(names, lambda n: [s for s, _ in inputs.get(n, ())])
-        found: dict[str, int] = {}
-        for part in parts:
-            if len(part) > 1 and any(n in region for n in part):
-                return None
-            for name in part:
-                before = (found.get(s, 0) + later for s, later in inputs.get(name, ()))
-                found[name] = max(before, default=0)
-        return {n: found[n] for n in region}
+def phases(ways: Ways, region: Region) -> dict[str, int] | None:
+    """For each node of the region after how many loops over tiles it can be computed.
 
-    def is_aligned(self, need: Dependence, region: Mapping[str, Link]) -> bool:
-        """Whether all that a node of the region reads of another is the tile at hand."""
-        if need.sink not in region or need.source not in self.kept:
-            return False
-        node, link = self.ways.graph.nodes[need.sink], region[need.sink]
-        places = [
-            (edge.out, None if axis is None else axis - slices(edge))
-            for edge, axis in zip(node.inputs, link.operands, strict=True)
-            if edge.source == need.source
-        ]
-        known = self.kept[need.source].results
-        return bool(places) and all(own is not None and known[out] == own for out, own in places)
+    ``None`` if some wait for themselves.
+    """
+    inputs: dict[str, list[tuple[str, int]]] = {}
+    for need in ways.needs:
+        made = need.source in region.kept or need.source in region.ends
+        later = made and not _is_aligned(ways, region, need)
+        inputs.setdefault(need.sink, []).append((need.source, int(later)))
+    found: dict[str, int] = {}
+    for part in components(list(ways.order), lambda n: [s for s, _ in inputs.get(n, ())]):
+        if len(part) > 1 and any(n in region.kept or n in region.ends for n in part):
+            return None
+        for name in part:
+            before = (found.get(s, 0) + later for s, later in inputs.get(name, ()))
+            found[name] = max(before, default=0)
+    return {n: found[n] for n in (*region.kept, *region.ends)}
+
+
+def _is_aligned(ways: Ways, region: Region, need: Dependence) -> bool:
+    """Whether all that a node of the region reads of another is the tile at hand."""
+    link = region.kept.get(need.sink) or region.ends.get(need.sink)
+    if link is None or need.source not in region.kept:
+        return False
+    places = [
+        (edge.out, None if axis is None else axis - slices(edge))
+        for edge, axis in zip(ways.graph.nodes[need.sink].inputs, link.operands, strict=True)
+        if edge.source == need.source
+    ]
+    known = region.kept[need.source].results
+    return bool(places) and all(own is not None and known[out] == own for out, own in places)

@@ -28,7 +28,7 @@ smaller, nor below ``least`` rows. Sizes are estimates (``sizes.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import ClassVar
@@ -37,12 +37,10 @@ from tempoc.base.source import Span
 from tempoc.passes.axes import Link
 from tempoc.passes.context import PassContext
 from tempoc.passes.cut import Cutter
-from tempoc.passes.legality import dependences
-from tempoc.passes.region import Finder, Meeting, Region, Ways, slices
+from tempoc.passes.region import Finder, Meeting, Region, Ways, phases, slices
 from tempoc.passes.sizes import bytes_of, formula, usual
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node
-from tempoc.sdg.query import topological
 from tempoc.sdg.rewrite import drop_dead
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import ONE, Expr, compare, maximum
@@ -98,23 +96,19 @@ class _Search:
         """The graph with one more loop over tiles; ``None`` if there is nothing left to cut."""
         sized = [(self.bytes(n), n) for n in self.graph.nodes if self.is_large(n)]
         starts = [(n, k) for _, n in sorted(sized, key=lambda x: -x[0]) for k in self.axes(n)]
-        if not starts:
-            return None
-        needs = dependences(self.graph, self.context.space)
-        order = {n: k for k, n in enumerate(topological(self.graph))}
         for name, link in starts:
             first = not any(n == name for n, _ in self.tried)
             self.tried.add((name, link))
-            finder = Finder(ways=self.ways, needs=needs, order=order, is_large=self.is_large)
+            finder = Finder(ways=self.ways, is_large=self.is_large)
             region = finder.region(name, link, self.extent(name, link))
-            if region is None:
-                self.missed(name, "what it is made of needs what is made of it", first)
-                continue
             self.tried |= {*region.kept.items()}
             size = self.size(region)
             why = self.against(region, size)
             if not why:
-                return self.tiled(name, region, size)
+                order = phases(self.ways, region)
+                if order is not None:
+                    return self.tiled(name, region, order, size)
+                why = "what it is made of needs what is made of it"
             self.missed(name, why, first)
         return None
 
@@ -199,7 +193,7 @@ class _Search:
 
     # ------------------------------------------------------------ cutting
 
-    def tiled(self, name: str, region: Region, size: int) -> Graph:
+    def tiled(self, name: str, region: Region, order: Mapping[str, int], size: int) -> Graph:
         """The graph with the region in tiles."""
         space = self.context.space
         count = ceildiv(region.extent, size)
@@ -210,6 +204,7 @@ class _Search:
         cutter = Cutter(
             ways=self.ways,
             region=region,
+            phases=order,
             space=self.context.space,
             dim=dim,
             size=size,
