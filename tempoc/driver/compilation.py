@@ -11,7 +11,7 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY, with_tiles
+from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_tiles
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
@@ -103,15 +103,17 @@ class Compilation:
         return self._spaces[graph.universe]
 
     @cached_property
+    def steps(self) -> tuple[Pass, ...]:
+        """The passes that run: those of the level, or those that the options name."""
+        steps = LEVELS[self.options.level]
+        if self.options.passes is not None:
+            steps = parse_pipeline(self.options.passes, REGISTRY)
+        return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
+
+    @cached_property
     def passes(self) -> Outcome[Graph]:
         """All passes with what they did; the graph is verified before and after each."""
-        graph, context = self.graph, PassContext(space=self.space)
-        if self.options.passes is None:
-            steps = LEVELS[self.options.level]
-        else:
-            steps = parse_pipeline(self.options.passes, REGISTRY)
-        if self.options.tile is not None:
-            steps = with_tiles(steps, self.options.tile)
+        graph, context, steps = self.graph, PassContext(space=self.space), self.steps
 
         def check(result: Graph, step: str) -> None:
             verify_graph(result, context.space, after=step)

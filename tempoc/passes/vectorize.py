@@ -29,6 +29,7 @@ from tempoc.passes.legality import dependences, loops, stuck
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.query import Use, users
 from tempoc.sdg.together import Ranges, ranges, touched
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
@@ -57,7 +58,10 @@ class Vectorize:
 def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
-    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space)]
+    into = _into_merges(graph)
+    stars = [
+        n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)
+    ]
     while stars:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
@@ -106,7 +110,23 @@ def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
 # ---------------------------------------------------------------- what can be stated
 
 
-def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space) -> bool:
+def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
+    """For each node the branches of merges that it writes."""
+    found: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
+    for node in graph.nodes.values():
+        if isinstance(node.op, Merge):
+            for k, edge in enumerate(node.inputs):
+                found[edge.source].append((node, k))
+    return found
+
+
+def _is_regular(
+    graph: Graph,
+    node: Node,
+    vector: tuple[str, ...],
+    space: Space,
+    into: dict[str, list[tuple[Node, int]]],
+) -> bool:
     """Whether the points form ranges, and all that they touch can be stated and is there."""
     if isinstance(node.op, Effect | ExternHost):
         return False
@@ -115,8 +135,9 @@ def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space)
         return False
     left = space.project(node.domain, loops(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
-    merges = [m for m in graph.nodes.values() if isinstance(m.op, Merge)]
-    return inside and not any(_writes_parts(graph, node, m, vector, space) for m in merges)
+    return inside and not any(
+        _writes_parts(graph, node, merge, k, vector, space) for merge, k in into[node.name]
+    )
 
 
 def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
@@ -125,15 +146,11 @@ def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Spa
 
 
 def _writes_parts(
-    graph: Graph, node: Node, merge: Node, vector: tuple[str, ...], space: Space
+    graph: Graph, node: Node, merge: Node, branch: int, vector: tuple[str, ...], space: Space
 ) -> bool:
     """Whether the node writes into a merge at some points of its ranges only."""
-    for k, edge in enumerate(merge.inputs):
-        if edge.source == node.name:
-            where = space.simplify(written_where(merge, k, graph), node.domain)
-            if any(d in symbols(where) for d in vector):
-                return True
-    return False
+    where = space.simplify(written_where(merge, branch, graph), node.domain)
+    return any(d in symbols(where) for d in vector)
 
 
 # ---------------------------------------------------------------- what it costs
@@ -142,22 +159,24 @@ def _writes_parts(
 def _frugal(graph: Graph, dim: str, stars: list[str]) -> list[str]:
     """Those of the stars that make no store longer along a dimension that is a loop for others."""
     whole = _kept_whole(graph, dim)
-    kept = list(stars)
+    kept, uses = list(stars), users(graph)
     while True:
-        long = [s for s in kept if _is_longer(graph, s, dim, kept, whole)]
+        free = {*kept, *whole}
+        long = [s for s in kept if _is_longer(graph, s, dim, free, uses[s], s in whole)]
         if not long:
             return kept
         kept = [s for s in kept if s not in long]
 
 
-def _is_longer(graph: Graph, name: str, dim: str, stars: list[str], whole: set[str]) -> bool:
+def _is_longer(
+    graph: Graph, name: str, dim: str, free: set[str], uses: tuple[Use, ...], is_whole: bool
+) -> bool:
     """Whether some store between a star and a loop would grow."""
-    free = {*stars, *whole}
     sources = {e.source for e in graph.nodes[name].inputs} - free
     if any(dim in graph.nodes[s].domain.dims for s in sources):
         return True
-    readers = [n for n in graph.nodes.values() if any(e.source == name for e in n.inputs)]
-    return name not in whole and any(dim in r.domain.dims and r.name not in free for r in readers)
+    readers = {u.reader for u in uses} - free
+    return not is_whole and any(dim in graph.nodes[r].domain.dims for r in readers)
 
 
 def _kept_whole(graph: Graph, dim: str) -> set[str]:
