@@ -1,6 +1,7 @@
 """The pipelines, as data: reading one tuple is reading the compiler."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tempoc.passes.accumulate import Accumulate
 from tempoc.passes.algebra import Algebra
@@ -10,7 +11,11 @@ from tempoc.passes.fuse import Fuse
 from tempoc.passes.lift import Lift
 from tempoc.passes.reassociate import Reassociate
 from tempoc.passes.reduce_domain import ReduceDomain
+<<<<<<< HEAD
 from tempoc.passes.scans import Scans
+=======
+from tempoc.passes.tile import Tile
+>>>>>>> tile
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -25,10 +30,14 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
+<<<<<<< HEAD
     Vectorize(),
     Lift(),
     Scans(),
     Vectorize(),
+=======
+    Tile(),
+>>>>>>> tile
     Accumulate(),
     Fuse(),
 )
@@ -41,7 +50,16 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "reduce_domain": ReduceDomain,
     "accumulate": Accumulate,
     "vectorize": Vectorize,
+<<<<<<< HEAD
     "lift": Lift,
     "scans": Scans,
+=======
+    "tile": Tile,
+>>>>>>> tile
     "fuse": Fuse,
 }
+
+
+def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
+    """The steps with tiles of that size, whatever fits."""
+    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)
