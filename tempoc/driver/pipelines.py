@@ -7,6 +7,7 @@ from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.split import Split
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -22,6 +23,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
     "accumulate": Accumulate,
+    "split": Split,
     "vectorize": Vectorize,
     "fuse": Fuse,
 }

@@ -26,13 +26,14 @@ from tempoc.ops.externs import ExternHost
 from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
 from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.passes.sink import is_cheap
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.together import Ranges, ranges, touched
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Slice
+from tempoc.symbolic.expr import Slice, Sym, compare
 from tempoc.symbolic.walk import symbols
 
 
@@ -76,7 +77,7 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         _missed(graph, dim, cycle, "their points wait for each other", context)
         stars = [s for s in stars if s not in found]
     if len(stars) < len(having):
-        frugal = _frugal(graph, dim, stars)
+        frugal = _frugal(graph, dim, stars, context.space)
         rest = [s for s in stars if s not in frugal]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
         stars = frugal
@@ -139,20 +140,39 @@ def _writes_parts(
 # ---------------------------------------------------------------- what it costs
 
 
-def _frugal(graph: Graph, dim: str, stars: list[str]) -> list[str]:
+def _frugal(graph: Graph, dim: str, stars: list[str], space: Space) -> list[str]:
     """Those of the stars that make no store longer along a dimension that is a loop for others."""
-    whole = _kept_whole(graph, dim)
-    kept = list(stars)
+    points = _points(graph, dim, space)
+    whole = {*_kept_whole(graph, dim), *points}
+    whole |= {n.name for n in graph.nodes.values() if is_cheap(n.op)}
+    kept = [s for s in stars if s not in points]
     while True:
-        long = [s for s in kept if _is_longer(graph, s, dim, kept, whole)]
+        free = {*kept, *whole}
+        free |= {n.name for n in graph.nodes.values() if _is_made_by(n, free)}
+        long = [s for s in kept if _is_longer(graph, s, dim, free, whole)]
         if not long:
             return kept
         kept = [s for s in kept if s not in long]
 
 
-def _is_longer(graph: Graph, name: str, dim: str, stars: list[str], whole: set[str]) -> bool:
+def _points(graph: Graph, dim: str, space: Space) -> set[str]:
+    """The nodes with one point along a dimension: to them it is all the same."""
+    found: set[str] = set()
+    for node in graph.nodes.values():
+        if dim in symbols(node.domain.where):
+            first = space.lower_bound(Sym(dim), node.domain)
+            if space.implies(node.domain, compare("==", Sym(dim), first)):
+                found.add(node.name)
+    return found
+
+
+def _is_made_by(node: Node, names: set[str]) -> bool:
+    """Whether a node is a merge of some of the names."""
+    return isinstance(node.op, Merge) and all(e.source in names for e in node.inputs)
+
+
+def _is_longer(graph: Graph, name: str, dim: str, free: set[str], whole: set[str]) -> bool:
     """Whether some store between a star and a loop would grow."""
-    free = {*stars, *whole}
     sources = {e.source for e in graph.nodes[name].inputs} - free
     if any(dim in graph.nodes[s].domain.dims for s in sources):
         return True
