@@ -8,8 +8,10 @@ the row just written does not go through the store at all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 from tempoc.base.names import Names
 from tempoc.codegen import access
@@ -44,13 +46,21 @@ from tempoc.symbolic.expr import (
     disjunction,
     negation,
 )  # fmt: skip
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.walk import substitute, symbols
 
 
 class Body:
     """Writes one kernel; ``run`` once, then read ``arguments`` and the emitter's lines."""
 
-    def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
+    def __init__(
+        self,
+        statement: Statement,
+        stages: Stages,
+        out: KernelEmitter,
+        names: Names,
+        shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
+        """``shared``: dimensions of which all points are given the same array of a tensor."""
         self.statement = statement
         self.stages = stages
         self.out = out
@@ -62,6 +72,7 @@ class Body:
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
+        self.shared = shared
         self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,
@@ -321,7 +332,15 @@ class Body:
         type_ = operand_type(self.stages.graph, edge)
         statements, tree = self.stages.statements, self.stages.tree
         finite = not array.gathered and is_zeros(read, store, self.statement, statements, tree)
-        return self.out.align(Value(text, type_, array.padded, finite), self._padded(type_))
+        given = "" if array.gathered else self._shared(read, name)
+        value = Value(text, type_, array.padded, finite, given)
+        return self.out.align(value, self._padded(type_))
+
+    def _shared(self, read: Read, name: str) -> str:
+        """The name of an argument if all points read it, each up to another end."""
+        moving = {s for e in read.entries for s in symbols(e)}
+        same = any(d in moving for d in self.shared.get(read.tensor, ()))
+        return name if same and name == self.arguments[self._cell(read)].name else ""
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""
