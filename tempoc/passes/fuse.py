@@ -70,8 +70,12 @@ class Fuse:
         yield from ((d.source, d.sink) for d in needs if d.stays)
         yield from ((d.source, d.sink) for d in needs if d.may_stay and not d.stays)
         if self.horizontal:
-            for k, b in enumerate(islands.units):
-                yield from ((a, b) for a in islands.units[:k])
+            alike: dict[int, list[str]] = {}
+            for b in islands.units:
+                before = alike.setdefault(islands.kinds[b], [])
+                if islands.untried(b):
+                    yield from ((a, b) for a in before)
+                before.append(b)
 
 
 def _one_domain_each(graph: Graph, space: Space) -> Graph:

@@ -15,14 +15,15 @@ read (`kept`) live on after the last statement. Values never read are dead once 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly import fast, maps, recover
-from tempoc.poly.timeline import Timeline
+from tempoc.poly.timeline import Moments, Timeline
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     FALSE,
@@ -35,6 +36,8 @@ from tempoc.symbolic.expr import (
     maximum,
     minimum,
 )
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +72,37 @@ class Release:
     where: Expr
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Touch:
+    """A use by when and how it touches the tensor, whatever its task is called."""
+
+    moments: Moments
+    entries: tuple[Entry, ...]
+    where: Expr
+    late: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Life:
+    """A stored tensor in these terms: what is alike has one, and is asked about once."""
+
+    domain: Domain
+    writes: tuple[_Touch, ...]
+    reads: tuple[_Touch, ...]
+    kept: tuple[tuple[Entry, ...], ...]
+
+    def distinct(self) -> _Life:
+        """Without uses that are the same as others."""
+        writes, reads = (tuple(dict.fromkeys(uses)) for uses in (self.writes, self.reads))
+        return replace(self, writes=writes, reads=reads)
+
+
+@dataclass(frozen=True, slots=True)
 class Liveness:
     """Live ranges of the stored tensors of a scheduled program; everything is computed once."""
 
     timeline: Timeline
     stored: Mapping[str, Stored]
-    _touching: dict[tuple[str, Use], isl.Map] = field(default_factory=dict)
-    _distances: dict[str, isl.Set | None] = field(default_factory=dict)
 
     def windows(self, tensor: str, order: tuple[str, ...] | None = None) -> tuple[Expr, ...]:
         """How many slots the tensor needs along each dimension of its domain, in bounds.
@@ -86,10 +112,17 @@ class Liveness:
         on. 1 means that one slot serves all. The result is an upper bound where the exact size
         cannot be written as `min` or `max`.
         """
-        dims = self.stored[tensor].domain.dims
-        gaps = self._gaps(tensor)
+        stored = self.stored[tensor]
+        # Whatever is alive is compared with what is written, nothing else.
+        life = self._life(stored, [w.task for w in stored.writes]).distinct()
+        found = order or stored.domain.dims
+        return self._once("windows", (life, found), lambda: self._windows(life, found))
+
+    def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[Expr, ...]:
+        dims = life.domain.dims
+        gaps = self._once("gaps", life, lambda: self._gaps(life))
         found: dict[str, Expr] = {}
-        for dim in order or dims:
+        for dim in order:
             k = dims.index(dim)
             if gaps is None or gaps.is_empty():
                 found[dim] = ONE
@@ -98,12 +131,10 @@ class Liveness:
             gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
         return tuple(found[dim] for dim in dims)
 
-    def _gaps(self, tensor: str) -> isl.Set | None:
+    def _gaps(self, life: _Life) -> isl.Set | None:
         """How far apart values are that are alive together."""
-        if tensor not in self._distances:
-            gaps = [clash.deltas() for clash in self._clashes(tensor)]
-            self._distances[tensor] = maps.union(gaps) if gaps else None
-        return self._distances[tensor]
+        gaps = [clash.deltas() for clash in self._clashes(life)]
+        return maps.union(gaps) if gaps else None
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
         """The greatest distance plus one."""
@@ -134,19 +165,23 @@ class Liveness:
         A cell that is never read dies after its write. Deaths that cannot be stated as entries with
         a condition are left out: those cells stay until the end.
         """
-        stored, found = self.stored[tensor], list[Release]()
-        deaths = self._deaths(tensor)
-        if deaths is None:
-            return ()
-        rest = deaths
-        for use in (*stored.reads, *stored.writes):
-            touched = self._touch(tensor, use)
-            here = rest.apply_range(self._times(use.task).reverse()).intersect(touched.reverse())
-            if here.is_empty():
-                continue
-            rest = rest.subtract_domain(here.domain())
-            found += self._stated(use.task, here.reverse())
-        return tuple(found)
+        stored = self.stored[tensor]
+        uses = (*stored.reads, *stored.writes)
+        life = self._life(stored, [u.task for u in uses])
+        found = self._once("releases", life, lambda: tuple(self._releases(life)))
+        return tuple(replace(release, task=uses[k].task) for k, release in found)
+
+    def _releases(self, life: _Life) -> Iterator[tuple[int, Release]]:
+        """The releases after each of the reads and writes, by their place."""
+        rest = self._deaths(life)
+        if rest is None:
+            return
+        for k, use in enumerate((*life.reads, *life.writes)):
+            times = self.timeline.relation(use.moments)
+            here = rest.apply_range(times.reverse()).intersect(self._touch(life, use).reverse())
+            if not here.is_empty():
+                rest = rest.subtract_domain(here.domain())
+                yield from ((k, r) for r in self._stated(self._points(use), here.reverse()))
 
     def last_use(self, tensor: str, task: str, entries: tuple[Entry, ...]) -> Expr:
         """The condition, over the task's points, under which nobody needs the cells afterwards.
@@ -154,97 +189,116 @@ class Liveness:
         `entries` are what the task reads or writes; `TRUE`: they are always dead after the task,
         `FALSE`: never.
         """
-        domain = self.timeline.tasks[task]
-        space, stored = self.timeline.space, self.stored[tensor]
-        touched = space.access_map(domain, entries, stored.domain)
+        here = Use(task=task, entries=entries)
+        life = self._life(replace(self.stored[tensor], writes=(here,)), [task]).distinct()
+        return self._once("last use", life, lambda: self._last_use(life))
+
+    def _last_use(self, life: _Life) -> Expr:
+        """When the one who writes is the last one."""
+        (here,), space = life.writes, self.timeline.space
+        domain = self._points(here)
+        touched = self._touch(life, here)
         later = isl.Set.empty(space.set(domain).get_space())
-        now = self._times(task)
+        now = self.timeline.relation(here.moments)
         after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
-        for use in stored.reads:
-            again = touched.apply_range(self._reading(tensor, use))
+        for use in life.reads:
+            again = touched.apply_range(self._reading(life, use))
             later = later.union(again.intersect(after).domain())
-        for entry in stored.kept:
-            kept = space.access_map(Domain(()), entry, stored.domain).range()
+        if (kept := self._kept(life)) is not None:
             later = later.union(touched.intersect_range(kept).domain())
         dead = space.set(domain).subtract(later)
         return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
 
     # Relations
 
-    def _times(self, task: str) -> isl.Map:
-        return self.timeline.times[task]
+    def _once(self, question: str, about: Hashable, make: Callable[[], R]) -> R:
+        return self.timeline.space.known.once((question, about, self.timeline.exact), make)
 
-    def _touch(self, tensor: str, use: Use) -> isl.Map:
-        """The task's points to the cells they touch."""
-        found = self._touching.get((tensor, use))
-        if found is None:
-            domain = self.timeline.tasks[use.task]
-            at = Domain(domain.dims, conjunction(domain.where, use.where))
-            found = self.timeline.space.access_map(at, use.entries, self.stored[tensor].domain)
-            self._touching[tensor, use] = found
-        return found
+    def _life(self, stored: Stored, anchors: Sequence[str]) -> _Life:
+        """The tensor with times that compare with those of the anchors."""
+        tasks = dict.fromkeys(u.task for u in (*stored.writes, *stored.reads))
+        when = self.timeline.compared(tuple(tasks), anchors)
+        writes, reads = (
+            tuple(
+                _Touch(moments=when[u.task], entries=u.entries, where=u.where, late=u.late)
+                for u in uses
+            )
+            for uses in (stored.writes, stored.reads)
+        )
+        return _Life(domain=stored.domain, writes=writes, reads=reads, kept=stored.kept)
 
-    def _reading(self, tensor: str, use: Use) -> isl.Map:
+    def _points(self, use: _Touch) -> Domain:
+        return self.timeline.tasks[use.moments.like]
+
+    def _touch(self, life: _Life, use: _Touch) -> isl.Map:
+        """The points of a use to the cells they touch."""
+        own = self._points(use)
+        at = Domain(own.dims, conjunction(own.where, use.where))
+        return self._once(
+            "touch",
+            (at, use.entries, life.domain),
+            lambda: self.timeline.space.access_map(at, use.entries, life.domain),
+        )
+
+    def _reading(self, life: _Life, use: _Touch) -> isl.Map:
         """The cells to the times at which the use touches them."""
-        return self._touch(tensor, use).reverse().apply_range(self._times(use.task))
+        times = self.timeline.relation(use.moments)
+        about = (life.domain, use)
+        return self._once(
+            "reading", about, lambda: self._touch(life, use).reverse().apply_range(times)
+        )
 
-    def _kept(self, tensor: str) -> isl.Set | None:
-        stored = self.stored[tensor]
+    def _kept(self, life: _Life) -> isl.Set | None:
         space = self.timeline.space
-        sets = [
-            space.access_map(Domain(()), entries, stored.domain).range() for entries in stored.kept
-        ]
+        sets = [space.access_map(Domain(()), e, life.domain).range() for e in life.kept]
         total = None
         for s in sets:
             total = s if total is None else total.union(s)
         return total
 
-    def _clashes(self, tensor: str) -> Iterator[isl.Map]:
+    def _clashes(self, life: _Life) -> Iterator[isl.Map]:
         """Pairs of cells of which the first is alive when the second is written, use by use."""
-        stored = self.stored[tensor]
-        if not stored.writes:
+        if not life.writes:
             return
-        born = maps.union([self._reading(tensor, w) for w in stored.writes])
+        born = maps.union([self._reading(life, w) for w in life.writes])
         times = born.get_space().range()
         backwards = born.reverse()
         since = born.apply_range(isl.Map.lex_le(times)).apply_range(backwards)
-        for use in stored.reads:
-            reading = self._reading(tensor, use)
+        for use in life.reads:
+            reading = self._reading(life, use)
             order = isl.Map.lex_ge(times) if use.late else isl.Map.lex_gt(times)
             until = reading.apply_range(order).apply_range(backwards)
             yield since.intersect(until)
-        kept = self._kept(tensor)
+        kept = self._kept(life)
         if kept is not None:
             yield since.intersect_domain(kept)
 
-    def _deaths(self, tensor: str) -> isl.Map | None:
+    def _deaths(self, life: _Life) -> isl.Map | None:
         """Each cell that dies to the time of its last use."""
-        stored = self.stored[tensor]
-        uses = [self._reading(tensor, u) for u in (*stored.writes, *stored.reads)]
-        if not stored.writes:
+        uses = [self._reading(life, u) for u in (*life.writes, *life.reads)]
+        if not life.writes:
             return None
         last = maps.latest(maps.union(uses))
-        kept = self._kept(tensor)
+        kept = self._kept(life)
         return last if kept is None else last.subtract_domain(kept)
 
-    def _stated(self, task: str, cells: isl.Map) -> Iterator[Release]:
-        """The task's points to the cells that die there, as entries with conditions."""
-        whole = list(self._release(task, cells))
+    def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[Release]:
+        """A task's points to the cells that die there, as entries with conditions."""
+        whole = list(self._release(domain, cells))
         if whole:
             yield from whole
             return
         for part in cells.make_disjoint().get_basic_maps():
-            yield from self._release(task, isl.Map.from_basic_map(part))
+            yield from self._release(domain, isl.Map.from_basic_map(part))
 
-    def _release(self, task: str, cells: isl.Map) -> Iterator[Release]:
+    def _release(self, domain: Domain, cells: isl.Map) -> Iterator[Release]:
         found = recover.entries(cells)
         if found is None or not found[1]:
             return
-        domain = self.timeline.tasks[task]
         points = self.timeline.space.set(domain)
         where = recover.condition(cells.domain(), points)
         if where != FALSE:
-            yield Release(task=task, entries=found[0], where=where)
+            yield Release(task="", entries=found[0], where=where)
 
 
 def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:

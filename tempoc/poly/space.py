@@ -14,6 +14,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly import fast, maps, products, recover
+from tempoc.poly.known import Known
 from tempoc.poly.sets import Frame, least_point
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import (
@@ -56,8 +57,8 @@ class Space:
     def __init__(self, universe: Universe, frame: Frame | None = None) -> None:
         self.universe = universe
         self.frame = frame or Frame(tuple(b.name for b in universe.bounds))
+        self.known = Known()
         self._sets: dict[Domain, isl.Set] = {}
-        self._conditions: dict[tuple[tuple[str, ...], Expr], isl.Set] = {}
         self._proofs: dict[tuple[Domain, Expr], bool] = {}
         self._simple: dict[tuple[Domain, Expr], Expr] = {}
         self._maps: dict[tuple[Domain, tuple[Entry, ...], Domain], isl.Map] = {}
@@ -111,12 +112,9 @@ class Space:
 
     def points(self, condition: Expr, dims: tuple[str, ...]) -> isl.Set:
         """Where a condition holds, without any other fact."""
-        key = (dims, condition)
-        found = self._conditions.get(key)
-        if found is None:
-            found = self.frame.condition(condition, self.frame.coordinates(dims))
-            self._conditions[key] = found
-        return found
+        at = self.frame.coordinates(dims)
+        key = ("points", dims, condition)
+        return self.known.once(key, lambda: self.frame.condition(condition, at))
 
     def sized(self, s: isl.Set) -> isl.Set:
         """Points without what is not known when room is made for them."""

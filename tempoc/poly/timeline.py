@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -13,7 +14,7 @@ from tempoc.poly.lengths import Run
 from tempoc.poly.scheduling import Problem
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import FALSE, ZERO, Expr, Sym
+from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym
 from tempoc.symbolic.walk import substitute
 
 
@@ -32,36 +33,119 @@ class Occurrence:
     time: tuple[Expr, ...]
 
 
+Places = tuple[Occurrence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """When the points of a task run, in as few coordinates as some comparison needs.
+
+    ``like`` is the first task that runs under the same conditions at the same points, ``times`` are
+    those of its places. So equal moments stand for equal relations, whatever the tasks are called:
+    what was found out about some is known of all others like them.
+    """
+
+    like: str
+    times: tuple[tuple[Expr, ...], ...]
+    length: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """When everything runs: vectors of one length; only `poly` looks inside `times`."""
+    """When everything runs: where in the loops; only `poly` asks for times as relations.
+
+    With ``exact`` points that are none of a task's domain are left out of its times: the loops are
+    those of any run, the domain is that of one.
+    """
 
     space: Space
     tasks: Mapping[str, Domain]
-    times: Mapping[str, isl.Map]
+    places: Mapping[str, Places]
+    like: Mapping[str, str]
+    exact: bool = False
+
+    def times(self, task: str) -> isl.Map:
+        """When each point of a task runs: vectors of one length for all tasks."""
+        length = max((len(o.time) for found in self.places.values() for o in found), default=0)
+        times = tuple(o.time for o in self.places[task])
+        return self.relation(Moments(like=self.like[task], times=times, length=length))
+
+    def relation(self, moments: Moments) -> isl.Map:
+        """The points to the vectors at which they run."""
+        key = ("times", moments, self.exact)
+        return self.space.known.once(key, lambda: self._relation(moments))
+
+    def _relation(self, m: Moments) -> isl.Map:
+        there, domain = self.space, self.tasks[m.like]
+        pairs = zip(self.places[m.like], m.times, strict=True)
+        places = [replace(o, time=time) for o, time in pairs] or [_never(domain)]
+        times = maps.union([_times(there, domain, o, m.length) for o in places])
+        return times.intersect_domain(there.set(domain)) if self.exact else times
+
+    def compared(self, tasks: Sequence[str], anchors: Sequence[str]) -> dict[str, Moments]:
+        """Times of some tasks that compare with those of ``anchors`` (some of them) as they do.
+
+        Two places in the loops are compared where their ways down part. What all share is left out;
+        of the rest it counts only where it is among the places of the anchors.
+        """
+        known = {*anchors}
+        places = [(task, o.time) for task in tasks for o in self.places[task]]
+        ways = [(k, time, task in known) for k, (task, time) in enumerate(places)]
+        least = dict(_ranked(ways, ()))
+        length = max(map(len, least.values()), default=0)
+        found: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
+        for k, (task, _) in enumerate(places):
+            found[task].append(least[k])
+        return {
+            task: Moments(like=self.like[task], times=tuple(times), length=length)
+            for task, times in found.items()
+        }
+
+
+_Way = tuple[int, tuple[Expr, ...], bool]
+"""The number of a place, the way down to it, and whether it is one of an anchor."""
+
+
+def _ranked(
+    ways: Sequence[_Way], before: tuple[Expr, ...]
+) -> Iterator[tuple[int, tuple[Expr, ...]]]:
+    """The least times that tell where ways part that go down from one place."""
+    if not any(is_anchor for *_, is_anchor in ways) or not any(time for _, time, _ in ways):
+        yield from ((number, before) for number, *_ in ways)
+        return
+    heads = [time[0] if time else ZERO for _, time, _ in ways]
+    among = {h.value for h, w in zip(heads, ways, strict=True) if w[2] and isinstance(h, Const)}
+    order = sorted(among)
+    parts: dict[Expr, list[_Way]] = {}
+    for head, (number, time, is_anchor) in zip(heads, ways, strict=True):
+        rank = head
+        if isinstance(head, Const):
+            rank = Const(2 * bisect_left(order, head.value) + (head.value in among))
+        parts.setdefault(rank, []).append((number, time[1:], is_anchor))
+    for rank, part in parts.items():
+        alone = len(parts) == 1 and isinstance(rank, Const)
+        yield from _ranked(part, before if alone else (*before, rank))
 
 
 def timeline(
     space: Space, tasks: Mapping[str, Domain], occurrences: Iterable[Occurrence]
 ) -> Timeline:
     """The times of tasks that run at the occurrences, in the space without fixed bounds."""
-    there = space.symbolic
-    found = tuple(occurrences)
-    length = max((len(o.time) for o in found), default=0)
-    parts: dict[str, list[isl.Map]] = {name: [] for name in tasks}
-    for o in found:
-        parts[o.task].append(_times(there, tasks[o.task], o, length))
-    for name, m in parts.items():
-        if not m:
-            m.append(_times(there, tasks[name], _never(name, tasks[name]), length))
-    times = {name: maps.union(m) for name, m in parts.items()}
-    return Timeline(space=there, tasks=tasks, times=times)
+    parts: dict[str, list[Occurrence]] = {name: [] for name in tasks}
+    for o in occurrences:
+        parts[o.task].append(o)
+    places = {name: tuple(found) for name, found in parts.items()}
+    first: dict[object, str] = {}
+    like = {
+        name: first.setdefault((tasks[name], tuple(map(_conditions, found))), name)
+        for name, found in places.items()
+    }
+    return Timeline(space=space.symbolic, tasks=tasks, places=places, like=like)
 
 
 def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
     """The times of a run whose lengths are known, though its loops were written for any."""
     most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
-    there = space.symbolic
     moved = [
         replace(
             o,
@@ -71,15 +155,17 @@ def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> T
         )
         for o in occurrences
     ]
-    whole = timeline(there, found.tasks, moved)
-    times = {n: t.intersect_domain(there.set(found.tasks[n])) for n, t in whole.times.items()}
-    return replace(whole, times=times)
+    return replace(timeline(space.symbolic, found.tasks, moved), exact=True)
 
 
-def _never(name: str, task: Domain) -> Occurrence:
+def _conditions(o: Occurrence) -> tuple[object, ...]:
+    return o.variables, o.where, o.point
+
+
+def _never(task: Domain) -> Occurrence:
     """No moment at all: what a task without points has."""
     nowhere = (ZERO,) * len(task.dims)
-    return Occurrence(task=name, variables=(), where=FALSE, point=nowhere, time=())
+    return Occurrence(task="", variables=(), where=FALSE, point=nowhere, time=())
 
 
 def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
@@ -98,7 +184,7 @@ def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
 def complete(found: Timeline, task: str) -> bool:
     """Whether every point of the task runs, and each exactly once."""
     points = found.space.set(found.tasks[task])
-    times = found.times[task]
+    times = found.times(task)
     return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
 
 
@@ -110,8 +196,8 @@ def violated(found: Timeline, problem: Problem) -> tuple[tuple[str, str], ...]:
         if needs.is_empty():
             continue
         needs = needs.reset_tuple_id(D.in_).reset_tuple_id(D.out)
-        times = found.times
-        pairs = needs.apply_domain(times[flow.reader]).apply_range(times[flow.writer])
+        reader, writer = found.times(flow.reader), found.times(flow.writer)
+        pairs = needs.apply_domain(reader).apply_range(writer)
         if not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range())):
             wrong.append((flow.writer, flow.reader))
     return tuple(wrong)

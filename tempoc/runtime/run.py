@@ -98,13 +98,10 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     layouts = {store.name: layout(store, bounds) for store in program.stores}
     for traced in loaded.traced:
         traced.bounds = bounds
-    kernels: list[Callable[..., Any]] = [
-        backend.compile_kernel(f, {b: bounds[b] for b in k.bounds}, k.donated)
-        for f, k in zip(loaded.functions, program.kernels, strict=True)
-    ]
+    kernels = _kernels(loaded, bounds)
     if settings.trace is not None:
-        pairs = zip(program.kernels, kernels, strict=True)
-        kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in pairs]
+        named = zip(program.kernels, kernels, strict=True)
+        kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
     wishes = Wishes(count=settings.watch is not None, account=settings.account)
     placed = place_given(program, bindings, layouts)
     made: Record | None = {} if settings.record else None
@@ -142,3 +139,14 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         made=made or {},
         hosts=totals(machine.callers),
     )
+
+
+def _kernels(loaded: Loaded, bounds: Mapping[str, int]) -> Sequence[Callable[..., Any]]:
+    """The kernels for some bounds, once for all runs with these: tracing them takes long."""
+    key = tuple(bounds.items())
+    if key not in loaded.compiled:
+        loaded.compiled[key] = [
+            backend.compile_kernel(f, {b: bounds[b] for b in k.bounds}, k.donated)
+            for f, k in zip(loaded.functions, loaded.program.kernels, strict=True)
+        ]
+    return loaded.compiled[key]

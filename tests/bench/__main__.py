@@ -1,22 +1,71 @@
-"""`make bench`: ratios against the JAX programs that one would write instead. Below 1x, ours wins.
+"""`make bench`: ratios against the programs that one would write instead. Below 1x, ours wins.
 
-    python -m tests.bench [compiling] [rnn] [llama]
+    python -m tests.bench [JOB ...]
+
+A job is a function that yields rows, in a file of its own; `README.md` says what each measures.
+The table is printed as it grows, and written to `build/bench/results.json`.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 
-from tests.bench.programs import compiling, llama, rnn
+import jax
 
-TABLES = {"compiling": compiling, "rnn": rnn, "llama": llama}
+from tests.bench.compiled import BUILD
+from tests.bench.compiling import compiling
+from tests.bench.decoding import decoding
+from tests.bench.examples import examples
+from tests.bench.measure import Row
+from tests.bench.ppo import ppo
+from tests.bench.rnn import rnn
+from tests.bench.training import training
+
+JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "compile": compiling,
+    "examples": examples,
+    "rnn": rnn,
+    "training": training,
+    "ppo": ppo,
+    "llama": decoding,
+}
 
 
 def main(names: list[str]) -> None:
-    print(f"{'':44} {'tempoc':>12}  {'jax':>12}  {'ratio':>8}")
-    for name in names or TABLES:
-        for row in TABLES[name]():
+    """Run some jobs, or all."""
+    unknown = [name for name in names if name not in JOBS]
+    if unknown:
+        raise SystemExit(f"no job {', '.join(unknown)}: there are {', '.join(JOBS)}")
+    found: dict[str, list[Row]] = {}
+    for name in names or JOBS:
+        print(f"\n{name:44} {'tempoc':>12}  {'other':>12}  {'ratio':>8}")
+        for row in JOBS[name]():
+            found.setdefault(name, []).append(row)
             print(row.text(), flush=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    (BUILD / "results.json").write_text(json.dumps(results(found), indent=2) + "\n")
+
+
+def results(found: Mapping[str, list[Row]]) -> dict[str, object]:
+    """All rows, with the machine and the day."""
+    return {
+        "date": date.today().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "device": str(jax.devices()[0]),
+        "jax": jax.__version__,
+        "jobs": {
+            job: [
+                {"name": r.name, "seconds": r.ours, "other": r.theirs, "ratio": r.ratio}
+                for r in rows
+            ]
+            for job, rows in found.items()
+        },
+    }
 
 
 if __name__ == "__main__":

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
-
-import numpy as np
-
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "bench"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table; seconds."""
+    """One line of a table: what was measured, ours and what it is compared with, in seconds."""
 
     name: str
     ours: float
     theirs: float | None = None
 
+    @property
+    def ratio(self) -> float | None:
+        """Below 1 ours wins."""
+        return self.ours / self.theirs if self.theirs else None
+
     def text(self) -> str:
-        other = f"{show(self.theirs)}  {self.ours / self.theirs:7.2f}x" if self.theirs else ""
+        other = f"{show(self.theirs)}  {self.ratio:7.2f}x" if self.theirs else ""
         return f"{self.name:44} {show(self.ours)}  {other}".rstrip()
 
 
@@ -55,6 +52,14 @@ def in_turns(actions: Sequence[Callable[[], object]], rounds: int) -> list[list[
     return times
 
 
+def side_by_side(
+    name: str, ours: Callable[[], object], theirs: Callable[[], object], rounds: int = 5
+) -> Row:
+    """The median of some runs of each, in turns."""
+    mine, other = in_turns([ours, theirs], rounds)
+    return Row(name=name, ours=median(mine), theirs=median(other))
+
+
 def per_step(
     ours: Callable[[int], object], theirs: Callable[[int], object], few: int, many: int, rounds: int
 ) -> tuple[float, float]:
@@ -72,27 +77,3 @@ def per_step(
     )
     mine, other = (median(slope) for slope in slopes)
     return mine, other
-
-
-def compile_program(source: str, name: str, *options: str) -> Path:
-    """Compile a program of the checkout into `build/bench/NAME`."""
-    out = BUILD / name
-    out.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "tempoc", "compile", source, "-o", str(out), *options]
-    subprocess.run(command, check=True, cwd=ROOT)
-    return out
-
-
-def run_program(
-    out: Path, inputs: dict[str, np.ndarray], params: Path | None = None, **bounds: int
-) -> dict[str, np.ndarray]:
-    """Run a compiled folder in a process of its own, as a user does."""
-    given, result = BUILD / "inputs.npz", BUILD / "results.npz"
-    np.savez(given, **inputs)
-    command = [sys.executable, str(out), "--input", str(given), "--output", str(result)]
-    if params:
-        command += ["--params", str(params)]
-    if bounds:
-        command += ["--bounds", ",".join(f"{name}={value}" for name, value in bounds.items())]
-    subprocess.run(command, check=True, cwd=ROOT)
-    return dict(np.load(result))

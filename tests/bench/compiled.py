@@ -1,0 +1,89 @@
+"""Compiled programs: in a process of their own, as a user runs them, or in this one, warm."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.load import Loaded, load
+from tempoc.runtime.run import RunResult, Settings, run_given
+from tempoc.runtime.source import as_sources
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "bench"
+Arrays = dict[str, np.ndarray]
+
+
+def compile_program(source: str | Path, name: str, *options: str) -> Path:
+    """Compile a program of the checkout into `build/bench/NAME`."""
+    out = BUILD / name
+    out.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "tempoc", "compile", str(source), "-o", str(out), *options]
+    subprocess.run(command, check=True, cwd=ROOT)
+    return out
+
+
+def run_program(out: Path, inputs: Arrays, params: Path | None = None, **bounds: int) -> Arrays:
+    """Run a compiled folder in a process of its own, as a user does."""
+    given, result = BUILD / "inputs.npz", BUILD / "results.npz"
+    np.savez(given, **inputs)
+    command = [sys.executable, str(out), "--input", str(given), "--output", str(result)]
+    if params:
+        command += ["--params", str(params)]
+    if bounds:
+        command += ["--bounds", ",".join(f"{name}={value}" for name, value in bounds.items())]
+    subprocess.run(command, check=True, cwd=ROOT)
+    return dict(np.load(result))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A compiled program in this process, with all that it is given.
+
+    Its kernels are traced and compiled by the first run; the later ones are warm. What it prints
+    and saves goes nowhere.
+    """
+
+    loaded: Loaded
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    params: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __call__(self, **bounds: int) -> RunResult:
+        """Run, with some bounds instead of its own."""
+        given = Given(
+            bounds={**self.bounds, **bounds},
+            inputs=as_sources(self.inputs),
+            params=as_sources(self.params),
+        )
+        return run_given(self.loaded, given, Settings(show=lambda shown, values: None))
+
+
+def ready(
+    source: str | Path,
+    *options: str,
+    bounds: Mapping[str, int] | None = None,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    params: Mapping[str, np.ndarray] | None = None,
+    extern_path: Sequence[Path] = (),
+) -> Ready:
+    """A program of the checkout, compiled with some options."""
+    about = hashlib.sha256(repr((str(source), options)).encode()).hexdigest()[:8]
+    out = compile_program(source, f"{Path(source).stem}.{about}", *options)
+    return Ready(
+        loaded=load(out, extern_path), bounds=bounds or {}, inputs=inputs or {}, params=params or {}
+    )
+
+
+def agree(ours: Callable[[], Mapping[str, np.ndarray]], theirs: Mapping[str, np.ndarray]) -> None:
+    """Raise if two programs that are compared do not compute the same."""
+    found = ours()
+    for name, wanted in theirs.items():
+        np.testing.assert_allclose(found[name], wanted, rtol=2e-3, atol=2e-4, err_msg=name)

@@ -1,0 +1,40 @@
+"""SmolLM2-135M, token by token, against a jitted step with padded caches (`llama_jax.py`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from tests.bench import llama_jax
+from tests.bench.compiled import ROOT, compile_program, run_program
+from tests.bench.measure import Row, per_step
+
+WEIGHTS = ROOT / "build" / "llama" / "model.safetensors"
+PROMPT = [504, 3575, 282, 4649, 314]  # "The capital of France is"
+
+
+def decoding() -> Iterator[Row]:
+    """Seconds for one token of SmolLM2-135M, alone and four texts at once."""
+    if not WEIGHTS.is_file():
+        print(f"no weights in {WEIGHTS.parent}: `make bench` fetches them", file=sys.stderr)
+        return
+    out = compile_program("examples/llama/model.rt", "llama")
+    weights = llama_jax.load(WEIGHTS)
+    for batch in (1, 4):
+        prompts = [PROMPT] * batch
+        inputs = {
+            "prompt": np.array(prompts, np.int32),
+            "length": np.full(batch, len(PROMPT), np.int32),
+        }
+
+        def ours(steps: int, inputs: dict[str, np.ndarray] = inputs) -> np.ndarray:
+            return run_program(out, inputs, WEIGHTS, T=steps)["tok"]
+
+        def theirs(steps: int, prompts: list[list[int]] = prompts) -> np.ndarray:
+            return llama_jax.decode(weights, prompts, steps)
+
+        assert np.array_equal(ours(24), theirs(24)), "the two programs disagree"
+        mine, other = per_step(ours, theirs, few=16, many=80, rounds=3)
+        yield Row(name=f"llama decode, {batch} text(s), per token", ours=mine, theirs=other)

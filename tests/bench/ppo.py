@@ -1,0 +1,48 @@
+"""An iteration of PPO, 512 carts for 250 steps, networks of 2 x 64, against PureJaxRL's form."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tests.bench import ppo_jax
+from tests.bench.compiled import ROOT, ready
+from tests.bench.measure import Row, per_step
+
+SOURCE = Path(__file__).with_name("ppo.rt")
+FOLDER = ROOT / "examples" / "rl"
+CARTS, STEPS = 512, 250
+
+
+def ppo() -> Iterator[Row]:
+    """Seconds for one more iteration."""
+    sys.path.insert(0, str(FOLDER))
+    carts = import_module("envs.cartpole")
+    random = np.random.default_rng(0)
+    weights = {
+        name: (random.standard_normal(shape) / shape[-1] ** 0.5).astype(np.float32)
+        for name, shape in ppo_jax.shapes().items()
+    }
+    params = {f"start.{name}": value for name, value in weights.items()}
+    bounds = {"B": CARTS, "T": STEPS}
+    program = ready(SOURCE, bounds=bounds, params=params, extern_path=[FOLDER])
+    device = {name: jnp.array(value) for name, value in weights.items()}
+    key = jax.random.key(0)
+
+    def ours(iterations: int) -> np.ndarray:
+        return program(I=iterations).outputs["fallen"]
+
+    def theirs(iterations: int) -> np.ndarray:
+        found = ppo_jax.train(device, key, carts, iterations, CARTS, STEPS)
+        return np.asarray(found[1])
+
+    # Both draw their own numbers; that they learn alike shows in how rarely carts fall.
+    np.testing.assert_allclose(ours(10), theirs(10), rtol=0.25)
+    mine, other = per_step(ours, theirs, few=1, many=6, rounds=5)
+    yield Row(name=f"PPO, {CARTS} carts for {STEPS} steps, per iteration", ours=mine, theirs=other)
