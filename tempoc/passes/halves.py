@@ -87,7 +87,14 @@ def narrowed(domain: Domain, condition: Expr, space: Space) -> Domain:
     return Domain(domain.dims, space.simplify(where, Domain(domain.dims)))
 
 
-def divided(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> Graph:
+class Divided(NamedTuple):
+    """A graph with parts; what they are called, those that are gone left out."""
+
+    graph: Graph
+    names: Mapping[Part, str]
+
+
+def divided(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> Divided:
     """The graph with these nodes in two parts each; nodes on one side only stay as they are."""
     parts: dict[Part, Domain] = {}
     known: dict[Domain, list[Domain]] = {}
@@ -98,7 +105,8 @@ def divided(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> Graph
         found = known[domain]
         if not any(space.is_empty(d) for d in found):
             parts |= {Part(name, s): d for s, d in zip(SIDES, found, strict=True)}
-    return _Division.of(graph, cut, parts, space).result()
+    made = _Division.of(graph, cut, parts, space)
+    return Divided(made.result(), {part: made.names[part] for part in made.parts})
 
 
 @dataclass(slots=True, kw_only=True)

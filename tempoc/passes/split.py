@@ -23,10 +23,11 @@ from typing import ClassVar, NamedTuple
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.passes.context import PassContext
-from tempoc.passes.halves import SIDES, Cut, Side, divided, part_of
+from tempoc.passes.halves import SIDES, Cut, Divided, Part, Side, divided, part_of
 from tempoc.passes.legality import dependences, loops, stuck
 from tempoc.passes.recurrences import around, divisible, recurrences, thresholds
 from tempoc.passes.sink import is_cheap
+from tempoc.passes.vectorize import frugal
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node
@@ -57,18 +58,18 @@ class Split:
                 found = next(_gains(graph, dim.name, context.space), None)
                 if found is None:
                     break
-                graph = drop_dead(divided(graph, found.names, found.cut, context.space))
                 _say(graph, found, context)
+                graph = drop_dead(found.graph)
         return graph
 
 
 class _Gain(NamedTuple):
-    """A cut, what it cuts, and what is free of cycles on a side then."""
+    """A cut, the graph with it, and which of its nodes one side computes at once."""
 
     cut: Cut
     side: Side
-    names: tuple[str, ...]
-    freed: tuple[Node, ...]
+    graph: Graph
+    freed: tuple[str, ...]
 
 
 def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
@@ -85,13 +86,23 @@ def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
                 half = _half(graph, around_it, cut, side, space, able)
                 left = {n for part in recurrences(half, dim, space) for n in part}
                 hopes = [half.nodes[n] for n in cycle if n in half.nodes and n not in left]
-                crossing = [n for n in hopes if n.domain != graph.nodes[n.name].domain]
-                if any(_computes(n) for n in crossing):
+                hopes = [n for n in hopes if n.domain != graph.nodes[n.name].domain]
+                if any(_computes(n) for n in hopes):
                     free = _free(half, dim, space, able)
-                    freed = [n for n in crossing if n.name in free]
+                    made = divided(graph, [n for n in around_it if n in able], cut, space)
+                    stars = _paying(made, free, side, dim, space)
+                    freed = [n for n in hopes if made.names.get(Part(n.name, side)) in stars]
                     if any(_computes(n) for n in freed):
-                        names = tuple(n for n in around_it if n in able)
-                        yield _Gain(cut, side, names, tuple(freed))
+                        names = tuple(n.name for n in freed if _computes(n))
+                        yield _Gain(cut, side, made.graph, names)
+
+
+def _paying(
+    made: Divided, free: Sequence[str], side: Side, dim: str, space: Space
+) -> set[str]:
+    """Which parts of a side are computed at once in the graph that was made."""
+    names = [made.names.get(Part(name, side), name) for name in free]
+    return {*frugal(made.graph, dim, [n for n in names if n in made.graph.nodes], space)}
 
 
 def _computes(node: Node) -> bool:
@@ -162,12 +173,11 @@ def _say(graph: Graph, gain: _Gain, context: PassContext) -> None:
     """Say what was cut, and why."""
     here, there = (gain.cut.on(s) for s in SIDES)
     free, rest = (here, there) if gain.side == "early" else (there, here)
-    heads = [n.name for n in gain.freed if _computes(n) and "." not in n.name]
-    heads = heads or [n.name for n in gain.freed if _computes(n)]
+    heads = [n for n in gain.freed if "." not in n] or gain.freed
     shown = ", ".join(f"`{n}`" for n in heads[:4]) + (", ..." if len(heads) > 4 else "")
     message = (
         f"{show_expr(free)} is computed apart from {show_expr(rest)}: there {shown} "
         f"need{'s' if len(heads) == 1 else ''} no earlier or later point in {gain.cut.dim}"
     )
-    spans = gain.freed[0].spans
+    spans = graph.nodes[heads[0]].spans
     context.remarks.add("split", message, spans[0] if spans else None)

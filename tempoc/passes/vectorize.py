@@ -77,7 +77,7 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         _missed(graph, dim, cycle, "their points wait for each other", context)
         stars = [s for s in stars if s not in found]
     if len(stars) < len(having):
-        frugal = _frugal(graph, dim, stars, context.space)
+        frugal = frugal(graph, dim, stars, context.space)
         rest = [s for s in stars if s not in frugal]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
         stars = frugal
@@ -140,7 +140,7 @@ def _writes_parts(
 # ---------------------------------------------------------------- what it costs
 
 
-def _frugal(graph: Graph, dim: str, stars: list[str], space: Space) -> list[str]:
+def frugal(graph: Graph, dim: str, stars: list[str], space: Space) -> list[str]:
     """Those of the stars that make no store longer along a dimension that is a loop for others."""
     points = _points(graph, dim, space)
     whole = {*_kept_whole(graph, dim), *points}
