@@ -16,7 +16,15 @@ Pass = Step[Graph, PassContext]
 
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
-O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Accumulate(), Fuse())
+O2: tuple[Pass, ...] = (
+    Canonicalize(),
+    Algebra(),
+    Canonicalize(),
+    Split(),
+    Vectorize(),
+    Accumulate(),
+    Fuse(),
+)
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 
 REGISTRY: Mapping[str, Callable[..., Pass]] = {

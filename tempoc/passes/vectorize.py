@@ -12,7 +12,7 @@ a loop, and what surrounds it does not). Loops over other dimensions carry what 
 
 Where some nodes keep their loop, a starred one must not make a store longer than it has to be
 anyway: it may read and be read at its own index only by what is starred too, or is kept whole
-because somebody reads slices of it.
+because of who reads it and when (``whole.py``).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import ClassVar
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
-from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
 from tempoc.passes.legality import dependences, loops, stuck
 from tempoc.passes.sink import is_cheap
+from tempoc.passes.whole import kept_whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.together import Ranges, ranges, touched
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Slice, Sym, compare
+from tempoc.symbolic.expr import Sym, compare
 from tempoc.symbolic.walk import symbols
 
 
@@ -143,7 +143,7 @@ def _writes_parts(
 def frugal(graph: Graph, dim: str, stars: list[str], space: Space) -> list[str]:
     """Those of the stars that make no store longer along a dimension that is a loop for others."""
     points = _points(graph, dim, space)
-    whole = {*_kept_whole(graph, dim), *points}
+    whole = {*kept_whole(graph, dim), *points}
     whole |= {n.name for n in graph.nodes.values() if is_cheap(n.op)}
     kept = [s for s in stars if s not in points]
     while True:
@@ -178,15 +178,3 @@ def _is_longer(graph: Graph, name: str, dim: str, free: set[str], whole: set[str
         return True
     readers = [n for n in graph.nodes.values() if any(e.source == name for e in n.inputs)]
     return name not in whole and any(dim in r.domain.dims and r.name not in free for r in readers)
-
-
-def _kept_whole(graph: Graph, dim: str) -> set[str]:
-    """Tensors of which slices of the dimension are read, or that are given whole."""
-    found = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
-    for source, entries in reads:
-        at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
-        if isinstance(at.get(dim), Slice):
-            found.add(source)
-    return found
