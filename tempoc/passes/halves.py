@@ -4,87 +4,29 @@
                                         %y.late  = tanh %x : [t | t >= P] f32
 
 Who reads points of one part only reads that part. What is read across becomes a merge of both,
-under the old name: one tensor with two writers. Of a part nothing is kept that nobody reads: all of
-it, or only the point next to the other part, or nothing. That is found out through cycles, from the
-readers that stay as they are.
+under the old name: one tensor with two writers. If nothing is read across but the point next to the
+cut (``y[t-1]``), then a copy of that point is merged with the other part, so that neither store
+becomes longer. Of a part nothing is kept that nobody reads: all of it, or only the point next to
+the cut, or nothing. That is found out through cycles, from the readers that stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from tempoc.base.names import Names
-from tempoc.ops.control import Merge
+from tempoc.ops.control import Copy, Merge
+from tempoc.passes.cuts import SIDES, Cut, Part, Side, narrowed, other_side, part_of
 from tempoc.poly.space import Space
 from tempoc.sdg.build import identity, tensor_name
 from tempoc.sdg.graph import Edge, Graph, Node, Output
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import (
-    FALSE,
-    ONE,
-    Entry,
-    Expr,
-    Slice,
-    Sym,
-    add,
-    compare,
-    conjunction,
-    sub,
-)
+from tempoc.symbolic.expr import FALSE, Entry, Expr, conjunction
 
-Side = Literal["early", "late"]
-SIDES: tuple[Side, Side] = ("early", "late")
+Port = tuple[str, int]
 _NOTHING, _NEXT, _ALL = 0, 1, 2
-
-
-class Part(NamedTuple):
-    """A part of a node."""
-
-    node: str
-    side: Side
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
-    """A place along a dimension: ``dim < at`` is early, ``dim >= at`` is late."""
-
-    dim: str
-    at: Expr
-
-    def on(self, side: Side, e: Expr | None = None) -> Expr:
-        """That a point along the dimension is on a side."""
-        return compare("<" if side == "early" else ">=", e or Sym(self.dim), self.at)
-
-    def beside(self, side: Side) -> Expr:
-        """The point of a side that is next to the other one."""
-        return sub(self.at, ONE) if side == "early" else self.at
-
-    def touches(self, side: Side, entry: Entry) -> Expr:
-        """That an access reads something of a side."""
-        if not isinstance(entry, Slice):
-            return self.on(side, entry)
-        last = entry.lo if side == "early" else sub(entry.hi, ONE)
-        return conjunction(compare("<", entry.lo, entry.hi), self.on(side, last))
-
-    def stays_beside(self, side: Side, entry: Entry) -> Expr:
-        """That an access which touches a side reads only the point next to the other one."""
-        low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, add(entry, ONE))
-        if side == "early":
-            return compare(">=", low, sub(self.at, ONE))
-        return compare("<=", high, add(self.at, ONE))
-
-
-def part_of(domain: Domain, cut: Cut, side: Side, space: Space) -> Domain:
-    """The points of a domain on a side."""
-    return narrowed(domain, cut.on(side), space)
-
-
-def narrowed(domain: Domain, condition: Expr, space: Space) -> Domain:
-    """The points of a domain at which a condition holds."""
-    where = conjunction(domain.where, condition)
-    return Domain(domain.dims, space.simplify(where, Domain(domain.dims)))
 
 
 class Divided(NamedTuple):
@@ -113,7 +55,8 @@ def divided(graph: Graph, names: Iterable[str], cut: Cut, space: Space) -> Divid
 class _Division:
     """One division under way: parts with the points that are needed, and what they are called.
 
-    ``joined`` are the outputs that somebody reads across.
+    ``joined`` are the outputs that somebody reads across, with the side of which only the point
+    next to the cut is needed for that, if there is one; ``copies`` names the copies of that point.
     """
 
     graph: Graph
@@ -121,23 +64,29 @@ class _Division:
     space: Space
     parts: dict[Part, Domain]
     names: dict[Part, str]
-    joined: dict[tuple[str, int], None]
+    joined: dict[Port, Side | None]
+    copies: dict[Port, str]
 
     @classmethod
     def of(cls, graph: Graph, cut: Cut, parts: Mapping[Part, Domain], space: Space) -> _Division:
         """Find out what is needed of each part, and what is read across."""
         taken = Names(graph.nodes)
         names = {p: taken.fresh(f"{p.node}.{p.side}") for p in parts}
-        made = cls(graph=graph, cut=cut, space=space, parts=dict(parts), names=names, joined={})
+        made = cls(
+            graph=graph,
+            cut=cut,
+            space=space,
+            parts=dict(parts),
+            names=names,
+            joined={},
+            copies={},
+        )
         made._narrow()
-        for reader, domain in (*made._others(), *made._divided()):
-            # A branch of a merge is divided with what it reads.
-            for edge in () if isinstance(reader.op, Merge) else reader.inputs:
-                if len(made._touched(domain, edge)) > 1:
-                    made.joined[edge.source, edge.out] = None
-        for output in graph.outputs:
-            if len(made._touched(Domain(()), _edge(output))) > 1:
-                made.joined[output.source, output.out] = None
+        made._join()
+        for (name, out), side in made.joined.items():
+            if side is not None:
+                end = "last" if side == "early" else "first"
+                made.copies[name, out] = taken.fresh(f"{tensor_name(name, out)}.{end}")
         return made
 
     def _is_divided(self, name: str) -> bool:
@@ -174,8 +123,32 @@ class _Division:
         domain = self.parts[part]
         if level == _ALL:
             return domain
-        beside = compare("==", Sym(self.cut.dim), self.cut.beside(part.side))
-        return narrowed(domain, beside, self.space)
+        return narrowed(domain, self.cut.is_beside(part.side), self.space)
+
+    def _join(self) -> None:
+        """Find what is read across, and how far."""
+        found: dict[Port, dict[Side, int]] = {}
+        for sink, edge in self._plain_reads():
+            needs = dict(self._needs(sink, edge))
+            if len(needs) > 1:
+                levels = found.setdefault((edge.source, edge.out), dict.fromkeys(SIDES, 0))
+                for part, level in needs.items():
+                    levels[part.side] = max(levels[part.side], level)
+        for output, levels in found.items():
+            near = (s for s in SIDES if levels[s] == _NEXT and self._is_long(Part(output[0], s)))
+            self.joined[output] = next(near, None)
+
+    def _is_long(self, part: Part) -> bool:
+        """Whether a part has more than the point next to the cut."""
+        return not self.space.implies(self.parts[part], self.cut.is_beside(part.side))
+
+    def _plain_reads(self) -> Iterator[tuple[Domain, Edge]]:
+        """What is read, except by branches of merges, which are divided with what they read."""
+        for output in self.graph.outputs:
+            yield Domain(()), _edge(output)
+        for node, domain in (*self._others(), *self._divided()):
+            if not isinstance(node.op, Merge):
+                yield from _reads(node, domain)
 
     def _needs(self, sink: Domain, edge: Edge) -> Iterator[tuple[Part, int]]:
         """How much of which parts a read needs."""
@@ -218,45 +191,90 @@ class _Division:
 
     def _made(self, node: Node) -> Iterator[Node]:
         """What becomes of a node."""
-        parts = [p for side in SIDES if (p := Part(node.name, side)) in self.parts]
-        outs = [out for out in range(len(node.types)) if (node.name, out) in self.joined]
         if not self._is_divided(node.name):
             yield self._rewritten(node, node.domain)
-        elif isinstance(node.op, Merge) and outs:
-            yield self._rewritten(node, self._both(node))
-        else:
-            for part in parts:
+            return
+        outs = [out for out in range(len(node.types)) if (node.name, out) in self.joined]
+        merged = isinstance(node.op, Merge) and bool(outs)
+        for side in self._apart(node) if merged else SIDES:
+            if (part := Part(node.name, side)) in self.parts:
                 made = self._rewritten(node, self.parts[part])
                 yield replace(made, name=self.names[part])
-            for out in outs:
-                yield self._merge(node, out)
+        for out in outs:
+            yield from self._copy(node, out)
+            yield self._more(node) if merged else self._merge(node, out)
 
-    def _both(self, node: Node) -> Domain:
-        """The points of both parts of a node."""
-        early, late = (self.parts[Part(node.name, side)] for side in SIDES)
-        return self.space.union(early, late)
+    def _apart(self, merge: Node) -> tuple[Side, ...]:
+        """The side of a merge that is read across which has a merge of its own all the same."""
+        side = self.joined[merge.name, 0]
+        return () if side is None else (side,)
+
+    def _end(self, node: Node, out: int, side: Side) -> Domain:
+        """What a part contributes to the tensor that is read across."""
+        domain = self.parts[Part(node.name, side)]
+        if self.joined[node.name, out] != side:
+            return domain
+        return narrowed(domain, self.cut.is_beside(side), self.space)
+
+    def _both(self, node: Node, out: int) -> Domain:
+        """The points of the tensor that is read across."""
+        return self.space.union(*(self._end(node, out, side) for side in SIDES))
+
+    def _copy(self, node: Node, out: int) -> Iterator[Node]:
+        """The point next to the cut, where that is all that is read across."""
+        side = self.joined[node.name, out]
+        if side is not None:
+            domain = self._end(node, out, side)
+            edge = Edge(
+                source=self.names[Part(node.name, side)], out=out, entries=identity(domain)
+            )
+            yield Node(
+                name=self.copies[node.name, out],
+                op=Copy(),
+                domain=domain,
+                inputs=(edge,),
+                types=(node.types[out],),
+                spans=node.spans,
+            )
 
     def _merge(self, node: Node, out: int) -> Node:
         """One tensor, with the parts of a node for writers."""
-        domain = self._both(node)
-        here = identity(domain)
-        inputs = [
-            Edge(
-                source=self.names[Part(node.name, side)],
-                out=out,
-                entries=here,
-                guard=self.space.simplify(self.cut.on(side), domain),
-            )
-            for side in SIDES
-        ]
+        domain = self._both(node, out)
         return Node(
             name=tensor_name(node.name, out),
-            op=Merge(targets=(here, here)),
+            op=Merge(targets=(identity(domain),) * 2),
             domain=domain,
-            inputs=tuple(inputs),
+            inputs=tuple(self._writer(node, out, side, domain) for side in SIDES),
             types=(node.types[out],),
             spans=node.spans,
         )
+
+    def _writer(self, node: Node, out: int, side: Side, domain: Domain) -> Edge:
+        """The branch of a part, or of the copy of its end."""
+        copied = self.joined[node.name, out] == side
+        return Edge(
+            source=self.copies[node.name, out] if copied else self.names[Part(node.name, side)],
+            out=0 if copied else out,
+            entries=identity(domain),
+            guard=self.space.simplify(self.cut.on(side), domain),
+        )
+
+    def _more(self, node: Node) -> Node:
+        """A merge that is read across; a copy stands for the branches of a side read at its end."""
+        domain = self._both(node, 0)
+        side = self.joined[node.name, 0]
+        if side is None:
+            return self._rewritten(node, domain)
+        rest = self._rewritten(node, self.parts[Part(node.name, other_side(side))])
+        assert isinstance(rest.op, Merge)
+        guard = self.cut.on(other_side(side))
+        inputs = [
+            replace(e, guard=self.space.simplify(conjunction(e.guard, guard), domain))
+            for e in rest.inputs
+        ]
+        op = replace(rest.op, targets=(*rest.op.targets, identity(domain)))
+        inputs.append(self._writer(node, 0, side, domain))
+        return replace(rest, op=op, domain=domain, inputs=tuple(inputs))
 
     def _rewritten(self, node: Node, domain: Domain) -> Node:
         """A node at some of its points, reading parts."""
@@ -281,15 +299,23 @@ class _Division:
         if not self._is_divided(edge.source):
             return edge
         node = self.graph.nodes[edge.source]
-        if (node.name, edge.out) in self.joined and (
-            isinstance(node.op, Merge)
-            or len(touched := self._touched(sink, edge)) != 1
-            or edge.entries != identity(node.domain)
-        ):
-            whole = edge.out and not isinstance(node.op, Merge)
-            return replace(edge, source=tensor_name(node.name, edge.out), out=0) if whole else edge
-        touched = self._touched(sink, edge) or [p for p in self.parts if p.node == node.name]
+        touched = self._touched(sink, edge)
+        output = edge.source, edge.out
+        if output in self.joined and (len(touched) != 1 or self._is_whole(touched[0], edge)):
+            out = edge.out if isinstance(node.op, Merge) else 0
+            return replace(edge, source=tensor_name(*output), out=out)
+        touched = touched or [p for p in self.parts if p.node == node.name]
         return replace(edge, source=self.names[touched[0]])
+
+    def _is_whole(self, part: Part, edge: Edge) -> bool:
+        """Whether a read of one part goes to the tensor that is read across.
+
+        At its own point a part is read itself: that may be in the same kernel.
+        """
+        node = self.graph.nodes[part.node]
+        if self.joined[part.node, edge.out] == part.side:
+            return False
+        return isinstance(node.op, Merge) or edge.entries != identity(node.domain)
 
     def _branches(self, domain: Domain, edge: Edge) -> Iterator[Edge]:
         """What a branch of a merge becomes: nothing, or one for each part that it reads."""

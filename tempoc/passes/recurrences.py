@@ -180,12 +180,10 @@ def _changes(graph: Graph, test: Compare, dim: str) -> Iterator[Expr]:
     if gap != add(mul(scale, Sym(dim)), rest):
         return
     zero = rest if scale == Const(-1) else mul(Const(-1), rest)  # where both sides are equal
-    op = test.op
-    if scale == Const(-1):
-        op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
-    if op in ("<", ">=", "==", "!="):
+    rising = scale == ONE
+    if test.op in ("==", "!=") or (test.op in ("<", ">=")) == rising:
         yield zero
-    if op in (">", "<=", "==", "!="):
+    if test.op in ("==", "!=") or (test.op in (">", "<=")) == rising:
         yield add(zero, ONE)
 
 

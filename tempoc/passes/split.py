@@ -23,7 +23,8 @@ from typing import ClassVar, NamedTuple
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.passes.context import PassContext
-from tempoc.passes.halves import SIDES, Cut, Divided, Part, Side, divided, part_of
+from tempoc.passes.cuts import SIDES, Cut, Part, Side, part_of
+from tempoc.passes.halves import Divided, divided
 from tempoc.passes.legality import dependences, loops, stuck
 from tempoc.passes.recurrences import around, divisible, recurrences, thresholds
 from tempoc.passes.sink import is_cheap

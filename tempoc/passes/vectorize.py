@@ -77,10 +77,10 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         _missed(graph, dim, cycle, "their points wait for each other", context)
         stars = [s for s in stars if s not in found]
     if len(stars) < len(having):
-        frugal = frugal(graph, dim, stars, context.space)
-        rest = [s for s in stars if s not in frugal]
+        kept = frugal(graph, dim, stars, context.space)
+        rest = [s for s in stars if s not in kept]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = frugal
+        stars = kept
     if stars:
         message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
