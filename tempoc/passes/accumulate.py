@@ -27,7 +27,7 @@ from tempoc.ops.reduction import Mean, Sum
 from tempoc.ops.shapes import axes_of
 from tempoc.ops.source import Full, IndexValue
 from tempoc.ops.types import DType, TensorType
-from tempoc.passes.carried import Loop, loops
+from tempoc.passes.carried import Cycles, Loop
 from tempoc.passes.context import PassContext
 from tempoc.passes.copies import forward_copies
 from tempoc.passes.legality import dependences
@@ -77,11 +77,11 @@ class Accumulate:
         chosen = [n for n in sums if is_worth(graph, n, names, uses)]
         if not chosen:
             return graph
-        needs = dependences(graph, context.space)
+        cycles = Cycles(dependences(graph, context.space), names)
         made: dict[str, list[Node]] = {}
         for node in chosen:
             dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
-            nest = loops(node, dims, needs, names)
+            nest = cycles.loops(node, dims)
             made[node.name] = _Cutter(graph).whole(node, nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
             span = node.spans[0] if node.spans else None

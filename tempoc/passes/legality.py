@@ -32,6 +32,7 @@ from tempoc.symbolic.walk import symbols
 
 Vectors = tuple[tuple[str, ...], tuple[str, ...]]
 _Found = tuple[tuple[tuple[str, Signs], ...], bool]
+_End = tuple[tuple[str, ...], tuple[str, ...]]
 
 ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
@@ -83,20 +84,38 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
     What takes turns depends on what has its turn before.
     """
     found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
-    known: dict[tuple[Passage, Vectors], _Found | None] = {}
     for sink in graph.nodes.values():
         if is_computed(sink):
             for edge in sink.inputs:
-                for source, passage in _passages(graph, sink, edge):
-                    vectors = sink.vector, graph.nodes[source].vector
-                    if (passage, vectors) not in known:
-                        known[passage, vectors] = _signs(space, passage, vectors)
-                    if (signs := known[passage, vectors]) is not None:
+                for source, signs in _needs(graph, space, sink, edge):
+                    if signs is not None:
                         listed, apart = signs
                         need = Dependence(sink=sink.name, source=source, signs=listed, apart=apart)
                         found[need] = None
     found |= dict.fromkeys(_waiting(graph, space))
     return tuple(found)
+
+
+def _needs(
+    graph: Graph, space: Space, sink: Node, edge: Edge
+) -> Iterator[tuple[str, _Found | None]]:
+    """The nodes that compute what an edge reads, with the signs from there to the sink."""
+    source = graph.nodes[edge.source]
+    if is_computed(source) and edge.entries == identity(source.domain):
+        ends = (sink.domain.dims, sink.vector), (source.domain.dims, source.vector)
+        here = space.known.once(("here", ends), lambda: _here(space, *ends))
+        if here is not None:
+            yield source.name, here
+            return
+    for name, passage in _passages(graph, sink, edge):
+        yield name, _signs(space, passage, (sink.vector, graph.nodes[name].vector))
+
+
+def _here(space: Space, reader: _End, writer: _End) -> _Found | None:
+    """The signs between a point and itself; `None` if that is not plain to see."""
+    along = _along(space, loops(*reader), loops(*writer))
+    same = all(e == other for e, other in along.values())
+    return (tuple((d, STAYS) for d in along), False) if same else None
 
 
 def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
@@ -184,6 +203,11 @@ def _signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
 
     `vectors` are the dimensions that reader and writer compute at once. None: no pair.
     """
+    key = ("signs", passage, vectors)
+    return space.known.once(key, lambda: _find_signs(space, passage, vectors))
+
+
+def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
     ends = passage.reader.dims, passage.writer.dims
     reader, writer = (loops(dims, vector) for dims, vector in zip(ends, vectors, strict=True))
     along = _along(space, reader, writer)
@@ -214,8 +238,12 @@ def _along(
     space: Space, reader: tuple[str, ...], writer: tuple[str, ...]
 ) -> dict[str, tuple[Expr, Expr]]:
     """The dimensions along which both ends stand somewhere, with their coordinates."""
-    here, there = (coordinates(space.universe, dims) for dims in (reader, writer))
-    return {d: (e, there[d]) for d, e in here.items() if d in there}
+
+    def found() -> dict[str, tuple[Expr, Expr]]:
+        here, there = (coordinates(space.universe, dims) for dims in (reader, writer))
+        return {d: (e, there[d]) for d, e in here.items() if d in there}
+
+    return space.known.once(("along", reader, writer), found)
 
 
 # ---------------------------------------------------------------- the test

@@ -24,11 +24,11 @@ from tempoc.ops.control import Copy, Merge
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.passes.context import PassContext
 from tempoc.passes.cuts import SIDES, Cut, Part, Side, part_of
+from tempoc.passes.frugal import frugal
 from tempoc.passes.halves import Divided, divided
 from tempoc.passes.legality import dependences, loops, stuck
 from tempoc.passes.recurrences import around, divisible, recurrences, thresholds
 from tempoc.passes.sink import is_cheap
-from tempoc.passes.vectorize import frugal
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node

@@ -10,9 +10,7 @@ of dependences then has no loop that carries it, its nodes lose their star again
 a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
 ``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
 
-Where some nodes keep their loop, a starred one must not make a store longer than it has to be
-anyway: it may read and be read at its own index only by what is starred too, or is kept whole
-because of who reads it and when (``whole.py``).
+Where some nodes keep their loop, what is starred must not make memory grow (``frugal.py``).
 """
 
 from __future__ import annotations
@@ -24,16 +22,14 @@ from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.passes.context import PassContext
+from tempoc.passes.frugal import frugal
 from tempoc.passes.legality import dependences, loops, stuck
-from tempoc.passes.sink import is_cheap
-from tempoc.passes.whole import kept_whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.together import Ranges, ranges, touched
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Sym, compare
 from tempoc.symbolic.walk import symbols
 
 
@@ -47,18 +43,31 @@ class Vectorize:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars; a program whose lengths the data decide stays as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph with stars, which do not depend on those that it has.
+
+        What ends when the data say so is done step by step, and so is what it varies over.
+        """
+        graph = replace(
+            graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}
+        )
+        lengths = graph.universe.lengths
+        steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
-            graph = _along(graph, dim.name, context)
+            if dim.name in steps or dim.bound in lengths:
+                message = f"{dim.name} stays a loop: its points are not known before the run"
+                context.remarks.add("vectorize", message)
+            else:
+                graph = _along(graph, dim.name, context)
         return graph
 
 
 def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
-    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space)]
+    into = _into_merges(graph)
+    stars = [
+        n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)
+    ]
     while stars:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
@@ -77,10 +86,10 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         _missed(graph, dim, cycle, "their points wait for each other", context)
         stars = [s for s in stars if s not in found]
     if len(stars) < len(having):
-        kept = frugal(graph, dim, stars, context.space)
-        rest = [s for s in stars if s not in kept]
+        cheap = frugal(graph, dim, stars, context.space)
+        rest = [s for s in stars if s not in cheap]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = kept
+        stars = cheap
     if stars:
         message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
@@ -107,7 +116,23 @@ def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
 # ---------------------------------------------------------------- what can be stated
 
 
-def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space) -> bool:
+def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
+    """For each node the branches of merges that it writes."""
+    found: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
+    for node in graph.nodes.values():
+        if isinstance(node.op, Merge):
+            for k, edge in enumerate(node.inputs):
+                found[edge.source].append((node, k))
+    return found
+
+
+def _is_regular(
+    graph: Graph,
+    node: Node,
+    vector: tuple[str, ...],
+    space: Space,
+    into: dict[str, list[tuple[Node, int]]],
+) -> bool:
     """Whether the points form ranges, and all that they touch can be stated and is there."""
     if isinstance(node.op, Effect | ExternHost):
         return False
@@ -116,8 +141,9 @@ def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space)
         return False
     left = space.project(node.domain, loops(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
-    merges = [m for m in graph.nodes.values() if isinstance(m.op, Merge)]
-    return inside and not any(_writes_parts(graph, node, m, vector, space) for m in merges)
+    return inside and not any(
+        _writes_parts(graph, node, merge, k, vector, space) for merge, k in into[node.name]
+    )
 
 
 def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
@@ -126,55 +152,8 @@ def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Spa
 
 
 def _writes_parts(
-    graph: Graph, node: Node, merge: Node, vector: tuple[str, ...], space: Space
+    graph: Graph, node: Node, merge: Node, branch: int, vector: tuple[str, ...], space: Space
 ) -> bool:
     """Whether the node writes into a merge at some points of its ranges only."""
-    for k, edge in enumerate(merge.inputs):
-        if edge.source == node.name:
-            where = space.simplify(written_where(merge, k, graph), node.domain)
-            if any(d in symbols(where) for d in vector):
-                return True
-    return False
-
-
-# ---------------------------------------------------------------- what it costs
-
-
-def frugal(graph: Graph, dim: str, stars: list[str], space: Space) -> list[str]:
-    """Those of the stars that make no store longer along a dimension that is a loop for others."""
-    points = _points(graph, dim, space)
-    whole = {*kept_whole(graph, dim), *points}
-    whole |= {n.name for n in graph.nodes.values() if is_cheap(n.op)}
-    kept = [s for s in stars if s not in points]
-    while True:
-        free = {*kept, *whole}
-        free |= {n.name for n in graph.nodes.values() if _is_made_by(n, free)}
-        long = [s for s in kept if _is_longer(graph, s, dim, free, whole)]
-        if not long:
-            return kept
-        kept = [s for s in kept if s not in long]
-
-
-def _points(graph: Graph, dim: str, space: Space) -> set[str]:
-    """The nodes with one point along a dimension: to them it is all the same."""
-    found: set[str] = set()
-    for node in graph.nodes.values():
-        if dim in symbols(node.domain.where):
-            first = space.lower_bound(Sym(dim), node.domain)
-            if space.implies(node.domain, compare("==", Sym(dim), first)):
-                found.add(node.name)
-    return found
-
-
-def _is_made_by(node: Node, names: set[str]) -> bool:
-    """Whether a node is a merge of some of the names."""
-    return isinstance(node.op, Merge) and all(e.source in names for e in node.inputs)
-
-
-def _is_longer(graph: Graph, name: str, dim: str, free: set[str], whole: set[str]) -> bool:
-    """Whether some store between a star and a loop would grow."""
-    sources = {e.source for e in graph.nodes[name].inputs} - free
-    if any(dim in graph.nodes[s].domain.dims for s in sources):
-        return True
-    readers = [n for n in graph.nodes.values() if any(e.source == name for e in n.inputs)]
-    return name not in whole and any(dim in r.domain.dims and r.name not in free for r in readers)
+    where = space.simplify(written_where(merge, branch, graph), node.domain)
+    return any(d in symbols(where) for d in vector)

@@ -6,6 +6,40 @@ and go out whole and are updated in place; bounds are keyword arguments, known w
 
 import jax
 import jax.numpy as jnp
+from jax import lax
+
+
+def in_batches(point, size, in_axes=0, out_axes=0):
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 MiB.
+
+    Those of one point have up to `size` bytes.
+    """
+    every = jax.vmap(point, in_axes, out_axes)
+
+    def call(*arrays):
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
+        count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        batches = -(-count // max(1, 2**26 // max(1, size)))
+        if batches <= 1:
+            return every(*arrays)
+        batch = -(-count // batches)
+
+        def step(k, found):
+            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
+            parts = [
+                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+                for x, a in zip(arrays, axes)
+            ]
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            return jax.tree.map(put, found, every(*parts), places)
+
+        shapes = jax.eval_shape(every, *arrays)
+        several = isinstance(out_axes, tuple)
+        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
+        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
+        return lax.fori_loop(0, batches, step, empty)
+
+    return call
 
 
 def surprise(at, Wq, x, k, v, *, T):
@@ -38,7 +72,7 @@ def surprise(at, Wq, x, k, v, *, T):
         surprise_log = jnp.log(surprise_max)
         surprise = -surprise_log
         return (a, surprise)
-    a_rows, surprise_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
+    a_rows, surprise_rows = in_batches(point, 32*T)(jnp.arange(T, dtype=jnp.int32), x)
     return a_rows, surprise_rows
 
 

@@ -9,6 +9,39 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def in_batches(point, size, in_axes=0, out_axes=0):
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 MiB.
+
+    Those of one point have up to `size` bytes.
+    """
+    every = jax.vmap(point, in_axes, out_axes)
+
+    def call(*arrays):
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
+        count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        batches = -(-count // max(1, 2**26 // max(1, size)))
+        if batches <= 1:
+            return every(*arrays)
+        batch = -(-count // batches)
+
+        def step(k, found):
+            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
+            parts = [
+                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+                for x, a in zip(arrays, axes)
+            ]
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            return jax.tree.map(put, found, every(*parts), places)
+
+        shapes = jax.eval_shape(every, *arrays)
+        several = isinstance(out_axes, tuple)
+        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
+        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
+        return lax.fori_loop(0, batches, step, empty)
+
+    return call
+
+
 def sparse(at, k, q, v, *, T):
     """08_windowed_attention.rt:17: near = nn.attention(q, k[t = max(0, t-window+1):t+1], v[t = max(0, t-window+1):t+1])
     08_windowed_attention.rt:20: sparse = nn.attention(q, k[t = t%2:t+1:2], v[t = t%2:t+1:2])
@@ -50,6 +83,6 @@ def sparse(at, k, q, v, *, T):
         v_slice2_masked = jnp.where(valid4, v_slice2, jnp.float32(0.0))
         sparse = jnp.matmul(sparse_attention_softmax_div_masked, v_slice2_masked)
         return (near, sparse)
-    point = jax.vmap(point, in_axes=(0, None, 0, None))
-    near_rows, sparse_rows = jax.vmap(point, in_axes=(None, 0, 0, 0))(jnp.arange(T, dtype=jnp.int32), k, q, v)
+    point = in_batches(point, 32*((T+1)//2), in_axes=(0, None, 0, None))
+    near_rows, sparse_rows = in_batches(point, 32*T*((T+1)//2), in_axes=(None, 0, 0, 0))(jnp.arange(T, dtype=jnp.int32), k, q, v)
     return near_rows, sparse_rows
