@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 
 from tempoc.base.names import Names
 from tempoc.codegen import access
 from tempoc.codegen.access import Frame
 from tempoc.codegen.choices import served_by, wanted_outside
-from tempoc.codegen.garbage import is_zeros
+from tempoc.codegen.garbage import has_many_ends, is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages, either
@@ -46,21 +45,13 @@ from tempoc.symbolic.expr import (
     disjunction,
     negation,
 )  # fmt: skip
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.walk import substitute
 
 
 class Body:
     """Writes one kernel; ``run`` once, then read ``arguments`` and the emitter's lines."""
 
-    def __init__(
-        self,
-        statement: Statement,
-        stages: Stages,
-        out: KernelEmitter,
-        names: Names,
-        shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    ) -> None:
-        """``shared``: dimensions of which all points are given the same array of a tensor."""
+    def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         self.statement = statement
         self.stages = stages
         self.out = out
@@ -72,7 +63,7 @@ class Body:
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
-        self.shared = shared
+        self.shared: Mapping[str, Sequence[str]] = {}  # for all points of which dims a tensor is
         self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,
@@ -330,17 +321,11 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         edge = self.stages.graph.nodes[read.member].inputs[read.slot]
         type_ = operand_type(self.stages.graph, edge)
-        statements, tree = self.stages.statements, self.stages.tree
-        finite = not array.gathered and is_zeros(read, store, self.statement, statements, tree)
-        given = "" if array.gathered else self._shared(read, name)
-        value = Value(text, type_, array.padded, finite, given)
+        finite = not array.gathered and is_zeros(read, self.statement, self.stages)
+        many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
+        shared = name if many and name == self.arguments[self._cell(read)].name else ""
+        value = Value(text, type_, array.padded, finite, shared)
         return self.out.align(value, self._padded(type_))
-
-    def _shared(self, read: Read, name: str) -> str:
-        """The name of an argument if all points read it, each up to another end."""
-        moving = {s for e in read.entries for s in symbols(e)}
-        same = any(d in moving for d in self.shared.get(read.tensor, ()))
-        return name if same and name == self.arguments[self._cell(read)].name else ""
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""

@@ -8,20 +8,19 @@ Then a contraction need not mask the store, only the weights it meets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from tempoc.memory.storage import Store
+from tempoc.codegen.stages import Stages
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
-from tempoc.sdg.statements import Read, Statement, Statements
+from tempoc.sdg.statements import Read, Statement
 from tempoc.symbolic.expr import ONE, Expr, Slice, Sym, add
+from tempoc.symbolic.walk import symbols
 
 
-def is_zeros(
-    read: Read, store: Store, statement: Statement, statements: Statements, tree: Tree
-) -> bool:
+def is_zeros(read: Read, statement: Statement, stages: Stages) -> bool:
     """Whether rows from the slice's end on hold zeros when the statement reads them."""
-    tensor = statements.tensors[read.tensor]
-    writers = statements.writers(read.tensor)
+    tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
+    writers = stages.statements.writers(read.tensor)
     if not read.forwarded or len(writers) != 1 or writers[0][0] != statement:
         return False
     if store.kind == "resident" or any(k.modulo is not None for k in store.keys):
@@ -38,7 +37,13 @@ def is_zeros(
                 return False
         elif entry != Sym(dim):
             return False
-    return _is_plain_nest(tree, statement)
+    return _is_plain_nest(stages.tree, statement)
+
+
+def has_many_ends(read: Read, dims: Iterable[str]) -> bool:
+    """Whether points that differ in some of the dimensions read different parts of a tensor."""
+    moving = [s for e in read.entries for s in symbols(e)]
+    return any(d in moving for d in dims)
 
 
 def _is_plain_nest(tree: Tree, statement: Statement) -> bool:

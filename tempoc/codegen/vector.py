@@ -91,10 +91,10 @@ class Together:
 
     def run(self) -> tuple[Result, ...]:
         """Write the function of a point, its ``vmap`` and the updates of stores."""
-        shared = {
+        body = Body(*self._inside(), self.out, self.names)
+        body.shared = {
             t: [d for d in self.vector if d not in home.shifts] for t, home in self.homes.items()
         }
-        body = Body(*self._inside(), self.out, self.names, shared)
         inner: list[Result] = []
 
         def write() -> str:

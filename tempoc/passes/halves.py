@@ -66,6 +66,7 @@ class _Division:
     names: dict[Part, str]
     joined: dict[Port, Side | None]
     copies: dict[Port, str]
+    known: dict[tuple[Domain, Side, Entry], int]
 
     @classmethod
     def of(cls, graph: Graph, cut: Cut, parts: Mapping[Part, Domain], space: Space) -> _Division:
@@ -80,6 +81,7 @@ class _Division:
             names=names,
             joined={},
             copies={},
+            known={},
         )
         made._narrow()
         made._join()
@@ -154,11 +156,7 @@ class _Division:
         """How much of which parts a read needs."""
         touched = self._touched(sink, edge)
         for part in touched:
-            entry = self._entry(edge)
-            here = conjunction(sink.where, self.cut.touches(part.side, entry))
-            beside = self.cut.stays_beside(part.side, entry)
-            only = self.space.implies(Domain(sink.dims, here), beside)
-            yield part, _NEXT if only else _ALL
+            yield part, self._level(sink, part.side, self._entry(edge))
         if not touched and self._is_divided(edge.source):
             yield Part(edge.source, "late"), _NEXT  # it reads nothing, but reads it somewhere
 
@@ -168,15 +166,21 @@ class _Division:
 
     def _touched(self, sink: Domain, edge: Edge) -> list[Part]:
         """The parts that a read touches; none where its source is not divided."""
-        found = []
-        for side in SIDES:
-            part = Part(edge.source, side)
-            if part in self.parts:
-                touches = self.cut.touches(side, self._entry(edge))
-                here = Domain(sink.dims, conjunction(sink.where, touches))
-                if not self.space.is_empty(here):
-                    found.append(part)
-        return found
+        parts = [p for side in SIDES if (p := Part(edge.source, side)) in self.parts]
+        return [p for p in parts if self._level(sink, p.side, self._entry(edge)) != _NOTHING]
+
+    def _level(self, sink: Domain, side: Side, entry: Entry) -> int:
+        """How much an access reads on a side."""
+        key = sink, side, entry
+        if key not in self.known:
+            where = conjunction(sink.where, self.cut.touches(side, entry))
+            there = Domain(sink.dims, where)
+            if self.space.is_empty(there):
+                self.known[key] = _NOTHING
+            else:
+                beside = self.space.implies(there, self.cut.stays_beside(side, entry))
+                self.known[key] = _NEXT if beside else _ALL
+        return self.known[key]
 
     # ------------------------------------------------------------ the result
 

@@ -78,7 +78,8 @@ def _sources(graph: Graph, node: Node, dim: str, space: Space) -> Iterator[tuple
 def _is_carried(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
     """Whether a read always goes to another point of another dimension, whose loop serves it."""
     for other, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
-        if other != dim and other in reader.domain.dims and isinstance(entry, Expr):
+        moves = other != dim and other in reader.domain.dims and entry != Sym(other)
+        if moves and isinstance(entry, Expr):
             shift = sub(entry, Sym(other))
             if isinstance(shift, Const) and shift != ZERO:
                 return True

@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.passes.context import PassContext
-from tempoc.passes.cuts import SIDES, Cut, Part, Side, part_of
+from tempoc.passes.cuts import SIDES, Cut, Part, Side
 from tempoc.passes.frugal import frugal
 from tempoc.passes.halves import Divided, divided
 from tempoc.passes.legality import dependences, loops, stuck
@@ -87,7 +87,7 @@ def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
                 half = _half(graph, around_it, cut, side, space, able)
                 left = {n for part in recurrences(half, dim, space) for n in part}
                 hopes = [half.nodes[n] for n in cycle if n in half.nodes and n not in left]
-                hopes = [n for n in hopes if n.domain != graph.nodes[n.name].domain]
+                hopes = [n for n in hopes if _crosses(graph.nodes[n.name], cut, space)]
                 if any(_computes(n) for n in hopes):
                     free = _free(half, dim, space, able)
                     made = divided(graph, [n for n in around_it if n in able], cut, space)
@@ -106,6 +106,15 @@ def _paying(
     return {*frugal(made.graph, dim, [n for n in names if n in made.graph.nodes], space)}
 
 
+def _crosses(node: Node, cut: Cut, space: Space) -> bool:
+    """Whether a node has points on either side."""
+    domain = node.domain
+    return not any(
+        space.is_empty(Domain(domain.dims, conjunction(domain.where, cut.on(side))))
+        for side in SIDES
+    )
+
+
 def _computes(node: Node) -> bool:
     """Whether a node does more than to pass on what others have."""
     passes_on = isinstance(node.op, Copy | Merge | SpatialIndex) or is_cheap(node.op)
@@ -120,7 +129,7 @@ def _half(
 ) -> Graph:
     """What nodes compute on one side, as if all else was there already."""
     halves = {
-        domain: part_of(domain, cut, side, space)
+        domain: Domain(domain.dims, conjunction(domain.where, cut.on(side)))
         for domain in dict.fromkeys(graph.nodes[name].domain for name in names)
     }
     nodes: dict[str, Node] = {}

@@ -43,6 +43,16 @@ output y = %y[0:T]
 %y = div %e, %s : [t] f32[3]
 output x = %x[0:T]
 """,
+    "a state stays a loop, what it is fed with does not": f"""\
+%w = input{{dtype=f32, shape=(3, 3)}} : [] f32[3, 3]
+{PROMPT}%a = matmul %w, %x : [t] f32[3]
+%h.0 = copy %a[0] : [] f32[3]
+%h.1 = mul %h[t-1], %a : [t | t >= 1] f32[3]
+%h = merge{{targets=((0,), (t,))}} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[3]
+%y = sin %h : [t] f32[3]
+output y = %y[0:T]
+output h = %h[0:T]
+""",
     "the steps after the cut are free": """%x.0 = copy %y[t-1] : [t | t >= 1 and t < P] f32[3]
 %x.1 = copy %given[P-1] : [t | t >= P or t == 0] f32[3]
 %x = merge{targets=((t,), (t,))} %x.0 when t >= 1 and t < P, %x.1 when t >= P or t == 0 \
@@ -179,7 +189,7 @@ def test_what_is_not_cut(name: str) -> None:
     assert split(before) == before
 
 
-@pytest.mark.parametrize("name", [n for n in CUT])
+@pytest.mark.parametrize("name", list(CUT))
 def test_what_is_cut_runs_at_once(name: str) -> None:
     before = graph(HEAD + CUT[name])
     space = Space(before.universe)
