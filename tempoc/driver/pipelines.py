@@ -7,6 +7,7 @@ from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.reduce_domain import ReduceDomain
 from tempoc.passes.split import Split
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
@@ -20,6 +21,7 @@ O2: tuple[Pass, ...] = (
     Canonicalize(),
     Algebra(),
     Canonicalize(),
+    ReduceDomain(),
     Split(),
     Vectorize(),
     Accumulate(),
@@ -30,6 +32,7 @@ LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
+    "reduce_domain": ReduceDomain,
     "accumulate": Accumulate,
     "split": Split,
     "vectorize": Vectorize,

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
+def cost_d_cost_mse_mean_expand_dims(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
     15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
     15_s5.rt:51: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
+    loss.rt:6: return mean((x - target) ** 2)
     ssm.rt:15: size2 = b.re * b.re + b.im * b.im
     ssm.rt:16: return {re: (a.re * b.re + a.im * b.im) / size2, im: (a.im * b.re - a.re * b.im) / size2}
     ssm.rt:21: return {re: exp(a.re) * cos(a.im), im: exp(a.re) * sin(a.im)}
@@ -42,19 +43,29 @@ def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     keep_zoh_cdiv_sub = keep_zoh_cdiv_mul3 - keep_zoh_cdiv_mul4
     hold_re = keep_zoh_cdiv_add / keep_zoh_cdiv_size2_add
     hold_im = keep_zoh_cdiv_sub / keep_zoh_cdiv_size2_add
+    cost_total_none = jnp.full((), jnp.float32(0.0))
+    cost_scan_total_none = jnp.full((), jnp.float32(0.0))
     cost_d_cost_index = jnp.int32(T)
     cost_d_cost_cast = cost_d_cost_index.astype(jnp.float32)
     cost_d_cost_div = jnp.float32(1.0) / cost_d_cost_cast
+    cost_d_cost_mse_mean_div = cost_d_cost_div / jnp.float32(6.0)
+    cost_d_cost_mse_mean_expand_dims = jnp.expand_dims(cost_d_cost_mse_mean_div, 0)
     cost_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
     cost_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
     cost_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
     cost_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_d_cost_div, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none
+    cost_scan_d_keep_re_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_keep_im_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
+    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_total_none, cost_scan_total_none, cost_d_cost_mse_mean_expand_dims, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none, cost_scan_d_keep_re_sum_none, cost_scan_d_keep_im_sum_none, cost_scan_d_hold_re_sum_none, cost_scan_d_hold_re_sum2_none, cost_scan_d_hold_im_sum_none, cost_scan_d_hold_im_sum2_none
 
 
 def heard(
     at, u, norm_scale, norm_bias, layer_b_re, layer_b_im, hold_re, hold_im, layer_d,
-    keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2,
+    keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, push_re, push_im, stretch_keep_re, stretch_keep_im,
 ):
     """15_s5.rt:29: heard = nn.layer_norm(u, norm.scale, norm.bias)
     15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
@@ -65,41 +76,42 @@ def heard(
     nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    def point(u):
-        heard_layer_norm_d_mean = jnp.sum(u, axis=0, keepdims=True) / jnp.float32(6)
-        heard_layer_norm_d_sub = u - heard_layer_norm_d_mean
-        heard_layer_norm_mul = heard_layer_norm_d_sub * heard_layer_norm_d_sub
-        heard_layer_norm_mean = jnp.sum(heard_layer_norm_mul, axis=0, keepdims=True) / jnp.float32(6)
-        heard_layer_norm_add = heard_layer_norm_mean + jnp.float32(1e-05)
-        heard_layer_norm_rsqrt = lax.rsqrt(heard_layer_norm_add)
-        heard_layer_norm_mul2 = heard_layer_norm_d_sub * heard_layer_norm_rsqrt
-        heard_layer_norm_mul3 = heard_layer_norm_mul2 * norm_scale
-        heard = heard_layer_norm_mul3 + norm_bias
-        push_matmul = jnp.matmul(layer_b_re, heard)
-        push_matmul2 = jnp.matmul(layer_b_im, heard)
-        push_cmul_mul = hold_re * push_matmul
-        push_cmul_mul2 = hold_im * push_matmul2
-        push_cmul_mul3 = hold_re * push_matmul2
-        push_cmul_mul4 = hold_im * push_matmul
-        push_re = push_cmul_mul - push_cmul_mul2
-        push_im = push_cmul_mul3 + push_cmul_mul4
-        y_answer_y_mul2 = layer_d * heard
-        stretch_full = jnp.full((4,), jnp.float32(0.0))
-        stretch_keep_re = keep_zoh_p_cexp_mul + stretch_full
-        stretch_keep_im = keep_zoh_p_cexp_mul2 + stretch_full
-        return (push_matmul, push_matmul2, push_re, push_im, y_answer_y_mul2, stretch_keep_re, stretch_keep_im)
-    push_matmul_rows, push_matmul2_rows, push_re_rows, push_im_rows, y_answer_y_mul2_rows, stretch_keep_re_rows, stretch_keep_im_rows = jax.vmap(point)(u)
-    return push_matmul_rows, push_matmul2_rows, push_re_rows, push_im_rows, y_answer_y_mul2_rows, stretch_keep_re_rows, stretch_keep_im_rows
+    t = at[0]
+    u_t = u[t]
+    heard_layer_norm_d_mean = jnp.sum(u_t, axis=0, keepdims=True) / jnp.float32(6)
+    heard_layer_norm_d_sub = u_t - heard_layer_norm_d_mean
+    heard_layer_norm_mul = heard_layer_norm_d_sub * heard_layer_norm_d_sub
+    heard_layer_norm_mean = jnp.sum(heard_layer_norm_mul, axis=0, keepdims=True) / jnp.float32(6)
+    heard_layer_norm_add = heard_layer_norm_mean + jnp.float32(1e-05)
+    heard_layer_norm_rsqrt = lax.rsqrt(heard_layer_norm_add)
+    heard_layer_norm_mul2 = heard_layer_norm_d_sub * heard_layer_norm_rsqrt
+    heard_layer_norm_mul3 = heard_layer_norm_mul2 * norm_scale
+    heard = heard_layer_norm_mul3 + norm_bias
+    push_matmul = jnp.matmul(layer_b_re, heard)
+    push_matmul2 = jnp.matmul(layer_b_im, heard)
+    push_cmul_mul = hold_re * push_matmul
+    push_cmul_mul2 = hold_im * push_matmul2
+    push_cmul_mul3 = hold_re * push_matmul2
+    push_cmul_mul4 = hold_im * push_matmul
+    push_re_t = push_cmul_mul - push_cmul_mul2
+    push_im_t = push_cmul_mul3 + push_cmul_mul4
+    y_answer_y_mul2 = layer_d * heard
+    stretch_full = jnp.full((4,), jnp.float32(0.0))
+    stretch_keep_re_t = keep_zoh_p_cexp_mul + stretch_full
+    stretch_keep_im_t = keep_zoh_p_cexp_mul2 + stretch_full
+    push_re = lax.dynamic_update_index_in_dim(push_re, push_re_t, t, 0)
+    push_im = lax.dynamic_update_index_in_dim(push_im, push_im_t, t, 0)
+    stretch_keep_re = lax.dynamic_update_index_in_dim(stretch_keep_re, stretch_keep_re_t, t, 0)
+    stretch_keep_im = lax.dynamic_update_index_in_dim(stretch_keep_im, stretch_keep_im_t, t, 0)
+    return push_matmul, push_matmul2, push_re, push_im, y_answer_y_mul2, stretch_keep_re, stretch_keep_im
 
 
-def x_im_1(at, keep_zoh_p_cexp_mul, x_re, keep_zoh_p_cexp_mul2, x_im, push_re, push_im):
+def x_im_1(at, keep_zoh_p_cexp_mul, x_re_prev, keep_zoh_p_cexp_mul2, x_im_prev, push_re, push_im):
     """15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
     t = at[0]
-    x_re_prev = x_re[t-1]
     x_cmul_mul = keep_zoh_p_cexp_mul * x_re_prev
-    x_im_prev = x_im[t-1]
     x_cmul_mul2 = keep_zoh_p_cexp_mul2 * x_im_prev
     x_cmul_sub = x_cmul_mul - x_cmul_mul2
     x_cmul_mul3 = keep_zoh_p_cexp_mul * x_im_prev
@@ -109,13 +121,11 @@ def x_im_1(at, keep_zoh_p_cexp_mul, x_re, keep_zoh_p_cexp_mul2, x_im, push_re, p
     x_re_1 = x_cmul_sub + push_re_t
     push_im_t = push_im[t]
     x_im_1 = x_cmul_add + push_im_t
-    x_re = lax.dynamic_update_index_in_dim(x_re, x_re_1, t, 0)
-    x_im = lax.dynamic_update_index_in_dim(x_im, x_im_1, t, 0)
-    return x_re, x_im
+    return x_re_1, x_im_1
 
 
 def cost_scan_d_states_associative_scan_take4(
-    at, push_re, push_im, stretch_keep_re, stretch_keep_im, x_re, x_im, *, T,
+    at, push_re, push_im, stretch_keep_re, stretch_keep_im, *, T,
 ):
     """15_s5.rt:39: x[0] = push[0]
     15_s5.rt:47: states = associative_scan(joined, stretch[t = 0:T], 0).push
@@ -154,14 +164,14 @@ def cost_scan_d_states_associative_scan_take4(
     cost_scan_d_states_associative_scan_take3 = jnp.take(states_associative_scan_2, jnp.where(cost_scan_d_states_associative_scan_maximum < 0, cost_scan_d_states_associative_scan_maximum + T, cost_scan_d_states_associative_scan_maximum), axis=0, mode="clip")
     holds4 = jnp.all((cost_scan_d_states_associative_scan_maximum >= -T) & (cost_scan_d_states_associative_scan_maximum < T))
     cost_scan_d_states_associative_scan_take4 = jnp.take(states_associative_scan_3, jnp.where(cost_scan_d_states_associative_scan_maximum < 0, cost_scan_d_states_associative_scan_maximum + T, cost_scan_d_states_associative_scan_maximum), axis=0, mode="clip")
-    x_re = lax.dynamic_update_index_in_dim(x_re, push_re_0, 0, 0)
-    x_im = lax.dynamic_update_index_in_dim(x_im, push_im_0, 0, 0)
-    return x_re, x_im, states_associative_scan_2, states_associative_scan_3, cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
+    return push_re_0, push_im_0, states_associative_scan_2, states_associative_scan_3, cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
 
 
 def y_scan(
     at, layer_c_re, x_re, layer_c_im, x_im, y_answer_y_mul2, u, states_associative_scan_out2,
-    states_associative_scan_out3, target, cost_d_cost_div, *, T,
+    states_associative_scan_out3, target, cost_total_past, cost_scan_total_past,
+    cost_d_cost_mse_mean_expand_dims, y, y_scan, cost_scan_d_y_scan_getitem_pad,
+    cost_scan_d_y_scan_getitem2_pad, *, T,
 ):
     """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:35: return u + gelu(y)
@@ -172,85 +182,91 @@ def y_scan(
     loss.rt:6: return mean((x - target) ** 2)
     ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
-    def point(t, x_re, x_im, y_answer_y_mul2, u, target):
-        y_answer_y_matmul = jnp.matmul(layer_c_re, x_re)
-        y_answer_y_matmul2 = jnp.matmul(layer_c_im, x_im)
-        y_answer_y_sub = y_answer_y_matmul - y_answer_y_matmul2
-        y_answer_y_mul = jnp.float32(2.0) * y_answer_y_sub
-        y_answer_y_add = y_answer_y_mul + y_answer_y_mul2
-        y_answer_gelu = jax.nn.gelu(y_answer_y_add, approximate=False)
-        y = u + y_answer_gelu
-        y_scan_getitem = lax.dynamic_index_in_dim(states_associative_scan_out2, t, 0, keepdims=False)
-        y_scan_getitem2 = lax.dynamic_index_in_dim(states_associative_scan_out3, t, 0, keepdims=False)
-        y_scan_answer_y_matmul = jnp.matmul(layer_c_re, y_scan_getitem)
-        y_scan_answer_y_matmul2 = jnp.matmul(layer_c_im, y_scan_getitem2)
-        y_scan_answer_y_sub = y_scan_answer_y_matmul - y_scan_answer_y_matmul2
-        y_scan_answer_y_mul = jnp.float32(2.0) * y_scan_answer_y_sub
-        y_scan_answer_y_add = y_scan_answer_y_mul + y_answer_y_mul2
-        y_scan_answer_gelu = jax.nn.gelu(y_scan_answer_y_add, approximate=False)
-        y_scan = u + y_scan_answer_gelu
-        cost_mse_sub = y - target
-        cost_mse_power = jnp.power(cost_mse_sub, jnp.float32(2.0))
-        cost_mse_mean = jnp.sum(cost_mse_power, axis=0) / jnp.float32(6)
-        cost_scan_mse_sub = y_scan - target
-        cost_scan_mse_power = jnp.power(cost_scan_mse_sub, jnp.float32(2.0))
-        cost_scan_mse_mean = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
-        cost_d_cost_mse_mean_div = cost_d_cost_div / jnp.float32(6.0)
-        cost_d_cost_mse_mean_expand_dims = jnp.expand_dims(cost_d_cost_mse_mean_div, 0)
-        cost_d_cost_mse_mean_broadcast_to = jnp.broadcast_to(cost_d_cost_mse_mean_expand_dims, (6,))
-        cost_d_cost_mse_power_mul = jnp.float32(2.0) * cost_mse_sub
-        cost_d_cost_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_d_cost_mse_power_mul
-        cost_d_y_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_answer_y_add
-        cost_d_y_answer_gelu_erf = jax.scipy.special.erf(cost_d_y_answer_gelu_mul)
-        cost_d_y_answer_gelu_add = jnp.float32(1.0) + cost_d_y_answer_gelu_erf
-        cost_d_y_answer_gelu_mul2 = jnp.float32(0.5) * cost_d_y_answer_gelu_add
-        cost_d_y_answer_gelu_mul3 = y_answer_y_add * y_answer_y_add
-        cost_d_y_answer_gelu_mul4 = jnp.float32(-0.5) * cost_d_y_answer_gelu_mul3
-        cost_d_y_answer_gelu_exp = jnp.exp(cost_d_y_answer_gelu_mul4)
-        cost_d_y_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_d_y_answer_gelu_exp
-        cost_d_y_answer_gelu_mul6 = y_answer_y_add * cost_d_y_answer_gelu_mul5
-        cost_d_y_answer_gelu_add2 = cost_d_y_answer_gelu_mul2 + cost_d_y_answer_gelu_mul6
-        cost_d_y_answer_gelu_mul7 = cost_d_cost_mse_power_mul2 * cost_d_y_answer_gelu_add2
-        cost_d_y_answer_y_mul_mul2 = cost_d_y_answer_gelu_mul7 * jnp.float32(2.0)
-        cost_d_y_answer_y_sub_neg = -cost_d_y_answer_y_mul_mul2
-        cost_scan_d_cost_scan_mse_power_mul = jnp.float32(2.0) * cost_scan_mse_sub
-        cost_scan_d_cost_scan_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_scan_d_cost_scan_mse_power_mul
-        cost_scan_d_y_scan_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_scan_answer_y_add
-        cost_scan_d_y_scan_answer_gelu_erf = jax.scipy.special.erf(cost_scan_d_y_scan_answer_gelu_mul)
-        cost_scan_d_y_scan_answer_gelu_add = jnp.float32(1.0) + cost_scan_d_y_scan_answer_gelu_erf
-        cost_scan_d_y_scan_answer_gelu_mul2 = jnp.float32(0.5) * cost_scan_d_y_scan_answer_gelu_add
-        cost_scan_d_y_scan_answer_gelu_mul3 = y_scan_answer_y_add * y_scan_answer_y_add
-        cost_scan_d_y_scan_answer_gelu_mul4 = jnp.float32(-0.5) * cost_scan_d_y_scan_answer_gelu_mul3
-        cost_scan_d_y_scan_answer_gelu_exp = jnp.exp(cost_scan_d_y_scan_answer_gelu_mul4)
-        cost_scan_d_y_scan_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_scan_d_y_scan_answer_gelu_exp
-        cost_scan_d_y_scan_answer_gelu_mul6 = y_scan_answer_y_add * cost_scan_d_y_scan_answer_gelu_mul5
-        cost_scan_d_y_scan_answer_gelu_add2 = cost_scan_d_y_scan_answer_gelu_mul2 + cost_scan_d_y_scan_answer_gelu_mul6
-        cost_scan_d_y_scan_answer_gelu_mul7 = cost_scan_d_cost_scan_mse_power_mul2 * cost_scan_d_y_scan_answer_gelu_add2
-        cost_scan_d_y_scan_answer_y_mul_mul2 = cost_scan_d_y_scan_answer_gelu_mul7 * jnp.float32(2.0)
-        cost_scan_d_y_scan_answer_y_sub_neg = -cost_scan_d_y_scan_answer_y_mul_mul2
-        cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
-        cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
-        cost_scan_d_y_scan_getitem_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul_einsum2, 0)
-        place = jnp.arange(T, dtype=jnp.int32) - t
-        cost_scan_d_y_scan_getitem_pad = jnp.where(((place >= 0) & (place < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem_expand_dims, place, axis=0, mode="clip"), jnp.float32(0.0))
-        cost_scan_d_y_scan_getitem2_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul2_einsum2, 0)
-        place2 = jnp.arange(T, dtype=jnp.int32) - t
-        cost_scan_d_y_scan_getitem2_pad = jnp.where(((place2 >= 0) & (place2 < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem2_expand_dims, place2, axis=0, mode="clip"), jnp.float32(0.0))
-        return (y, y_scan, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_mul_mul2, cost_d_y_answer_y_sub_neg, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad)
-    y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_mul_mul2_rows, cost_d_y_answer_y_sub_neg_rows, cost_scan_d_y_scan_getitem_pad_rows, cost_scan_d_y_scan_getitem2_pad_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x_re, x_im, y_answer_y_mul2, u, target)
-    return y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_mul_mul2_rows, cost_d_y_answer_y_sub_neg_rows, cost_scan_d_y_scan_getitem_pad_rows, cost_scan_d_y_scan_getitem2_pad_rows
+    t = at[0]
+    y_answer_y_matmul = jnp.matmul(layer_c_re, x_re)
+    y_answer_y_matmul2 = jnp.matmul(layer_c_im, x_im)
+    y_answer_y_sub = y_answer_y_matmul - y_answer_y_matmul2
+    y_answer_y_mul = jnp.float32(2.0) * y_answer_y_sub
+    y_answer_y_add = y_answer_y_mul + y_answer_y_mul2
+    y_answer_gelu = jax.nn.gelu(y_answer_y_add, approximate=False)
+    u_t = u[t]
+    y_t = u_t + y_answer_gelu
+    y_scan_getitem = lax.dynamic_index_in_dim(states_associative_scan_out2, t, 0, keepdims=False)
+    y_scan_getitem2 = lax.dynamic_index_in_dim(states_associative_scan_out3, t, 0, keepdims=False)
+    y_scan_answer_y_matmul = jnp.matmul(layer_c_re, y_scan_getitem)
+    y_scan_answer_y_matmul2 = jnp.matmul(layer_c_im, y_scan_getitem2)
+    y_scan_answer_y_sub = y_scan_answer_y_matmul - y_scan_answer_y_matmul2
+    y_scan_answer_y_mul = jnp.float32(2.0) * y_scan_answer_y_sub
+    y_scan_answer_y_add = y_scan_answer_y_mul + y_answer_y_mul2
+    y_scan_answer_gelu = jax.nn.gelu(y_scan_answer_y_add, approximate=False)
+    y_scan_t = u_t + y_scan_answer_gelu
+    target_t = target[t]
+    cost_mse_sub = y_t - target_t
+    cost_mse_power = jnp.power(cost_mse_sub, jnp.float32(2.0))
+    cost_mse_mean = jnp.sum(cost_mse_power, axis=0) / jnp.float32(6)
+    cost_total_now = cost_total_past + cost_mse_mean
+    cost_scan_mse_sub = y_scan_t - target_t
+    cost_scan_mse_power = jnp.power(cost_scan_mse_sub, jnp.float32(2.0))
+    cost_scan_mse_mean = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
+    cost_scan_total_now = cost_scan_total_past + cost_scan_mse_mean
+    cost_d_cost_mse_mean_broadcast_to = jnp.broadcast_to(cost_d_cost_mse_mean_expand_dims, (6,))
+    cost_d_cost_mse_power_mul = jnp.float32(2.0) * cost_mse_sub
+    cost_d_cost_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_d_cost_mse_power_mul
+    cost_d_y_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_answer_y_add
+    cost_d_y_answer_gelu_erf = jax.scipy.special.erf(cost_d_y_answer_gelu_mul)
+    cost_d_y_answer_gelu_add = jnp.float32(1.0) + cost_d_y_answer_gelu_erf
+    cost_d_y_answer_gelu_mul2 = jnp.float32(0.5) * cost_d_y_answer_gelu_add
+    cost_d_y_answer_gelu_mul3 = y_answer_y_add * y_answer_y_add
+    cost_d_y_answer_gelu_mul4 = jnp.float32(-0.5) * cost_d_y_answer_gelu_mul3
+    cost_d_y_answer_gelu_exp = jnp.exp(cost_d_y_answer_gelu_mul4)
+    cost_d_y_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_d_y_answer_gelu_exp
+    cost_d_y_answer_gelu_mul6 = y_answer_y_add * cost_d_y_answer_gelu_mul5
+    cost_d_y_answer_gelu_add2 = cost_d_y_answer_gelu_mul2 + cost_d_y_answer_gelu_mul6
+    cost_d_y_answer_gelu_mul7 = cost_d_cost_mse_power_mul2 * cost_d_y_answer_gelu_add2
+    cost_d_y_answer_y_mul_mul2 = cost_d_y_answer_gelu_mul7 * jnp.float32(2.0)
+    cost_d_y_answer_y_sub_neg = -cost_d_y_answer_y_mul_mul2
+    cost_d_y_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_mul_mul2, layer_c_re)
+    cost_d_y_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_sub_neg, layer_c_im)
+    cost_scan_d_cost_scan_mse_power_mul = jnp.float32(2.0) * cost_scan_mse_sub
+    cost_scan_d_cost_scan_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_scan_d_cost_scan_mse_power_mul
+    cost_scan_d_y_scan_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_scan_answer_y_add
+    cost_scan_d_y_scan_answer_gelu_erf = jax.scipy.special.erf(cost_scan_d_y_scan_answer_gelu_mul)
+    cost_scan_d_y_scan_answer_gelu_add = jnp.float32(1.0) + cost_scan_d_y_scan_answer_gelu_erf
+    cost_scan_d_y_scan_answer_gelu_mul2 = jnp.float32(0.5) * cost_scan_d_y_scan_answer_gelu_add
+    cost_scan_d_y_scan_answer_gelu_mul3 = y_scan_answer_y_add * y_scan_answer_y_add
+    cost_scan_d_y_scan_answer_gelu_mul4 = jnp.float32(-0.5) * cost_scan_d_y_scan_answer_gelu_mul3
+    cost_scan_d_y_scan_answer_gelu_exp = jnp.exp(cost_scan_d_y_scan_answer_gelu_mul4)
+    cost_scan_d_y_scan_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_scan_d_y_scan_answer_gelu_exp
+    cost_scan_d_y_scan_answer_gelu_mul6 = y_scan_answer_y_add * cost_scan_d_y_scan_answer_gelu_mul5
+    cost_scan_d_y_scan_answer_gelu_add2 = cost_scan_d_y_scan_answer_gelu_mul2 + cost_scan_d_y_scan_answer_gelu_mul6
+    cost_scan_d_y_scan_answer_gelu_mul7 = cost_scan_d_cost_scan_mse_power_mul2 * cost_scan_d_y_scan_answer_gelu_add2
+    cost_scan_d_y_scan_answer_y_mul_mul2 = cost_scan_d_y_scan_answer_gelu_mul7 * jnp.float32(2.0)
+    cost_scan_d_y_scan_answer_y_sub_neg = -cost_scan_d_y_scan_answer_y_mul_mul2
+    cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
+    cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
+    cost_scan_d_y_scan_getitem_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul_einsum2, 0)
+    place = jnp.arange(T, dtype=jnp.int32) - t
+    cost_scan_d_y_scan_getitem_pad_t = jnp.where(((place >= 0) & (place < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem_expand_dims, place, axis=0, mode="clip"), jnp.float32(0.0))
+    cost_scan_d_y_scan_getitem2_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul2_einsum2, 0)
+    place2 = jnp.arange(T, dtype=jnp.int32) - t
+    cost_scan_d_y_scan_getitem2_pad_t = jnp.where(((place2 >= 0) & (place2 < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem2_expand_dims, place2, axis=0, mode="clip"), jnp.float32(0.0))
+    y = lax.dynamic_update_index_in_dim(y, y_t, t, 0)
+    y_scan = lax.dynamic_update_index_in_dim(y_scan, y_scan_t, t, 0)
+    cost_scan_d_y_scan_getitem_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem_pad_t, t, 0)
+    cost_scan_d_y_scan_getitem2_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem2_pad, cost_scan_d_y_scan_getitem2_pad_t, t, 0)
+    return y, y_scan, cost_total_now, cost_total_now, cost_scan_total_now, cost_scan_total_now, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad
 
 
 def cost_scan(
-    at, cost_mse_mean, cost_scan_mse_mean, cost_d_hold_re_sum_now_0, cost_d_hold_re_sum2_now_0,
-    keep_zoh_cdiv_size2_add, hold_re, cost_d_hold_im_sum_now_0, cost_d_hold_im_sum2_now_0, hold_im,
-    cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, pole_re, layer_frequency, keep_zoh_p_cexp_exp,
-    cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul, keep_zoh_p_cexp_mul2, keep_zoh_sub,
-    keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp, cost_scan_d_y_scan_getitem_pad,
-    cost_scan_d_y_scan_getitem2_pad, cost_scan_d_states_associative_scan_take,
-    cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3,
-    cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im,
-    *, T,
+    at, cost_total_now_at, cost_scan_total_now_at, cost_d_hold_re_sum_now_0,
+    cost_d_hold_re_sum2_now_0, keep_zoh_cdiv_size2_add, hold_re, cost_d_hold_im_sum_now_0,
+    cost_d_hold_im_sum2_now_0, hold_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, pole_re,
+    layer_frequency, keep_zoh_p_cexp_exp, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul,
+    keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp,
+    cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad,
+    cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
+    cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4,
+    stretch_keep_re, stretch_keep_im, push_re, push_im, *, T,
 ):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
@@ -264,8 +280,12 @@ def cost_scan(
     ssm.rt:61: p = cexp(step * a)
     ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
-    cost = jnp.sum(cost_mse_mean, axis=0) / jnp.float32(T)
-    cost_scan = jnp.sum(cost_scan_mse_mean, axis=0) / jnp.float32(T)
+    cost_count = jnp.int32(T)
+    cost_number = cost_count.astype(jnp.float32)
+    cost = cost_total_now_at / cost_number
+    cost_scan_count = jnp.int32(T)
+    cost_scan_number = cost_scan_count.astype(jnp.float32)
+    cost_scan = cost_scan_total_now_at / cost_scan_number
     cost_d_hold_re_add = cost_d_hold_re_sum_now_0 + cost_d_hold_re_sum2_now_0
     cost_d_hold_re_div = cost_d_hold_re_add / keep_zoh_cdiv_size2_add
     cost_d_hold_re_mul = cost_d_hold_re_div * hold_re
@@ -382,41 +402,29 @@ def cost_scan(
     return cost, cost_scan, cost_d_pole_im_add4, cost_scan_d_states_associative_scan_fold_0, cost_scan_d_states_associative_scan_fold_1, cost_scan_d_states_associative_scan_fold_2, cost_scan_d_states_associative_scan_fold_3
 
 
-def cost_d_y_answer_y_matmul2_einsum2(
-    at, cost_d_y_answer_y_mul_mul2, layer_c_re, cost_d_y_answer_y_sub_neg, layer_c_im, cost_d_x_re,
-    cost_d_x_im, *, T,
-):
-    """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard"""
-    t = at[0]
-    cost_d_y_answer_y_mul_mul2_t = cost_d_y_answer_y_mul_mul2[t]
-    cost_d_y_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_mul_mul2_t, layer_c_re)
-    cost_d_y_answer_y_sub_neg_t = cost_d_y_answer_y_sub_neg[t]
-    cost_d_y_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_sub_neg_t, layer_c_im)
-    cost_d_x_re = jnp.where(t == T-1, lax.dynamic_update_index_in_dim(cost_d_x_re, cost_d_y_answer_y_matmul_einsum2, t, 0), cost_d_x_re)
-    cost_d_x_im = jnp.where(t == T-1, lax.dynamic_update_index_in_dim(cost_d_x_im, cost_d_y_answer_y_matmul2_einsum2, t, 0), cost_d_x_im)
-    return cost_d_y_answer_y_matmul_einsum2, cost_d_x_re, cost_d_y_answer_y_matmul2_einsum2, cost_d_x_im
-
-
 def cost_d_x_cmul_mul4_mul2(
-    at, cost_d_x_re, cost_d_x_im, keep_zoh_p_cexp_mul, x_im, keep_zoh_p_cexp_mul2,
-    cost_d_x_cmul_mul2_mul,
+    at, cost_d_x_re, cost_d_x_im, x_re_prev, keep_zoh_p_cexp_mul, x_im_prev, keep_zoh_p_cexp_mul2,
+    cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul,
 ):
     """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
     t = at[0]
-    cost_d_x_re_t = cost_d_x_re[t]
-    cost_d_x_im_t = cost_d_x_im[t]
-    cost_d_x_cmul_sub_neg = -cost_d_x_re_t
-    cost_d_x_cmul_mul_mul2 = cost_d_x_re_t * keep_zoh_p_cexp_mul
-    x_im_prev = x_im[t-1]
+    cost_d_x_cmul_sub_neg = -cost_d_x_re
+    cost_d_x_cmul_mul_mul_t = cost_d_x_re * x_re_prev
+    cost_d_x_cmul_mul_mul2 = cost_d_x_re * keep_zoh_p_cexp_mul
     cost_d_x_cmul_mul2_mul_t = cost_d_x_cmul_sub_neg * x_im_prev
     cost_d_x_cmul_mul2_mul2 = cost_d_x_cmul_sub_neg * keep_zoh_p_cexp_mul2
-    cost_d_x_cmul_mul3_mul2 = cost_d_x_im_t * keep_zoh_p_cexp_mul
-    cost_d_x_cmul_mul4_mul2 = cost_d_x_im_t * keep_zoh_p_cexp_mul2
+    cost_d_x_cmul_mul3_mul_t = cost_d_x_im * x_im_prev
+    cost_d_x_cmul_mul3_mul2 = cost_d_x_im * keep_zoh_p_cexp_mul
+    cost_d_x_cmul_mul4_mul_t = cost_d_x_im * x_re_prev
+    cost_d_x_cmul_mul4_mul2 = cost_d_x_im * keep_zoh_p_cexp_mul2
+    cost_d_x_cmul_mul_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul_mul_t, t, 0)
     cost_d_x_cmul_mul2_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul_t, t, 0)
-    return cost_d_x_re_t, cost_d_x_im_t, cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul4_mul2
+    cost_d_x_cmul_mul3_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul3_mul_t, t, 0)
+    cost_d_x_cmul_mul4_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul4_mul, cost_d_x_cmul_mul4_mul_t, t, 0)
+    return cost_d_x_re, cost_d_x_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul4_mul, cost_d_x_cmul_mul4_mul2
 
 
 def cost_d_hold_im_sum2_now(
@@ -427,14 +435,11 @@ def cost_d_hold_im_sum2_now(
     15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    t = at[0]
     cost_d_push_re_neg = -cost_d_push_re
-    push_matmul_t = push_matmul[t]
-    cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul_t
-    push_matmul2_t = push_matmul2[t]
-    cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2_t
-    cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2_t
-    cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul_t
+    cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
+    cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2
+    cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
+    cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
     cost_d_hold_re_sum_now = cost_d_hold_re_sum_past + cost_d_push_cmul_mul_mul
     cost_d_hold_re_sum2_now = cost_d_hold_re_sum2_past + cost_d_push_cmul_mul3_mul
     cost_d_hold_im_sum_now = cost_d_hold_im_sum_past + cost_d_push_cmul_mul2_mul
@@ -442,78 +447,62 @@ def cost_d_hold_im_sum2_now(
     return cost_d_hold_re_sum_now, cost_d_hold_re_sum_now, cost_d_hold_re_sum2_now, cost_d_hold_re_sum2_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum2_now, cost_d_hold_im_sum2_now
 
 
-def cost_d_x_cmul_mul4_mul(
-    at, cost_d_x_re, x_re, cost_d_x_im, x_im, cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul3_mul2,
-    cost_d_x_cmul_mul4_mul2, *, T,
-):
-    """ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}"""
-    def point(cost_d_x_re, x_re, cost_d_x_im, x_im):
-        cost_d_x_cmul_mul_mul = cost_d_x_re * x_re
-        cost_d_x_cmul_mul3_mul = cost_d_x_im * x_im
-        cost_d_x_cmul_mul4_mul = cost_d_x_im * x_re
-        return (cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul)
-    cost_d_x_cmul_mul_mul_rows, cost_d_x_cmul_mul3_mul_rows, cost_d_x_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_x_re[1:T], x_re[:T-1], cost_d_x_im[1:T], x_im[:T-1])
-    cost_d_x_cmul_mul_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul_mul_rows, (1, 0))
-    cost_d_x_cmul_mul3_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul3_mul_rows, (1, 0))
-    cost_d_x_cmul_mul4_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul4_mul2, cost_d_x_cmul_mul4_mul_rows, (1, 0))
-    return cost_d_x_cmul_mul_mul22, cost_d_x_cmul_mul3_mul22, cost_d_x_cmul_mul4_mul22
-
-
 def cost_d_x_im_02_add2(
     at, cost_d_y_answer_y_matmul_einsum2, cost_d_x_cmul_mul_mul2_next, cost_d_x_cmul_mul4_mul2_next,
     cost_d_y_answer_y_matmul2_einsum2, cost_d_x_cmul_mul2_mul2_next, cost_d_x_cmul_mul3_mul2_next,
-    cost_d_x_re, cost_d_x_im,
 ):
     """15_s5.rt:39: x[0] = push[0]
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     """
-    t = at[0]
     cost_d_x_re_02_add = cost_d_y_answer_y_matmul_einsum2 + cost_d_x_cmul_mul_mul2_next
     cost_d_x_re_02_add2 = cost_d_x_re_02_add + cost_d_x_cmul_mul4_mul2_next
     cost_d_x_im_02_add = cost_d_y_answer_y_matmul2_einsum2 + cost_d_x_cmul_mul2_mul2_next
     cost_d_x_im_02_add2 = cost_d_x_im_02_add + cost_d_x_cmul_mul3_mul2_next
-    cost_d_x_re = lax.dynamic_update_index_in_dim(cost_d_x_re, cost_d_x_re_02_add2, t, 0)
-    cost_d_x_im = lax.dynamic_update_index_in_dim(cost_d_x_im, cost_d_x_im_02_add2, t, 0)
-    return cost_d_x_re, cost_d_x_im
+    return cost_d_x_re_02_add2, cost_d_x_im_02_add2
 
 
-def cost_d_push_im_0(at, cost_d_x_re, cost_d_x_im):
+def cost_d_push_im_0(at, cost_d_x_re_0, cost_d_x_im_0):
     """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})"""
-    cost_d_x_re_0 = cost_d_x_re[0]
-    cost_d_x_im_0 = cost_d_x_im[0]
     return cost_d_x_re_0, cost_d_x_im_0
 
 
-def cost_scan_d_stretch_keep_im_getitem(
+def cost_scan_d_keep_im_sum_now(
     at, cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
-    push_matmul, cost_scan_d_states_associative_scan_fold_out3, push_matmul2,
-    cost_scan_d_states_associative_scan_fold_out1, *, T,
+    cost_scan_d_keep_re_sum_past, push_matmul, cost_scan_d_hold_re_sum_past,
+    cost_scan_d_states_associative_scan_fold_out3, push_matmul2, cost_scan_d_hold_re_sum2_past,
+    cost_scan_d_hold_im_sum_past, cost_scan_d_hold_im_sum2_past,
+    cost_scan_d_states_associative_scan_fold_out1, cost_scan_d_keep_im_sum_past,
 ):
-    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
+    """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
+    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    def point(t, push_matmul, push_matmul2):
-        cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out2, t, 0, keepdims=False)
-        cost_scan_d_push_re_neg = -cost_scan_d_stretch_push_re_getitem
-        cost_scan_d_stretch_keep_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold, t, 0, keepdims=False)
-        cost_scan_d_push_cmul_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul
-        cost_scan_d_stretch_push_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out3, t, 0, keepdims=False)
-        cost_scan_d_push_cmul_mul3_mul = cost_scan_d_stretch_push_im_getitem * push_matmul2
-        cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
-        cost_scan_d_push_cmul_mul4_mul = cost_scan_d_stretch_push_im_getitem * push_matmul
-        cost_scan_d_stretch_keep_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out1, t, 0, keepdims=False)
-        return (cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_im_getitem)
-    cost_scan_d_stretch_keep_re_getitem_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_stretch_keep_im_getitem_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), push_matmul, push_matmul2)
-    return cost_scan_d_stretch_keep_re_getitem_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_stretch_keep_im_getitem_rows
+    t = at[0]
+    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out2, t, 0, keepdims=False)
+    cost_scan_d_push_re_neg = -cost_scan_d_stretch_push_re_getitem
+    cost_scan_d_stretch_keep_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold, t, 0, keepdims=False)
+    cost_scan_d_keep_re_sum_now = cost_scan_d_keep_re_sum_past + cost_scan_d_stretch_keep_re_getitem
+    cost_scan_d_push_cmul_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul
+    cost_scan_d_hold_re_sum_now = cost_scan_d_hold_re_sum_past + cost_scan_d_push_cmul_mul_mul
+    cost_scan_d_stretch_push_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out3, t, 0, keepdims=False)
+    cost_scan_d_push_cmul_mul3_mul = cost_scan_d_stretch_push_im_getitem * push_matmul2
+    cost_scan_d_hold_re_sum2_now = cost_scan_d_hold_re_sum2_past + cost_scan_d_push_cmul_mul3_mul
+    cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
+    cost_scan_d_hold_im_sum_now = cost_scan_d_hold_im_sum_past + cost_scan_d_push_cmul_mul2_mul
+    cost_scan_d_push_cmul_mul4_mul = cost_scan_d_stretch_push_im_getitem * push_matmul
+    cost_scan_d_hold_im_sum2_now = cost_scan_d_hold_im_sum2_past + cost_scan_d_push_cmul_mul4_mul
+    cost_scan_d_stretch_keep_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out1, t, 0, keepdims=False)
+    cost_scan_d_keep_im_sum_now = cost_scan_d_keep_im_sum_past + cost_scan_d_stretch_keep_im_getitem
+    return cost_scan_d_keep_re_sum_now, cost_scan_d_keep_re_sum_now, cost_scan_d_hold_re_sum_now, cost_scan_d_hold_re_sum_now, cost_scan_d_hold_re_sum2_now, cost_scan_d_hold_re_sum2_now, cost_scan_d_hold_im_sum_now, cost_scan_d_hold_im_sum_now, cost_scan_d_hold_im_sum2_now, cost_scan_d_hold_im_sum2_now, cost_scan_d_keep_im_sum_now, cost_scan_d_keep_im_sum_now
 
 
 def cost_scan_d_pole_im_add4(
-    at, cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_cmul_mul_mul,
-    cost_scan_d_push_cmul_mul3_mul, keep_zoh_cdiv_size2_add, pole_re,
-    cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul, layer_frequency,
-    keep_zoh_p_cexp_exp, cost_scan_d_stretch_keep_im_getitem, keep_zoh_p_cexp_sin,
-    keep_zoh_p_cexp_cos, hold_re, hold_im, keep_exp, keep_zoh_p_cexp_mul2, keep_zoh_sub,
+    at, cost_scan_d_hold_re_sum_now_at, cost_scan_d_hold_re_sum2_now_at, keep_zoh_cdiv_size2_add,
+    pole_re, cost_scan_d_hold_im_sum_now_at, cost_scan_d_hold_im_sum2_now_at, layer_frequency,
+    cost_scan_d_keep_re_sum_now_at, keep_zoh_p_cexp_exp, cost_scan_d_keep_im_sum_now_at,
+    keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, hold_re, hold_im, keep_exp, keep_zoh_p_cexp_mul2,
+    keep_zoh_sub,
 ):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
@@ -523,24 +512,18 @@ def cost_scan_d_pole_im_add4(
     ssm.rt:61: p = cexp(step * a)
     ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
-    cost_scan_d_keep_re_sum = jnp.sum(cost_scan_d_stretch_keep_re_getitem, axis=0)
-    cost_scan_d_hold_re_sum = jnp.sum(cost_scan_d_push_cmul_mul_mul, axis=0)
-    cost_scan_d_hold_re_sum2 = jnp.sum(cost_scan_d_push_cmul_mul3_mul, axis=0)
-    cost_scan_d_hold_re_add = cost_scan_d_hold_re_sum + cost_scan_d_hold_re_sum2
+    cost_scan_d_hold_re_add = cost_scan_d_hold_re_sum_now_at + cost_scan_d_hold_re_sum2_now_at
     cost_scan_d_hold_re_div = cost_scan_d_hold_re_add / keep_zoh_cdiv_size2_add
     cost_scan_d_keep_zoh_cdiv_mul_mul = cost_scan_d_hold_re_div * pole_re
-    cost_scan_d_hold_im_sum = jnp.sum(cost_scan_d_push_cmul_mul2_mul, axis=0)
-    cost_scan_d_hold_im_sum2 = jnp.sum(cost_scan_d_push_cmul_mul4_mul, axis=0)
-    cost_scan_d_hold_im_add = cost_scan_d_hold_im_sum + cost_scan_d_hold_im_sum2
+    cost_scan_d_hold_im_add = cost_scan_d_hold_im_sum_now_at + cost_scan_d_hold_im_sum2_now_at
     cost_scan_d_hold_im_div = cost_scan_d_hold_im_add / keep_zoh_cdiv_size2_add
     cost_scan_d_keep_zoh_cdiv_sub_neg = -cost_scan_d_hold_im_div
     cost_scan_d_keep_zoh_cdiv_mul4_mul = cost_scan_d_keep_zoh_cdiv_sub_neg * layer_frequency
     cost_scan_d_keep_zoh_sub_add = cost_scan_d_keep_zoh_cdiv_mul_mul + cost_scan_d_keep_zoh_cdiv_mul4_mul
-    cost_scan_d_keep_zoh_p_cexp_mul_add = cost_scan_d_keep_re_sum + cost_scan_d_keep_zoh_sub_add
+    cost_scan_d_keep_zoh_p_cexp_mul_add = cost_scan_d_keep_re_sum_now_at + cost_scan_d_keep_zoh_sub_add
     cost_scan_d_keep_zoh_p_cexp_mul_mul2 = cost_scan_d_keep_zoh_p_cexp_mul_add * keep_zoh_p_cexp_exp
-    cost_scan_d_keep_im_sum = jnp.sum(cost_scan_d_stretch_keep_im_getitem, axis=0)
     cost_scan_d_keep_zoh_cdiv_mul2_mul = cost_scan_d_hold_re_div * layer_frequency
-    cost_scan_d_keep_zoh_p_cexp_mul2_add = cost_scan_d_keep_im_sum + cost_scan_d_keep_zoh_cdiv_mul2_mul
+    cost_scan_d_keep_zoh_p_cexp_mul2_add = cost_scan_d_keep_im_sum_now_at + cost_scan_d_keep_zoh_cdiv_mul2_mul
     cost_scan_d_keep_zoh_cdiv_mul3_mul = cost_scan_d_hold_im_div * pole_re
     cost_scan_d_keep_zoh_p_cexp_mul2_add2 = cost_scan_d_keep_zoh_p_cexp_mul2_add + cost_scan_d_keep_zoh_cdiv_mul3_mul
     cost_scan_d_keep_zoh_p_cexp_mul2_mul2 = cost_scan_d_keep_zoh_p_cexp_mul2_add2 * keep_zoh_p_cexp_exp

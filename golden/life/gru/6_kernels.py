@@ -300,6 +300,7 @@ def net_out_b_0(
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     gru.rt:32: loss = mean(cost[t = 0:T])
     gru.rt:34: net[0] = start
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
@@ -314,8 +315,11 @@ def net_out_b_0(
     loss_d_loss_index = jnp.int32(T)
     loss_d_loss_cast = loss_d_loss_index.astype(jnp.float32)
     loss_d_loss_div = jnp.float32(1.0) / loss_d_loss_cast
+    loss_d_cost_div = loss_d_loss_div / jnp.float32(16.0)
+    loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
+    loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
     h_0 = lax.dynamic_update_index_in_dim(h_0, h_02, 0, 0)
-    return at_mul, h_0, loss_d_loss_div, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
+    return at_mul, h_0, loss_d_cost_expand_dims2, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
 
 
 def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T):
@@ -335,49 +339,15 @@ def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T)
     return at_add, state_gru_cell_a_transpose, state_gru_cell_g_transpose, logits_linear_transpose, loss_total_none
 
 
-def letter(at, at_add, text, loss_d_loss_div, letter, *, N):
+def cost(
+    at, at_add, text, net_letters, state_gru_cell_a_transpose, net_cell_b, h,
+    state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b,
+    loss_d_cost_expand_dims2, cost, *, N,
+):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
     gru.rt:24: next = (text[0:N])[at+1]
-    gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
-    nn.rt:14: return x - logsumexp(x, axis = axis, keepdims = true)
-    """
-    t = at[1]
-    at_index3 = jnp.int32(t)
-    at_add2 = at_add + at_index3
-    at_index4 = jnp.int32(N-1)
-    divisor = jnp.where(at_index4 == 0, jnp.int32(1), at_index4)
-    at2 = jnp.where(at_index4 == 0, jnp.int32(0), jnp.remainder(at_add2, divisor))
-    holds = jnp.all((at2 >= -N) & (at2 < N))
-    letter_t = jnp.take(text, jnp.where(at2 < 0, at2 + N, at2), axis=0, mode="clip")
-    next_add = at2 + jnp.int32(1)
-    holds2 = jnp.all((next_add >= -N) & (next_add < N))
-    next2 = jnp.take(text, jnp.where(next_add < 0, next_add + N, next_add), axis=0, mode="clip")
-    cost_expand_dims = jnp.expand_dims(next2, 1)
-    loss_d_cost_div = loss_d_loss_div / jnp.float32(16.0)
-    loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
-    loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
-    loss_d_cost_broadcast_to = jnp.broadcast_to(loss_d_cost_expand_dims2, (16, 1))
-    loss_d_cost_take_along_expand_dims = jnp.expand_dims(loss_d_cost_broadcast_to, 2)
-    loss_d_cost_take_along_lt = cost_expand_dims < jnp.int32(0)
-    loss_d_cost_take_along_add = cost_expand_dims + jnp.int32(58)
-    loss_d_cost_take_along_where = jnp.where(loss_d_cost_take_along_lt, loss_d_cost_take_along_add, cost_expand_dims)
-    loss_d_cost_take_along_one_hot = (loss_d_cost_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)).astype(jnp.float32)
-    loss_d_cost_take_along_mul = loss_d_cost_take_along_expand_dims * loss_d_cost_take_along_one_hot
-    loss_d_cost_take_along_sum = jnp.sum(loss_d_cost_take_along_mul, axis=1)
-    loss_d_cost_neg_neg = -loss_d_cost_take_along_sum
-    loss_d_cost_log_softmax_sub_sum = jnp.sum(loss_d_cost_take_along_sum, axis=1, keepdims=True)
-    letter = lax.dynamic_update_index_in_dim(letter, letter_t, t, 0)
-    return letter, cost_expand_dims, loss_d_cost_neg_neg, loss_d_cost_log_softmax_sub_sum, jnp.where(holds, jnp.where(holds2, jnp.int32(0), jnp.int32(2)), jnp.int32(1))
-
-
-def cost(
-    at, state_getitem, state_gru_cell_a_transpose, net_cell_b, h, state_gru_cell_g_transpose,
-    net_cell_c, logits_linear_transpose, net_out_b, cost_expand_dims,
-    loss_d_cost_log_softmax_sub_sum, loss_d_cost_neg_neg, state_gru_cell_z_sigmoid,
-    state_gru_cell_sub, state_gru_cell_r_sigmoid, state_gru_cell_n_tanh, cost,
-):
-    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
     gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     gru.rt:32: loss = mean(cost[t = 0:T])
@@ -393,8 +363,19 @@ def cost(
     nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     t = at[1]
-    state_getitem_t = state_getitem[t]
-    state_gru_cell_a_matmul = jnp.matmul(state_getitem_t, state_gru_cell_a_transpose)
+    at_index3 = jnp.int32(t)
+    at_add2 = at_add + at_index3
+    at_index4 = jnp.int32(N-1)
+    divisor = jnp.where(at_index4 == 0, jnp.int32(1), at_index4)
+    at2 = jnp.where(at_index4 == 0, jnp.int32(0), jnp.remainder(at_add2, divisor))
+    holds = jnp.all((at2 >= -N) & (at2 < N))
+    letter = jnp.take(text, jnp.where(at2 < 0, at2 + N, at2), axis=0, mode="clip")
+    next_add = at2 + jnp.int32(1)
+    holds2 = jnp.all((next_add >= -N) & (next_add < N))
+    next2 = jnp.take(text, jnp.where(next_add < 0, next_add + N, next_add), axis=0, mode="clip")
+    holds3 = jnp.all((letter >= -58) & (letter < 58))
+    state_getitem = jnp.take(net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip")
+    state_gru_cell_a_matmul = jnp.matmul(state_getitem, state_gru_cell_a_transpose)
     state_gru_cell_a_add = state_gru_cell_a_matmul + net_cell_b
     state_gru_cell_r_split_0 = lax.slice_in_dim(state_gru_cell_a_add, 0, 96, axis=1)
     state_gru_cell_r_split_1 = lax.slice_in_dim(state_gru_cell_a_add, 96, 192, axis=1)
@@ -406,46 +387,46 @@ def cost(
     state_gru_cell_r_split2_1 = lax.slice_in_dim(state_gru_cell_g_add, 96, 192, axis=1)
     state_gru_cell_r_split2_2 = lax.slice_in_dim(state_gru_cell_g_add, 192, 288, axis=1)
     state_gru_cell_z_add = state_gru_cell_r_split_1 + state_gru_cell_r_split2_1
-    state_gru_cell_z_sigmoid_t = jax.nn.sigmoid(state_gru_cell_z_add)
-    state_gru_cell_sub_t = jnp.float32(1.0) - state_gru_cell_z_sigmoid_t
+    state_gru_cell_z_sigmoid = jax.nn.sigmoid(state_gru_cell_z_add)
+    state_gru_cell_sub = jnp.float32(1.0) - state_gru_cell_z_sigmoid
     state_gru_cell_r_add = state_gru_cell_r_split_0 + state_gru_cell_r_split2_0
-    state_gru_cell_r_sigmoid_t = jax.nn.sigmoid(state_gru_cell_r_add)
-    state_gru_cell_n_mul = state_gru_cell_r_sigmoid_t * state_gru_cell_r_split2_2
+    state_gru_cell_r_sigmoid = jax.nn.sigmoid(state_gru_cell_r_add)
+    state_gru_cell_n_mul = state_gru_cell_r_sigmoid * state_gru_cell_r_split2_2
     state_gru_cell_n_add = state_gru_cell_r_split_2 + state_gru_cell_n_mul
-    state_gru_cell_n_tanh_t = jnp.tanh(state_gru_cell_n_add)
-    state_gru_cell_mul = state_gru_cell_sub_t * state_gru_cell_n_tanh_t
-    state_gru_cell_mul2 = state_gru_cell_z_sigmoid_t * h_t
+    state_gru_cell_n_tanh = jnp.tanh(state_gru_cell_n_add)
+    state_gru_cell_mul = state_gru_cell_sub * state_gru_cell_n_tanh
+    state_gru_cell_mul2 = state_gru_cell_z_sigmoid * h_t
     state = state_gru_cell_mul + state_gru_cell_mul2
     logits_linear_matmul = jnp.matmul(state, logits_linear_transpose)
     logits = logits_linear_matmul + net_out_b
     cost_log_softmax_logsumexp = jax.nn.logsumexp(logits, axis=1, keepdims=True)
     cost_log_softmax_sub = logits - cost_log_softmax_logsumexp
     cost_neg = -cost_log_softmax_sub
-    holds = jnp.all((cost_expand_dims >= -58) & (cost_expand_dims < 58))
+    cost_expand_dims = jnp.expand_dims(next2, 1)
+    holds4 = jnp.all((cost_expand_dims >= -58) & (cost_expand_dims < 58))
     cost_take_along = jnp.take_along_axis(cost_neg, jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims), axis=1, mode="clip")
     cost_t = jnp.sum(cost_take_along, axis=(0, 1)) / jnp.float32(16)
+    loss_d_state_gru_cell_n_tanh_mul = state_gru_cell_n_tanh * state_gru_cell_n_tanh
+    loss_d_state_gru_cell_n_tanh_sub = jnp.float32(1.0) - loss_d_state_gru_cell_n_tanh_mul
+    loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
+    loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
+    loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
+    loss_d_cost_broadcast_to = jnp.broadcast_to(loss_d_cost_expand_dims2, (16, 1))
+    loss_d_cost_take_along_expand_dims = jnp.expand_dims(loss_d_cost_broadcast_to, 2)
+    loss_d_cost_take_along_lt = cost_expand_dims < jnp.int32(0)
+    loss_d_cost_take_along_add = cost_expand_dims + jnp.int32(58)
+    loss_d_cost_take_along_where = jnp.where(loss_d_cost_take_along_lt, loss_d_cost_take_along_add, cost_expand_dims)
+    loss_d_cost_take_along_one_hot = (loss_d_cost_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)).astype(jnp.float32)
+    loss_d_cost_take_along_mul = loss_d_cost_take_along_expand_dims * loss_d_cost_take_along_one_hot
+    loss_d_cost_take_along_sum = jnp.sum(loss_d_cost_take_along_mul, axis=1)
+    loss_d_cost_neg_neg = -loss_d_cost_take_along_sum
+    loss_d_cost_log_softmax_sub_sum = jnp.sum(loss_d_cost_take_along_sum, axis=1, keepdims=True)
     loss_d_cost_log_softmax_logsumexp_exp = jnp.exp(cost_log_softmax_sub)
     loss_d_cost_log_softmax_logsumexp_mul = loss_d_cost_log_softmax_sub_sum * loss_d_cost_log_softmax_logsumexp_exp
     loss_d_logits_add = loss_d_cost_neg_neg + loss_d_cost_log_softmax_logsumexp_mul
     loss_d_logits_linear_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_logits_add, logits_linear_transpose)
-    state_gru_cell_z_sigmoid = lax.dynamic_update_index_in_dim(state_gru_cell_z_sigmoid, state_gru_cell_z_sigmoid_t, t, 0)
-    state_gru_cell_sub = lax.dynamic_update_index_in_dim(state_gru_cell_sub, state_gru_cell_sub_t, t, 0)
-    state_gru_cell_r_sigmoid = lax.dynamic_update_index_in_dim(state_gru_cell_r_sigmoid, state_gru_cell_r_sigmoid_t, t, 0)
-    state_gru_cell_n_tanh = lax.dynamic_update_index_in_dim(state_gru_cell_n_tanh, state_gru_cell_n_tanh_t, t, 0)
     cost = lax.dynamic_update_index_in_dim(cost, cost_t, t, 0)
-    return state_gru_cell_r_split2_2, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid, state_gru_cell_n_tanh, state, cost, loss_d_logits_add, loss_d_logits_linear_matmul_einsum, loss_d_logits_linear_matmul_einsum, jnp.where(holds, jnp.int32(0), jnp.int32(1))
-
-
-def state_getitem(at, net_letters, letter):
-    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)"""
-    def point(letter):
-        holds = jnp.all((letter >= -58) & (letter < 58))
-        state_getitem = jnp.take(net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip")
-        return (state_getitem, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
-    state_getitem_rows, fault = jax.vmap(point)(letter)
-    faults = jnp.ravel(fault)
-    first = jnp.argmax(faults != 0)
-    return state_getitem_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return letter, state_getitem, state_gru_cell_r_split2_2, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid, state_gru_cell_n_tanh, state, cost, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_r_sigmoid_mul, loss_d_logits_add, loss_d_logits_linear_matmul_einsum, loss_d_logits_linear_matmul_einsum, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
 
 
 def h_1(at, state_prev_at, h):
@@ -480,31 +461,24 @@ def loss_d_h_add(
     t = at[1]
     cost_t = cost[t]
     loss_total_now = loss_total_past + cost_t
-    state_gru_cell_sub_t = state_gru_cell_sub[t]
-    loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub_t
-    loss_d_state_gru_cell_n_tanh_sub_t = loss_d_state_gru_cell_n_tanh_sub[t]
-    loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub_t
+    loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub
+    loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub
     h_t = h[t]
     loss_d_state_gru_cell_mul2_mul = loss_d_state * h_t
-    state_gru_cell_n_tanh_t = state_gru_cell_n_tanh[t]
-    loss_d_state_gru_cell_mul_mul = loss_d_state * state_gru_cell_n_tanh_t
+    loss_d_state_gru_cell_mul_mul = loss_d_state * state_gru_cell_n_tanh
     loss_d_state_gru_cell_sub_neg = -loss_d_state_gru_cell_mul_mul
     loss_d_state_gru_cell_z_sigmoid_add = loss_d_state_gru_cell_mul2_mul + loss_d_state_gru_cell_sub_neg
-    loss_d_state_gru_cell_z_sigmoid_mul_t = loss_d_state_gru_cell_z_sigmoid_mul[t]
-    loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul_t
+    loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul
     loss_d_state_gru_cell_n_mul_mul = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_split2_out2
-    loss_d_state_gru_cell_r_sigmoid_mul_t = loss_d_state_gru_cell_r_sigmoid_mul[t]
-    loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul_t
+    loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul
     h_0_3 = jnp.full((16, 96), jnp.float32(0.0))
     loss_d_state_gru_cell_z_split2_concat = jnp.concatenate([h_0_3, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_3], axis=1)
-    state_gru_cell_r_sigmoid_t = state_gru_cell_r_sigmoid[t]
-    loss_d_state_gru_cell_n_mul_mul2 = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_sigmoid_t
+    loss_d_state_gru_cell_n_mul_mul2 = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_sigmoid
     loss_d_state_gru_cell_n_split2_concat = jnp.concatenate([h_0_3, h_0_3, loss_d_state_gru_cell_n_mul_mul2], axis=1)
     loss_d_state_gru_cell_g_add_add = loss_d_state_gru_cell_z_split2_concat + loss_d_state_gru_cell_n_split2_concat
     loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
     loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add + loss_d_state_gru_cell_r_split2_concat
-    state_gru_cell_z_sigmoid_t = state_gru_cell_z_sigmoid[t]
-    loss_d_state_gru_cell_mul2_mul2 = loss_d_state * state_gru_cell_z_sigmoid_t
+    loss_d_state_gru_cell_mul2_mul2 = loss_d_state * state_gru_cell_z_sigmoid
     loss_d_state_gru_cell_g_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_g_add_add2_t, state_gru_cell_g_transpose)
     loss_d_h_add = loss_d_state_gru_cell_mul2_mul2 + loss_d_state_gru_cell_g_matmul_einsum
     loss_d_state_gru_cell_g_add_add2 = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_g_add_add2, loss_d_state_gru_cell_g_add_add2_t, t, 0)
@@ -530,8 +504,9 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_out_w_prev,
     net_adam_adam_direction_m_moving_average_m_out_b_prev, loss_d_net_letters_sum_now_0,
     loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose,
-    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose,
-    loss_d_net_out_b_sum_now_0, net_adam_adam_direction_v_moving_average_m_letters_prev,
+    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0,
+    loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum_now_0,
+    net_adam_adam_direction_v_moving_average_m_letters_prev,
     net_adam_adam_direction_v_moving_average_m_cell_w_prev,
     net_adam_adam_direction_v_moving_average_m_cell_u_prev,
     net_adam_adam_direction_v_moving_average_m_cell_b_prev,
@@ -553,7 +528,7 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_mul9 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_mul10 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_mul11 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_mul12 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum
+    net_adam_adam_direction_m_moving_average_m_mul12 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
     net_adam_adam_direction_m_moving_average_m_mul13 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_mul14 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
     net_adam_adam_direction_m_moving_average_m_letters_0 = net_adam_adam_direction_m_moving_average_m_mul + net_adam_adam_direction_m_moving_average_m_mul8
@@ -591,8 +566,8 @@ def loss_d_net_out_b_sum_now(
     at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
     loss_d_state_gru_cell_r_sigmoid_mul2, state_gru_cell_a_transpose, letter,
     loss_d_net_letters_sum_past, state_getitem, loss_d_state_gru_cell_a_transpose_einsum_past,
-    loss_d_net_cell_b_sum_past, loss_d_logits_add, state,
-    loss_d_logits_linear_transpose_einsum_past, loss_d_net_out_b_sum_past,
+    loss_d_net_cell_b_sum_past, loss_d_state_gru_cell_g_add_add2, loss_d_net_cell_c_sum_past,
+    loss_d_logits_add, state, loss_d_logits_linear_transpose_einsum_past, loss_d_net_out_b_sum_past,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
@@ -601,6 +576,7 @@ def loss_d_net_out_b_sum_now(
     gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
     nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:133: g = h @ cell.u.T + cell.c
     nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
     nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
@@ -613,53 +589,29 @@ def loss_d_net_out_b_sum_now(
     loss_d_state_gru_cell_r_split_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_2, h_0_2], axis=1)
     loss_d_state_gru_cell_a_add_add2 = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split_concat
     loss_d_state_gru_cell_a_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_a_add_add2, state_gru_cell_a_transpose)
-    letter_t = letter[t]
-    holds = jnp.all((letter_t >= -58) & (letter_t < 58))
-    loss_d_state_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter_t < 0, letter_t + 58, letter_t)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")
+    holds = jnp.all((letter >= -58) & (letter < 58))
+    loss_d_state_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter < 0, letter + 58, letter)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")
     loss_d_net_letters_sum_now = loss_d_net_letters_sum_past + loss_d_state_getitem_scatter_add
-    state_getitem_t = state_getitem[t]
-    loss_d_state_gru_cell_a_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_state_gru_cell_a_add_add2, state_getitem_t)
+    loss_d_state_gru_cell_a_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_state_gru_cell_a_add_add2, state_getitem)
     loss_d_state_gru_cell_a_transpose_einsum_now = loss_d_state_gru_cell_a_transpose_einsum_past + loss_d_state_gru_cell_a_transpose_einsum_each
     loss_d_state_gru_cell_a_add_sum = jnp.sum(loss_d_state_gru_cell_a_add_add2, axis=0)
     loss_d_net_cell_b_sum_now = loss_d_net_cell_b_sum_past + loss_d_state_gru_cell_a_add_sum
+    loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add2[t]
+    loss_d_state_gru_cell_g_add_sum = jnp.sum(loss_d_state_gru_cell_g_add_add2_t, axis=0)
+    loss_d_net_cell_c_sum_now = loss_d_net_cell_c_sum_past + loss_d_state_gru_cell_g_add_sum
     loss_d_logits_linear_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_logits_add, state)
     loss_d_logits_linear_transpose_einsum_now = loss_d_logits_linear_transpose_einsum_past + loss_d_logits_linear_transpose_einsum_each
     loss_d_logits_sum = jnp.sum(loss_d_logits_add, axis=0)
     loss_d_net_out_b_sum_now = loss_d_net_out_b_sum_past + loss_d_logits_sum
-    return loss_d_net_letters_sum_now, loss_d_net_letters_sum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_b_sum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_net_out_b_sum_now, loss_d_net_out_b_sum_now, jnp.where(holds, jnp.int32(0), jnp.int32(1))
-
-
-def loss_d_state_gru_cell_r_sigmoid_mul(
-    at, state_gru_cell_n_tanh, state_gru_cell_z_sigmoid, state_gru_cell_sub,
-    state_gru_cell_r_sigmoid,
-):
-    """gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
-    """
-    def point(state_gru_cell_n_tanh, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid):
-        loss_d_state_gru_cell_n_tanh_mul = state_gru_cell_n_tanh * state_gru_cell_n_tanh
-        loss_d_state_gru_cell_n_tanh_sub = jnp.float32(1.0) - loss_d_state_gru_cell_n_tanh_mul
-        loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
-        loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
-        loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
-        return (loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_r_sigmoid_mul)
-    loss_d_state_gru_cell_n_tanh_sub_rows, loss_d_state_gru_cell_z_sigmoid_mul_rows, loss_d_state_gru_cell_r_sigmoid_mul_rows = jax.vmap(point)(state_gru_cell_n_tanh, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid)
-    return loss_d_state_gru_cell_n_tanh_sub_rows, loss_d_state_gru_cell_z_sigmoid_mul_rows, loss_d_state_gru_cell_r_sigmoid_mul_rows
+    return loss_d_net_letters_sum_now, loss_d_net_letters_sum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_c_sum_now, loss_d_net_cell_c_sum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_net_out_b_sum_now, loss_d_net_out_b_sum_now, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
 def net_adam_adam_direction_v_mul7(
     at, loss_d_state_gru_cell_a_transpose_einsum_now_0, loss_d_state_gru_cell_g_add_add2, h,
-    loss_d_state_gru_cell_g_add_sum, loss_d_logits_linear_transpose_einsum_now_0,
-    loss_d_net_letters_sum_now_0, loss_d_net_cell_b_sum_now_0, loss_d_net_out_b_sum_now_0,
+    loss_d_logits_linear_transpose_einsum_now_0, loss_d_net_letters_sum_now_0,
+    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0, loss_d_net_out_b_sum_now_0,
 ):
-    """gru.rt:34: net[0] = start
-    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
-    nn.rt:29: return x @ w.T + b
+    """nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
@@ -667,41 +619,31 @@ def net_adam_adam_direction_v_mul7(
     loss_d_state_gru_cell_a_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_a_transpose_einsum_now_0, (1, 0))
     loss_d_state_gru_cell_g_transpose_einsum = jnp.einsum("aij,aik->kj", loss_d_state_gru_cell_g_add_add2, h)
     loss_d_state_gru_cell_g_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_g_transpose_einsum, (1, 0))
-    loss_d_net_cell_c_sum = jnp.sum(loss_d_state_gru_cell_g_add_sum, axis=0)
     loss_d_logits_linear_transpose_transpose = jnp.transpose(loss_d_logits_linear_transpose_einsum_now_0, (1, 0))
     net_adam_adam_direction_v_mul = loss_d_net_letters_sum_now_0 * loss_d_net_letters_sum_now_0
     net_adam_adam_direction_v_mul2 = loss_d_state_gru_cell_a_transpose_transpose * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_v_mul3 = loss_d_state_gru_cell_g_transpose_transpose * loss_d_state_gru_cell_g_transpose_transpose
     net_adam_adam_direction_v_mul4 = loss_d_net_cell_b_sum_now_0 * loss_d_net_cell_b_sum_now_0
-    net_adam_adam_direction_v_mul5 = loss_d_net_cell_c_sum * loss_d_net_cell_c_sum
+    net_adam_adam_direction_v_mul5 = loss_d_net_cell_c_sum_now_0 * loss_d_net_cell_c_sum_now_0
     net_adam_adam_direction_v_mul6 = loss_d_logits_linear_transpose_transpose * loss_d_logits_linear_transpose_transpose
     net_adam_adam_direction_v_mul7 = loss_d_net_out_b_sum_now_0 * loss_d_net_out_b_sum_now_0
-    return loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
-
-
-def loss_d_state_gru_cell_g_add_sum(at, loss_d_state_gru_cell_g_add_add2):
-    """nn.rt:133: g = h @ cell.u.T + cell.c"""
-    def point(loss_d_state_gru_cell_g_add_add2):
-        loss_d_state_gru_cell_g_add_sum = jnp.sum(loss_d_state_gru_cell_g_add_add2, axis=0)
-        return loss_d_state_gru_cell_g_add_sum
-    loss_d_state_gru_cell_g_add_sum_rows = jax.vmap(point)(loss_d_state_gru_cell_g_add_add2)
-    return (loss_d_state_gru_cell_g_add_sum_rows,)
+    return loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose, loss_d_logits_linear_transpose_transpose, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
 
 
 def net_adam_adam_direction_v_moving_average_m_out_b_1(
     at, loss_d_net_letters_sum_now_0, loss_d_state_gru_cell_a_transpose_transpose,
-    loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum,
-    loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum_now_0,
-    net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-    net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-    net_adam_adam_direction_v_mul7,
+    loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum_now_0,
+    loss_d_net_cell_c_sum_now_0, loss_d_logits_linear_transpose_transpose,
+    loss_d_net_out_b_sum_now_0, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+    net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+    net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
 ):
     """optim.rt:64: m[i] = (1.0 - decay) * x"""
     net_adam_adam_direction_m_moving_average_m_letters_1 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum_now_0
     net_adam_adam_direction_m_moving_average_m_cell_w_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_cell_u_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_cell_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_cell_c_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum
+    net_adam_adam_direction_m_moving_average_m_cell_c_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
     net_adam_adam_direction_m_moving_average_m_out_w_1 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_out_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
     net_adam_adam_direction_v_moving_average_m_letters_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul
@@ -818,10 +760,11 @@ def loss_d_state_gru_cell_a_transpose_einsum_none(at):
     """
     loss_d_net_letters_sum_none = jnp.full((58, 24), jnp.float32(0.0))
     loss_d_net_cell_b_sum_none = jnp.full((288,), jnp.float32(0.0))
+    loss_d_net_cell_c_sum_none = jnp.full((288,), jnp.float32(0.0))
     loss_d_net_out_b_sum_none = jnp.full((58,), jnp.float32(0.0))
     loss_d_logits_linear_transpose_einsum_none = jnp.full((96, 58), jnp.float32(0.0))
     loss_d_state_gru_cell_a_transpose_einsum_none = jnp.full((24, 288), jnp.float32(0.0))
-    return loss_d_net_letters_sum_none, loss_d_net_cell_b_sum_none, loss_d_net_out_b_sum_none, loss_d_logits_linear_transpose_einsum_none, loss_d_state_gru_cell_a_transpose_einsum_none
+    return loss_d_net_letters_sum_none, loss_d_net_cell_b_sum_none, loss_d_net_cell_c_sum_none, loss_d_net_out_b_sum_none, loss_d_logits_linear_transpose_einsum_none, loss_d_state_gru_cell_a_transpose_einsum_none
 
 
 def loss_d_state_0_add(at, loss_d_logits_linear_matmul_einsum, loss_d_h_add_next):
