@@ -63,7 +63,7 @@ class Body:
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
-        self.shared: Mapping[str, Sequence[str]] = {}  # for all points of which dims a tensor is
+        self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
         self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,

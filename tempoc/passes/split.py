@@ -75,12 +75,13 @@ class _Gain(NamedTuple):
 
 def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
     """The cuts along a dimension that pay."""
-    if not thresholds(graph, dim, graph.nodes, space):
+    proofs, space = space, space.symbolic  # no domain depends on the value of a fixed bound
+    if not thresholds(graph, dim, graph.nodes, proofs):
         return
     able = divisible(graph)
     for cycle in recurrences(graph, dim, space):
         around_it: tuple[str, ...] = ()
-        for at in thresholds(graph, dim, cycle, space):
+        for at in thresholds(graph, dim, cycle, proofs):
             cut = Cut(dim=dim, at=at)
             around_it = around_it or around(graph, dim, cycle, able)
             for side in SIDES:
