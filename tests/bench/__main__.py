@@ -23,6 +23,7 @@ from tests.bench.decoding import decoding
 from tests.bench.examples import examples
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
+from tests.bench.prefill import prefill
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 
@@ -33,6 +34,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "training": training,
     "ppo": ppo,
     "llama": decoding,
+    "prefill": prefill,
 }
 
 

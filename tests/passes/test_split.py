@@ -209,21 +209,27 @@ def test_a_cut_is_explained() -> None:
     )
 
 
-@given(program=prompted())
-@settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-def test_generated_programs_keep_their_meaning(program: Prompted) -> None:
-    note(program.text)
-    before = graph_of(program.text)
-    space = Space(before.universe)
-    context = PassContext(space)
-    start = Canonicalize().run(before, context)
-    after = Split().run(start, context)
-    verify(after, space, after="split")
-    assert_equal(before, after)
+def test_generated_programs_keep_their_meaning() -> None:
+    cut: list[Graph] = []
+
+    @given(program=prompted())
+    @settings(
+        max_examples=40,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    def keeps(program: Prompted) -> None:
+        note(program.text)
+        before = graph_of(program.text)
+        space = Space(before.universe)
+        start = Canonicalize().run(before, PassContext(space))
+        after = Split().run(start, PassContext(space))
+        verify(after, space, after="split")
+        assert_equal(before, after)
+        cut.extend([after] if after != start else [])
+
+    keeps()
+    assert len(cut) >= 20
