@@ -23,7 +23,8 @@ from tempoc.symbolic.walk import evaluate, symbols
 
 LIMIT = 2**26
 """How many bytes the largest array may have that all points of a batch make together."""
-_MORE = 8
+MORE = 8
+"""How many times what a point has in stores its arrays may take, whatever all take together."""
 _LARGE = 4096
 
 IN_BATCHES = f'''\
@@ -76,7 +77,7 @@ def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
     stored = sum(evaluate(e, values) for e in _stored(single, stages))
     count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
     size = evaluate(biggest, values)
-    return biggest if size > _MORE * stored and size * count > LIMIT else None
+    return biggest if size > MORE * stored and size * count > LIMIT else None
 
 
 def _large_bounds(stages: Stages) -> dict[str, int]:

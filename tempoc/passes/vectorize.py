@@ -23,10 +23,11 @@ from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.passes.context import PassContext
 from tempoc.passes.frugal import frugal
-from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.passes.legality import Dependence, dependences, loops, stuck
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.query import components
 from tempoc.sdg.together import Ranges, ranges, touched
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
@@ -65,13 +66,12 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _into_merges(graph)
-    stars = [
-        n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)
-    ]
+    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
+    stuck_anyway: set[str] = set()
     while stars:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
-        nodes = [n for n in starred.nodes.values() if is_computed(n)]
+        nodes = [n for n in starred.nodes.values() if is_computed(n) and n.name not in stuck_anyway]
         dims = {
             n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
             for n in nodes
@@ -79,12 +79,15 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         found = stuck(list(dims), needs, dims)
         if not found:
             break
-        cycle = [s for s in stars if s in found]
-        if not cycle:  # no plain loop carries these anyway: what stars would do is not known
-            _missed(graph, dim, stars, "no plain loop carries another cycle", context)
-            return graph
-        _missed(graph, dim, cycle, "their points wait for each other", context)
-        stars = [s for s in stars if s not in found]
+        cycle, why = [s for s in stars if s in found], "their points wait for each other"
+        if not cycle:  # no plain loop carries these: what stars around them would do is not known
+            stuck_anyway |= _cycle_of(found[0], list(dims), needs)
+            cycle, why = (
+                [s for s in stars if s in stuck_anyway],
+                "no plain loop carries a cycle",
+            )
+        _missed(graph, dim, cycle, why, context)
+        stars = [s for s in stars if s not in cycle]
     if len(stars) < len(having):
         cheap = frugal(graph, dim, stars, context.space)
         rest = [s for s in stars if s not in cheap]
@@ -94,6 +97,15 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
     return _starred(graph, stars, dim)
+
+
+def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
+    """All that is in a cycle of dependences with a node."""
+    sources: dict[str, list[str]] = {n: [] for n in names}
+    for d in needs:
+        if d.sink in sources and d.source in sources:
+            sources[d.sink].append(d.source)
+    return {n for part in components(names, sources.__getitem__) if name in part for n in part}
 
 
 def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassContext) -> None:

@@ -267,28 +267,12 @@ def likelihood(
     return likelihood, likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul
 
 
-def likelihood_d_guess_cov_add2(
-    at, likelihood_d_now, gain, likelihood_d_surprise_add, valid, surprise, likelihood_d_now_cov,
-    guess_cov, H, gain_matmul, likelihood_d_score_matmul_einsum2, sure_inverse_determinant_sub,
-    sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
-    sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-    gain_transpose, likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add2,
-):
-    """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
-    12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
-    12_kalman.rt:25: return stack(rows) / determinant(a)
-    12_kalman.rt:35: R = exp(log_error) * one
-    12_kalman.rt:38: guess[0] = zeros([S])
-    12_kalman.rt:39: guess_cov[0] = far * eye(S)
+def likelihood_d_guess_add(at, likelihood_d_now, gain, likelihood_d_surprise_add, valid, H):
+    """12_kalman.rt:38: guess[0] = zeros([S])
     12_kalman.rt:40: guess[t+1] = F @ now
-    12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
     12_kalman.rt:43: surprise = where(valid, seen - H @ guess, 0.0)
-    12_kalman.rt:44: spread = H @ guess_cov @ H.T + R
     12_kalman.rt:45: sure = where(valid, inverse(spread), 0.0)
-    12_kalman.rt:46: gain = guess_cov @ H.T @ sure
-    12_kalman.rt:47: keep = eye(S) - gain @ H
     12_kalman.rt:48: now = guess + gain @ surprise
-    12_kalman.rt:49: now_cov = keep @ guess_cov
     12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
     """
     t = at[0]
@@ -298,24 +282,50 @@ def likelihood_d_guess_cov_add2(
     likelihood_d_surprise_add2 = likelihood_d_surprise_add_t + likelihood_d_now_matmul_einsum2
     valid_t = valid[t]
     likelihood_d_surprise_where = jnp.where(valid_t, likelihood_d_surprise_add2, jnp.float32(0.0))
-    surprise_t = surprise[t]
-    likelihood_d_now_matmul_einsum = jnp.einsum("i,k->ik", likelihood_d_now_t, surprise_t)
+    likelihood_d_surprise_sub_neg = -likelihood_d_surprise_where
+    likelihood_d_surprise_matmul_einsum2 = jnp.einsum("i,ik->k", likelihood_d_surprise_sub_neg, H)
+    likelihood_d_guess_add = likelihood_d_surprise_matmul_einsum2 + likelihood_d_now_t
+    return (likelihood_d_guess_add,)
+
+
+def likelihood_d_guess_cov_add2(
+    at, likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
+    likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub, sure_inverse_div,
+    sure_inverse_rows_getitem, sure_inverse_rows_getitem4, sure_inverse_rows_getitem3,
+    sure_inverse_rows_getitem2, likelihood_d_spread_add3, gain_transpose, likelihood_d_R_sum2_past,
+    sure, keep, likelihood_d_guess_cov_add2,
+):
+    """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+    12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
+    12_kalman.rt:25: return stack(rows) / determinant(a)
+    12_kalman.rt:35: R = exp(log_error) * one
+    12_kalman.rt:39: guess_cov[0] = far * eye(S)
+    12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
+    12_kalman.rt:43: surprise = where(valid, seen - H @ guess, 0.0)
+    12_kalman.rt:44: spread = H @ guess_cov @ H.T + R
+    12_kalman.rt:45: sure = where(valid, inverse(spread), 0.0)
+    12_kalman.rt:46: gain = guess_cov @ H.T @ sure
+    12_kalman.rt:47: keep = eye(S) - gain @ H
+    12_kalman.rt:49: now_cov = keep @ guess_cov
+    12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
+    """
+    t = at[0]
     likelihood_d_now_cov_t = likelihood_d_now_cov[t]
     likelihood_d_now_cov_einsum = jnp.einsum("ij,kj->ik", likelihood_d_now_cov_t, guess_cov)
     likelihood_d_keep_neg = -likelihood_d_now_cov_einsum
     likelihood_d_keep_matmul_einsum = jnp.einsum("ij,kj->ik", likelihood_d_keep_neg, H)
-    likelihood_d_gain_add = likelihood_d_now_matmul_einsum + likelihood_d_keep_matmul_einsum
+    likelihood_d_now_matmul_einsum_t = likelihood_d_now_matmul_einsum[t]
+    likelihood_d_gain_add = likelihood_d_now_matmul_einsum_t + likelihood_d_keep_matmul_einsum
     likelihood_d_gain_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_gain_add, gain_matmul)
     likelihood_d_score_matmul_einsum2_t = likelihood_d_score_matmul_einsum2[t]
     likelihood_d_sure_add = likelihood_d_score_matmul_einsum2_t + likelihood_d_gain_einsum2
+    valid_t = valid[t]
     likelihood_d_sure_where = jnp.where(valid_t, likelihood_d_sure_add, jnp.float32(0.0))
-    likelihood_d_surprise_sub_neg = -likelihood_d_surprise_where
     sure_inverse_determinant_sub_t = sure_inverse_determinant_sub[t]
     likelihood_d_sure_inverse_div_div = likelihood_d_sure_where / sure_inverse_determinant_sub_t
     likelihood_d_sure_inverse_div_mul = likelihood_d_sure_inverse_div_div * sure_inverse_div
     likelihood_d_sure_inverse_div_neg = -likelihood_d_sure_inverse_div_mul
     likelihood_d_sure_inverse_div_sum = jnp.sum(likelihood_d_sure_inverse_div_neg, axis=(0, 1))
-    likelihood_d_surprise_matmul_einsum2 = jnp.einsum("i,ik->k", likelihood_d_surprise_sub_neg, H)
     likelihood_d_sure_inverse_stack_getitem = lax.index_in_dim(likelihood_d_sure_inverse_div_div, 0, 0, keepdims=False)
     likelihood_d_sure_inverse_stack_getitem2 = lax.index_in_dim(likelihood_d_sure_inverse_div_div, 1, 0, keepdims=False)
     likelihood_d_sure_inverse_determinant_sub_neg = -likelihood_d_sure_inverse_div_sum
@@ -331,7 +341,6 @@ def likelihood_d_guess_cov_add2(
     likelihood_d_sure_inverse_determinant_mul2_mul = likelihood_d_sure_inverse_determinant_sub_neg * sure_inverse_rows_getitem3_t
     sure_inverse_rows_getitem2_t = sure_inverse_rows_getitem2[t]
     likelihood_d_sure_inverse_determinant_mul2_mul2 = likelihood_d_sure_inverse_determinant_sub_neg * sure_inverse_rows_getitem2_t
-    likelihood_d_guess_add = likelihood_d_surprise_matmul_einsum2 + likelihood_d_now_t
     likelihood_d_sure_inverse_rows_getitem_expand_dims = jnp.expand_dims(likelihood_d_sure_inverse_rows_stack_getitem, 0)
     likelihood_d_sure_inverse_rows_getitem_expand_dims2 = jnp.expand_dims(likelihood_d_sure_inverse_rows_getitem_expand_dims, 1)
     likelihood_d_sure_inverse_rows_getitem_pad = lax.pad(likelihood_d_sure_inverse_rows_getitem_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)))
@@ -378,24 +387,36 @@ def likelihood_d_guess_cov_add2(
     likelihood_d_now_cov_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_now_cov_t, keep_t)
     likelihood_d_guess_cov_add2_t = likelihood_d_guess_cov_add + likelihood_d_now_cov_einsum2
     likelihood_d_guess_cov_add2 = lax.dynamic_update_index_in_dim(likelihood_d_guess_cov_add2, likelihood_d_guess_cov_add2_t, t, 0)
-    return likelihood_d_guess_add, likelihood_d_R_sum2_now, likelihood_d_R_sum2_now, likelihood_d_guess_cov_add2
+    return likelihood_d_R_sum2_now, likelihood_d_R_sum2_now, likelihood_d_guess_cov_add2
+
+
+def likelihood_d_now_matmul_einsum(at, likelihood_d_now, surprise):
+    """12_kalman.rt:48: now = guess + gain @ surprise"""
+    def point(likelihood_d_now, surprise):
+        likelihood_d_now_matmul_einsum = jnp.einsum("i,k->ik", likelihood_d_now, surprise)
+        return likelihood_d_now_matmul_einsum
+    likelihood_d_now_matmul_einsum_rows = jax.vmap(point)(likelihood_d_now, surprise)
+    return (likelihood_d_now_matmul_einsum_rows,)
+
+
+def likelihood_d_guess_1_einsum2(at, likelihood_d_guess_add_next, F, likelihood_d_now):
+    """12_kalman.rt:40: guess[t+1] = F @ now"""
+    t = at[0]
+    likelihood_d_guess_1_einsum2 = jnp.einsum("i,ik->k", likelihood_d_guess_add_next, F)
+    likelihood_d_now = lax.dynamic_update_index_in_dim(likelihood_d_now, likelihood_d_guess_1_einsum2, t, 0)
+    return (likelihood_d_now,)
 
 
 def likelihood_d_guess_cov_matmul_einsum2(
-    at, likelihood_d_guess_add_next, F, likelihood_d_guess_cov_add2, guess_cov_transpose,
-    likelihood_d_now, likelihood_d_now_cov,
+    at, likelihood_d_guess_cov_add2, guess_cov_transpose, F, likelihood_d_now_cov,
 ):
-    """12_kalman.rt:40: guess[t+1] = F @ now
-    12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
-    """
+    """12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q"""
     t = at[0]
-    likelihood_d_guess_1_einsum2 = jnp.einsum("i,ik->k", likelihood_d_guess_add_next, F)
     likelihood_d_guess_cov_add2_next = likelihood_d_guess_cov_add2[t+1]
     likelihood_d_guess_cov_matmul2_einsum = jnp.einsum("ij,kj->ik", likelihood_d_guess_cov_add2_next, guess_cov_transpose)
     likelihood_d_guess_cov_matmul_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_guess_cov_matmul2_einsum, F)
-    likelihood_d_now = lax.dynamic_update_index_in_dim(likelihood_d_now, likelihood_d_guess_1_einsum2, t, 0)
     likelihood_d_now_cov = lax.dynamic_update_index_in_dim(likelihood_d_now_cov, likelihood_d_guess_cov_matmul_einsum2, t, 0)
-    return likelihood_d_now, likelihood_d_now_cov
+    return (likelihood_d_now_cov,)
 
 
 def likelihood_d_now_cov_1(at, likelihood_d_now, likelihood_d_now_cov, *, T):
