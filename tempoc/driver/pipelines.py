@@ -11,11 +11,9 @@ from tempoc.passes.fuse import Fuse
 from tempoc.passes.lift import Lift
 from tempoc.passes.reassociate import Reassociate
 from tempoc.passes.reduce_domain import ReduceDomain
-<<<<<<< HEAD
 from tempoc.passes.scans import Scans
-=======
+from tempoc.passes.split import Split
 from tempoc.passes.tile import Tile
->>>>>>> tile
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -30,14 +28,12 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
-<<<<<<< HEAD
+    Split(),
     Vectorize(),
     Lift(),
     Scans(),
     Vectorize(),
-=======
     Tile(),
->>>>>>> tile
     Accumulate(),
     Fuse(),
 )
@@ -48,14 +44,12 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
-    "accumulate": Accumulate,
+    "split": Split,
     "vectorize": Vectorize,
-<<<<<<< HEAD
     "lift": Lift,
     "scans": Scans,
-=======
     "tile": Tile,
->>>>>>> tile
+    "accumulate": Accumulate,
     "fuse": Fuse,
 }
 

@@ -25,6 +25,7 @@ from tests.bench.examples import examples
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
 from tests.bench.recurrences import recurrences
+from tests.bench.prefill import prefill
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 
@@ -37,6 +38,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "training": training,
     "ppo": ppo,
     "llama": decoding,
+    "prefill": prefill,
 }
 
 
