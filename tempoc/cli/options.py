@@ -80,7 +80,10 @@ compile_options = stack(
     ),
     click.option("--verify-each", is_flag=True, help="Prove every stage again, independently."),
     click.option("--timing", is_flag=True, help="How long each stage took."),
-    click.option("--remarks", is_flag=True, help="What passes did, or did not and why."),
+    click.option(
+        "--remarks", is_flag=True, help="What passes did to each equation, or did not and why."
+    ),
+    click.option("--stats", is_flag=True, help="How much of everything each pass left."),
     error_format_option,
 )  # fmt: skip
 dump_options = stack(

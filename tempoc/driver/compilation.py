@@ -11,7 +11,7 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY
+from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
@@ -95,13 +95,16 @@ class Compilation:
         return Space(self.graph.universe)
 
     @cached_property
+    def steps(self) -> tuple[Pass, ...]:
+        """The passes that run: those of the level, or those that the options name."""
+        if self.options.passes is None:
+            return LEVELS[self.options.level]
+        return parse_pipeline(self.options.passes, REGISTRY)
+
+    @cached_property
     def passes(self) -> Outcome[Graph]:
         """All passes with what they did; the graph is verified before and after each."""
-        graph, space = self.graph, self.space
-        if self.options.passes is None:
-            steps = LEVELS[self.options.level]
-        else:
-            steps = parse_pipeline(self.options.passes, REGISTRY)
+        graph, space, steps = self.graph, self.space, self.steps
 
         def check(result: Graph, step: str) -> None:
             verify_graph(result, space, after=step)

@@ -13,6 +13,7 @@ from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.reduce_domain import ReduceDomain
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, statements
@@ -43,7 +44,7 @@ def test_passes_keep_the_meaning(program: Program) -> None:
     verify(graph, space, after="elaborate")
     assert parse_graph(show(graph), "generated.sdg") == graph
     assert_written_once(graph, statements(graph, space))
-    steps = (Canonicalize(), Algebra(), Canonicalize(), Fuse())
+    steps = (Canonicalize(), Algebra(), Canonicalize(), ReduceDomain(), Fuse())
     outcome = run_pipeline(
         graph, steps, PassContext(space), verify=lambda g, s: verify(g, space, after=s)
     )

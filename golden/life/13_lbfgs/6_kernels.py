@@ -56,13 +56,14 @@ def enough(at, length, direction, w, x, label, enough_mul2, enough_matmul, loss,
     return (enough,)
 
 
-def loss(at, x, w, label, loss_d_loss_objective_mean_cast, loss, *, N):
+def loss(
+    at, x, w, label, loss_d_loss_objective_mean_expand_dims, loss_d_loss_objective_matmul2_einsum2,
+    loss, *, N,
+):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
     13_lbfgs.rt:23: loss = objective(w)
-    13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
-    13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
     i = at[0]
     loss_objective_matmul = jnp.matmul(x, w)
@@ -75,30 +76,34 @@ def loss(at, x, w, label, loss_d_loss_objective_mean_cast, loss, *, N):
     loss_i = loss_objective_mean + loss_objective_mul2
     loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w
     loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
-    loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
-    loss_d_loss_objective_mean_expand_dims = jnp.expand_dims(loss_d_loss_objective_mean_div, 0)
     loss_d_loss_objective_mean_broadcast_to = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
     loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
     loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_broadcast_to * loss_d_loss_objective_softplus_sigmoid
     loss_d_loss_objective_matmul_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_softplus_mul, x)
     loss_d_w_add2 = loss_d_w_add + loss_d_loss_objective_matmul_einsum2
-    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to
-    loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg * label.astype(jnp.float32)
-    loss_d_loss_objective_matmul2_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_mul_mul2, x)
     loss_d_w_add3 = loss_d_w_add2 + loss_d_loss_objective_matmul2_einsum2
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
     return loss, loss_d_w_add3, loss_d_w_add3
 
 
-def loss_d_loss_objective_mean_cast(at, *, N):
+def loss_d_loss_objective_matmul2_einsum2(at, label, x, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
+    13_lbfgs.rt:23: loss = objective(w)
     13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
+    13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
+    13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
     loss_d_loss_objective_mean_index = jnp.int32(N)
     loss_d_loss_objective_mean_cast = loss_d_loss_objective_mean_index.astype(jnp.float32)
+    loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
+    loss_d_loss_objective_mean_expand_dims = jnp.expand_dims(loss_d_loss_objective_mean_div, 0)
+    loss_d_loss_objective_mean_broadcast_to_once = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
+    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to_once
+    loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg * label.astype(jnp.float32)
+    loss_d_loss_objective_matmul2_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_mul_mul2, x)
     w_0 = jnp.full((5,), jnp.float32(0.0))
-    return loss_d_loss_objective_mean_cast, w_0
+    return loss_d_loss_objective_mean_expand_dims, loss_d_loss_objective_matmul2_einsum2, w_0
 
 
 def size(at, enough, length, *, K):

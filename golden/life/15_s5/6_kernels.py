@@ -9,11 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
+def cost_d_cost_mse_mean_expand_dims(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
     15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
     15_s5.rt:51: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
+    loss.rt:6: return mean((x - target) ** 2)
     ssm.rt:15: size2 = b.re * b.re + b.im * b.im
     ssm.rt:16: return {re: (a.re * b.re + a.im * b.im) / size2, im: (a.im * b.re - a.re * b.im) / size2}
     ssm.rt:21: return {re: exp(a.re) * cos(a.im), im: exp(a.re) * sin(a.im)}
@@ -47,6 +48,8 @@ def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     cost_d_cost_index = jnp.int32(T)
     cost_d_cost_cast = cost_d_cost_index.astype(jnp.float32)
     cost_d_cost_div = jnp.float32(1.0) / cost_d_cost_cast
+    cost_d_cost_mse_mean_div = cost_d_cost_div / jnp.float32(6.0)
+    cost_d_cost_mse_mean_expand_dims = jnp.expand_dims(cost_d_cost_mse_mean_div, 0)
     cost_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
     cost_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
     cost_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
@@ -57,7 +60,7 @@ def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     cost_scan_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
     cost_scan_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
     cost_scan_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_total_none, cost_scan_total_none, cost_d_cost_div, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none, cost_scan_d_keep_re_sum_none, cost_scan_d_keep_im_sum_none, cost_scan_d_hold_re_sum_none, cost_scan_d_hold_re_sum2_none, cost_scan_d_hold_im_sum_none, cost_scan_d_hold_im_sum2_none
+    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_total_none, cost_scan_total_none, cost_d_cost_mse_mean_expand_dims, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none, cost_scan_d_keep_re_sum_none, cost_scan_d_keep_im_sum_none, cost_scan_d_hold_re_sum_none, cost_scan_d_hold_re_sum2_none, cost_scan_d_hold_im_sum_none, cost_scan_d_hold_im_sum2_none
 
 
 def heard(
@@ -166,8 +169,9 @@ def cost_scan_d_states_associative_scan_take4(
 
 def y_scan(
     at, layer_c_re, x_re, layer_c_im, x_im, y_answer_y_mul2, u, states_associative_scan_out2,
-    states_associative_scan_out3, target, cost_total_past, cost_scan_total_past, cost_d_cost_div, y,
-    y_scan, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad, *, T,
+    states_associative_scan_out3, target, cost_total_past, cost_scan_total_past,
+    cost_d_cost_mse_mean_expand_dims, y, y_scan, cost_scan_d_y_scan_getitem_pad,
+    cost_scan_d_y_scan_getitem2_pad, *, T,
 ):
     """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:35: return u + gelu(y)
@@ -205,8 +209,6 @@ def y_scan(
     cost_scan_mse_power = jnp.power(cost_scan_mse_sub, jnp.float32(2.0))
     cost_scan_mse_mean = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
     cost_scan_total_now = cost_scan_total_past + cost_scan_mse_mean
-    cost_d_cost_mse_mean_div = cost_d_cost_div / jnp.float32(6.0)
-    cost_d_cost_mse_mean_expand_dims = jnp.expand_dims(cost_d_cost_mse_mean_div, 0)
     cost_d_cost_mse_mean_broadcast_to = jnp.broadcast_to(cost_d_cost_mse_mean_expand_dims, (6,))
     cost_d_cost_mse_power_mul = jnp.float32(2.0) * cost_mse_sub
     cost_d_cost_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_d_cost_mse_power_mul

@@ -300,6 +300,7 @@ def net_out_b_0(
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     gru.rt:32: loss = mean(cost[t = 0:T])
     gru.rt:34: net[0] = start
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
@@ -314,8 +315,11 @@ def net_out_b_0(
     loss_d_loss_index = jnp.int32(T)
     loss_d_loss_cast = loss_d_loss_index.astype(jnp.float32)
     loss_d_loss_div = jnp.float32(1.0) / loss_d_loss_cast
+    loss_d_cost_div = loss_d_loss_div / jnp.float32(16.0)
+    loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
+    loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
     h_0 = lax.dynamic_update_index_in_dim(h_0, h_02, 0, 0)
-    return at_mul, h_0, loss_d_loss_div, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
+    return at_mul, h_0, loss_d_cost_expand_dims2, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
 
 
 def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T):
@@ -337,8 +341,8 @@ def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T)
 
 def cost(
     at, at_add, text, net_letters, state_gru_cell_a_transpose, net_cell_b, h,
-    state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b, loss_d_loss_div,
-    cost, *, N,
+    state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b,
+    loss_d_cost_expand_dims2, cost, *, N,
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
@@ -407,9 +411,6 @@ def cost(
     loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
     loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
     loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
-    loss_d_cost_div = loss_d_loss_div / jnp.float32(16.0)
-    loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
-    loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
     loss_d_cost_broadcast_to = jnp.broadcast_to(loss_d_cost_expand_dims2, (16, 1))
     loss_d_cost_take_along_expand_dims = jnp.expand_dims(loss_d_cost_broadcast_to, 2)
     loss_d_cost_take_along_lt = cost_expand_dims < jnp.int32(0)
