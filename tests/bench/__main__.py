@@ -21,6 +21,7 @@ from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.decoding import decoding
 from tests.bench.examples import examples
+from tests.bench.frozen import frozen
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
 from tests.bench.rnn import rnn
@@ -30,6 +31,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compile": compiling,
     "examples": examples,
     "rnn": rnn,
+    "frozen": frozen,
     "training": training,
     "ppo": ppo,
     "llama": decoding,
