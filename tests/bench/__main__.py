@@ -22,6 +22,7 @@ from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
 from tests.bench.decoding import decoding
 from tests.bench.examples import examples
+from tests.bench.frozen import frozen
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
 from tests.bench.recurrences import recurrences
@@ -35,6 +36,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "cumulative": cumulative,
     "rnn": rnn,
     "recurrences": recurrences,
+    "frozen": frozen,
     "training": training,
     "ppo": ppo,
     "llama": decoding,
