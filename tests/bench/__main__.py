@@ -25,8 +25,8 @@ from tests.bench.examples import examples
 from tests.bench.frozen import frozen
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
-from tests.bench.recurrences import recurrences
 from tests.bench.prefill import prefill
+from tests.bench.recurrences import recurrences
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 
