@@ -101,6 +101,9 @@ class Together:
     def run(self) -> tuple[Result, ...]:
         """Write the function of a point, its ``vmap`` and the updates of stores."""
         body = Body(*self._inside(), self.out, self.names)
+        body.shared = {
+            t: [d for d in self.vector if d not in home.shifts] for t, home in self.homes.items()
+        }
         inner: list[Result] = []
 
         def write() -> str:
@@ -187,6 +190,8 @@ class Together:
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
         indices = [d for d in self.vector if d in words or d not in mapped]
         point = self.names.fresh("point")
+        for array, name in self.out.ahead.items():
+            self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({array}))")
         self.out.lines.append(f"def {point}({', '.join([*indices, *(a.name for a in moving)])}):")
         self.out.lines += [f"    {line}" for line in (*block.lines, f"return {_tuple(returned)}")]
         each = point

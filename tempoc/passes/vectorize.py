@@ -92,7 +92,7 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         _missed(graph, dim, cycle, why, context)
         stars = [s for s in stars if s not in cycle]
     if len(stars) < len(having):
-        cheap = frugal(graph, dim, stars)
+        cheap = frugal(graph, dim, stars, context.space)
         rest = [s for s in stars if s not in cheap]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
         stars = cheap
@@ -162,8 +162,11 @@ def _is_regular(
 
 
 def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
-    source = graph.nodes[edge.source]
-    return space.outside(left, touched(edge.entries, found), source.domain) is None
+    source, vector = graph.nodes[edge.source], tuple(found.values())
+    key = ("inside", left, edge.entries, vector, source.domain)
+    return space.known.once(
+        key, lambda: space.outside(left, touched(edge.entries, found), source.domain) is None
+    )
 
 
 def _writes_parts(
