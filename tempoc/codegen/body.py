@@ -35,16 +35,7 @@ from tempoc.sdg.graph import Node
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.sdg.verify import DomainFacts
-from tempoc.symbolic.expr import (
-    TRUE,
-    Expr,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    disjunction,
-    negation,
-)  # fmt: skip
+from tempoc.symbolic.expr import TRUE, Expr, Slice, Sym, compare, conjunction, disjunction, negation
 from tempoc.symbolic.walk import substitute
 
 
