@@ -41,7 +41,7 @@ SMALL = {
     "gym": Small({"B": 2, "I": 3, "T": 14}, {}),
     "a2c": Small({"I": 3, "T": 5, "B": 3}, {}),
     "ppo": Small({"I": 2, "T": 5}, {"carts": "4", "epochs": "2", "parts": "2"}),
-    "dqn": Small({"T": 7, "B": 2}, {"draws": "2", "window": "3", "renew": "2"}),
+    "dqn": Small({"T": 7}, {"carts": "2", "draws": "2", "window": "3", "renew": "2"}),
     "breakout": Small({"I": 2, "T": 2}, {"games": "2", "epochs": "2", "parts": "2"}),
 }
 
