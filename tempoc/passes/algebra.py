@@ -8,7 +8,7 @@ Rows of the table that are marked exact give the same results to the last bit, N
 -0.0 included; the others the same up to rounding. ``algebra{exact=true}`` keeps to the former.
 
 It ends: a row either makes something smaller that is computed (fewer or cheaper operations, fewer
-elements), or leaves these as they are and moves a transpose, a broadcast, a negation or a number
+elements), or leaves these as they are and moves a transpose, a broadcast or a scalar factor
 past an operation towards who reads it, an index past one the other way; no row does the reverse.
 """
 
