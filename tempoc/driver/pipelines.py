@@ -1,6 +1,7 @@
 """The pipelines, as data: reading one tuple is reading the compiler."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tempoc.passes.accumulate import Accumulate
 from tempoc.passes.algebra import Algebra
@@ -10,6 +11,9 @@ from tempoc.passes.fuse import Fuse
 from tempoc.passes.lift import Lift
 from tempoc.passes.reassociate import Reassociate
 from tempoc.passes.reduce_domain import ReduceDomain
+from tempoc.passes.scans import Scans
+from tempoc.passes.split import Split
+from tempoc.passes.tile import Tile
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -24,6 +28,12 @@ O2: tuple[Pass, ...] = (
     Reassociate(),
     Canonicalize(),
     ReduceDomain(),
+    Split(),
+    Vectorize(),
+    Lift(),
+    Scans(),
+    Vectorize(),
+    Tile(),
     Accumulate(),
     Fuse(),
 )
@@ -34,8 +44,16 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "algebra": Algebra,
     "reassociate": Reassociate,
     "reduce_domain": ReduceDomain,
-    "accumulate": Accumulate,
+    "split": Split,
     "vectorize": Vectorize,
     "lift": Lift,
+    "scans": Scans,
+    "tile": Tile,
+    "accumulate": Accumulate,
     "fuse": Fuse,
 }
+
+
+def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
+    """The steps with tiles of that size, whatever fits."""
+    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)

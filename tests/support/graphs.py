@@ -107,12 +107,12 @@ class Story:
         ``rounded``: up to rounding, on ordinary numbers.
         """
         before = graph(text)
-        space = Space(before.universe)
+        context = PassContext(Space(before.universe))
 
         def check(result: Graph, step: str) -> None:
-            verify(result, space, after=step)
+            verify(result, context.space, after=step)
 
-        outcome = run_pipeline(before, steps, PassContext(space), verify=check)
+        outcome = run_pipeline(before, steps, context, verify=check)
         (assert_close if rounded else assert_same)(before, outcome.graph)
         said = "".join(f"# {r.step}: {r.message}\n" for r in outcome.remarks)
         texts = (show(g, sources=False).split("\n", 1)[1] for g in (before, outcome.graph))
