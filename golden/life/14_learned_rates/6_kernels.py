@@ -132,7 +132,7 @@ def net_descend_exp2(at, rates_0, rates_1):
     return net_descend_exp, net_descend_exp2
 
 
-def train_d_train_mse_power_mul2_mul(at, *, N):
+def test_d_train_d_train_mse_power_mul_mul2_mul(at, *, N):
     """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
@@ -140,7 +140,8 @@ def train_d_train_mse_power_mul2_mul(at, *, N):
     train_d_train_cast = train_d_train_index.astype(jnp.float32)
     train_d_train_div = jnp.float32(1.0) / train_d_train_cast
     train_d_train_mse_power_mul2_mul = train_d_train_div * jnp.float32(2.0)
-    return (train_d_train_mse_power_mul2_mul,)
+    test_d_train_d_train_mse_power_mul_mul2_mul = jnp.float32(2.0) * train_d_train_div
+    return train_d_train_mse_power_mul2_mul, test_d_train_d_train_mse_power_mul_mul2_mul
 
 
 def net_1_b_1(
@@ -231,7 +232,7 @@ def test_d_train_predict_tanh_0_add2(
     at, test_d_net_1_b_next, test_d_net_1_w_next, test_d_net_0_b_next, net_descend_exp2,
     test_d_net_0_w_next, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub,
     net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum,
-    train_d_train_mse_power_mul2_mul, train_d_train_getitem_expand_dims,
+    test_d_train_d_train_mse_power_mul_mul2_mul, train_d_train_getitem_expand_dims,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
@@ -257,12 +258,11 @@ def test_d_train_predict_tanh_0_add2(
     test_d_train_d_train_getitem_expand_dims_squeeze = jnp.squeeze(test_d_train_d_train_predict_add2_add, (1,))
     test_d_train_d_train_predict_matmul2_einsum2_einsum2 = jnp.einsum("i,jk->ik", train_d_train_mse_power_mul2, test_d_net_descend_mul3_mul2)
     test_d_train_d_train_predict_tanh_mul2_mul2 = test_d_train_d_train_predict_add_add * train_d_train_predict_matmul2_einsum
-    test_d_train_d_train_predict_tanh_sub_neg = -test_d_train_d_train_predict_tanh_mul2_mul2
-    test_d_train_d_train_mse_power_mul_mul2 = train_d_train_mse_power_mul2_mul * test_d_train_d_train_getitem_expand_dims_squeeze
+    test_d_train_d_train_mse_power_mul_mul2 = test_d_train_d_train_mse_power_mul_mul2_mul * test_d_train_d_train_getitem_expand_dims_squeeze
     test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.einsum("ik,ij->kj", test_d_train_d_train_predict_tanh_mul2_mul, train_d_train_getitem_expand_dims)
-    test_d_train_d_train_predict_tanh_mul_mul = test_d_train_d_train_predict_tanh_sub_neg * train_predict_tanh
-    test_d_train_predict_tanh_0_add = test_d_train_d_train_predict_matmul2_einsum2_einsum2 + test_d_train_d_train_predict_tanh_mul_mul
-    test_d_train_predict_tanh_0_add2 = test_d_train_predict_tanh_0_add + test_d_train_d_train_predict_tanh_mul_mul
+    test_d_train_d_train_predict_tanh_mul_mul_mul = test_d_train_d_train_predict_tanh_mul2_mul2 * train_predict_tanh
+    test_d_train_predict_tanh_0_add = test_d_train_d_train_predict_matmul2_einsum2_einsum2 - test_d_train_d_train_predict_tanh_mul_mul_mul
+    test_d_train_predict_tanh_0_add2 = test_d_train_predict_tanh_0_add - test_d_train_d_train_predict_tanh_mul_mul_mul
     return test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg, test_d_train_d_train_mse_power_mul_mul2, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add2
 
 

@@ -168,8 +168,8 @@ def cost_scan_d_states_associative_scan_take4(
 def y_scan(
     at, layer_c_re, x_re, layer_c_im, x_im, y_answer_y_mul2, u, states_associative_scan_out2,
     states_associative_scan_out3, target, cost_total_past, cost_scan_total_past,
-    cost_d_cost_mse_power_mul2_mul, y, y_scan, cost_scan_d_y_scan_answer_y_matmul_einsum2,
-    cost_scan_d_y_scan_answer_y_matmul2_einsum2,
+    cost_d_cost_mse_power_mul2_mul, y, y_scan, cost_scan_d_y_scan_getitem_pad,
+    cost_scan_d_y_scan_getitem2_pad, *, T,
 ):
     """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:35: return u + gelu(y)
@@ -237,13 +237,19 @@ def y_scan(
     cost_scan_d_y_scan_answer_gelu_mul7 = cost_scan_d_cost_scan_mse_power_mul2 * cost_scan_d_y_scan_answer_gelu_add2
     cost_scan_d_y_scan_answer_y_mul_mul2 = cost_scan_d_y_scan_answer_gelu_mul7 * jnp.float32(2.0)
     cost_scan_d_y_scan_answer_y_sub_neg = -cost_scan_d_y_scan_answer_y_mul_mul2
-    cost_scan_d_y_scan_answer_y_matmul_einsum2_t = jnp.matmul(cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
-    cost_scan_d_y_scan_answer_y_matmul2_einsum2_t = jnp.matmul(cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
+    cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
+    cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
+    cost_scan_d_y_scan_getitem_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul_einsum2, 0)
+    place = jnp.arange(T, dtype=jnp.int32) - t
+    cost_scan_d_y_scan_getitem_pad_t = jnp.where(((place >= 0) & (place < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem_expand_dims, place, axis=0, mode="clip"), jnp.float32(0.0))
+    cost_scan_d_y_scan_getitem2_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul2_einsum2, 0)
+    place2 = jnp.arange(T, dtype=jnp.int32) - t
+    cost_scan_d_y_scan_getitem2_pad_t = jnp.where(((place2 >= 0) & (place2 < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem2_expand_dims, place2, axis=0, mode="clip"), jnp.float32(0.0))
     y = lax.dynamic_update_index_in_dim(y, y_t, t, 0)
     y_scan = lax.dynamic_update_index_in_dim(y_scan, y_scan_t, t, 0)
-    cost_scan_d_y_scan_answer_y_matmul_einsum2 = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2_t, t, 0)
-    cost_scan_d_y_scan_answer_y_matmul2_einsum2 = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2_t, t, 0)
-    return y, y_scan, cost_total_now, cost_total_now, cost_scan_total_now, cost_scan_total_now, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2
+    cost_scan_d_y_scan_getitem_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem_pad_t, t, 0)
+    cost_scan_d_y_scan_getitem2_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem2_pad, cost_scan_d_y_scan_getitem2_pad_t, t, 0)
+    return y, y_scan, cost_total_now, cost_total_now, cost_scan_total_now, cost_scan_total_now, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad
 
 
 def cost_scan(
@@ -252,10 +258,10 @@ def cost_scan(
     cost_d_hold_im_sum2_now_0, hold_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, pole_re,
     layer_frequency, keep_zoh_p_cexp_exp, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul, pole_exp,
     keep_zoh_p_cexp_mul2, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp, keep_zoh_sub,
+    cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad,
     cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
     cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4,
-    stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_y_scan_answer_y_matmul_einsum2,
-    cost_scan_d_y_scan_answer_y_matmul2_einsum2, *, T,
+    stretch_keep_re, stretch_keep_im, push_re, push_im, *, T,
 ):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
@@ -318,6 +324,8 @@ def cost_scan(
     cost_scan_d_states_associative_scan_eq = cost_scan_d_states_associative_scan_arange_2 == jnp.int32(0)
     stretch_full = jnp.full((4,), jnp.float32(0.0))
     cost_scan_d_states_associative_scan_full2 = jnp.full((T, 4), jnp.float32(0.0))
+    cost_scan_d_states_re_sum = jnp.sum(cost_scan_d_y_scan_getitem_pad, axis=0)
+    cost_scan_d_states_im_sum = jnp.sum(cost_scan_d_y_scan_getitem2_pad, axis=0)
     def step(carry_0, carry_1, carry_2, carry_3, x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7, x_8, x_9, x_10, x_11, x_12):
         add = carry_0 + x_8
         add2 = carry_1 + x_9
@@ -378,7 +386,7 @@ def cost_scan(
         cond7 = jnp.where(x_12, full4, add18)
         cond8 = jnp.where(x_12, add4, add4)
         return ((cond, cond3, cond5, cond7), (cond2, cond4, cond6, cond8))
-    folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
+    folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_re_sum, cost_scan_d_states_im_sum, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
     cost_scan_d_states_associative_scan_fold_0 = folded[0]
     cost_scan_d_states_associative_scan_fold_1 = folded[1]
     cost_scan_d_states_associative_scan_fold_2 = folded[2]
@@ -416,12 +424,11 @@ def cost_d_hold_im_sum2_now(
     cost_d_hold_re_sum2_past, cost_d_hold_im_sum_past, cost_d_hold_im_sum2_past,
 ):
     """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    cost_d_push_re_neg = -cost_d_push_re
     cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
-    cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2
+    cost_d_push_cmul_mul2_mul_mul = cost_d_push_re * push_matmul2
+    cost_d_push_cmul_mul2_mul = -cost_d_push_cmul_mul2_mul_mul
     cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
     cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
     cost_d_hold_re_sum_now = cost_d_hold_re_sum_past + cost_d_push_cmul_mul_mul
@@ -451,28 +458,27 @@ def cost_d_push_im_0(at, cost_d_x_re_0, cost_d_x_im_0):
 
 
 def cost_scan_d_keep_im_sum_now(
-    at, cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
-    cost_scan_d_keep_re_sum_past, push_matmul, cost_scan_d_hold_re_sum_past,
+    at, cost_scan_d_states_associative_scan_fold, cost_scan_d_keep_re_sum_past,
+    cost_scan_d_states_associative_scan_fold_out2, push_matmul, cost_scan_d_hold_re_sum_past,
     cost_scan_d_states_associative_scan_fold_out3, push_matmul2, cost_scan_d_hold_re_sum2_past,
     cost_scan_d_hold_im_sum_past, cost_scan_d_hold_im_sum2_past,
     cost_scan_d_states_associative_scan_fold_out1, cost_scan_d_keep_im_sum_past,
 ):
     """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
     t = at[0]
-    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out2, t, 0, keepdims=False)
-    cost_scan_d_push_re_neg = -cost_scan_d_stretch_push_re_getitem
     cost_scan_d_stretch_keep_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold, t, 0, keepdims=False)
     cost_scan_d_keep_re_sum_now = cost_scan_d_keep_re_sum_past + cost_scan_d_stretch_keep_re_getitem
+    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out2, t, 0, keepdims=False)
     cost_scan_d_push_cmul_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul
     cost_scan_d_hold_re_sum_now = cost_scan_d_hold_re_sum_past + cost_scan_d_push_cmul_mul_mul
     cost_scan_d_stretch_push_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out3, t, 0, keepdims=False)
     cost_scan_d_push_cmul_mul3_mul = cost_scan_d_stretch_push_im_getitem * push_matmul2
     cost_scan_d_hold_re_sum2_now = cost_scan_d_hold_re_sum2_past + cost_scan_d_push_cmul_mul3_mul
-    cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
+    cost_scan_d_push_cmul_mul2_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul2
+    cost_scan_d_push_cmul_mul2_mul = -cost_scan_d_push_cmul_mul2_mul_mul
     cost_scan_d_hold_im_sum_now = cost_scan_d_hold_im_sum_past + cost_scan_d_push_cmul_mul2_mul
     cost_scan_d_push_cmul_mul4_mul = cost_scan_d_stretch_push_im_getitem * push_matmul
     cost_scan_d_hold_im_sum2_now = cost_scan_d_hold_im_sum2_past + cost_scan_d_push_cmul_mul4_mul

@@ -308,9 +308,8 @@ def net_out_b_0(
     loss_d_cost_div = jnp.float32(0.0625) / loss_d_loss_cast
     loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
     loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
-    loss_d_cost_take_along_expand_dims_expand_dims = jnp.expand_dims(loss_d_cost_expand_dims2, 2)
     h_0 = lax.dynamic_update_index_in_dim(h_0, h_02, 0, 0)
-    return at_mul, h_0, loss_d_cost_take_along_expand_dims_expand_dims, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
+    return at_mul, h_0, loss_d_cost_expand_dims2, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
 
 
 def at_add(at, at_mul, *, T):
@@ -326,7 +325,7 @@ def at_add(at, at_mul, *, T):
 
 def cost(
     at, at_add, text, net_letters, net_cell_w, net_cell_b, h, net_cell_u, net_cell_c, net_out_w,
-    net_out_b, loss_d_cost_take_along_expand_dims_expand_dims, cost, *, N,
+    net_out_b, loss_d_cost_expand_dims2, cost, *, N,
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
@@ -385,22 +384,24 @@ def cost(
     logits = logits_linear_matmul + net_out_b
     cost_log_softmax_logsumexp = jax.nn.logsumexp(logits, axis=1, keepdims=True)
     cost_log_softmax_sub = logits - cost_log_softmax_logsumexp
+    cost_neg = -cost_log_softmax_sub
     cost_expand_dims = jnp.expand_dims(next2, 1)
     holds4 = jnp.all((cost_expand_dims >= -58) & (cost_expand_dims < 58))
-    cost_take_along_take_along = jnp.take_along_axis(cost_log_softmax_sub, jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims), axis=1, mode="clip")
-    cost_mean = jnp.sum(cost_take_along_take_along, axis=(0, 1)) / jnp.float32(16)
-    cost_t = -cost_mean
+    cost_take_along = jnp.take_along_axis(cost_neg, jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims), axis=1, mode="clip")
+    cost_t = jnp.sum(cost_take_along, axis=(0, 1)) / jnp.float32(16)
     loss_d_state_gru_cell_n_tanh_mul = state_gru_cell_n_tanh * state_gru_cell_n_tanh
     loss_d_state_gru_cell_n_tanh_sub = jnp.float32(1.0) - loss_d_state_gru_cell_n_tanh_mul
     loss_d_state_gru_cell_z_sigmoid_add_sub = h_t - state_gru_cell_n_tanh
     loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
     loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
     loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
+    loss_d_cost_broadcast_to = jnp.broadcast_to(loss_d_cost_expand_dims2, (16, 1))
+    loss_d_cost_take_along_expand_dims = jnp.expand_dims(loss_d_cost_broadcast_to, 2)
     loss_d_cost_take_along_lt = cost_expand_dims < jnp.int32(0)
     loss_d_cost_take_along_add = cost_expand_dims + jnp.int32(58)
     loss_d_cost_take_along_where = jnp.where(loss_d_cost_take_along_lt, loss_d_cost_take_along_add, cost_expand_dims)
     loss_d_cost_take_along_one_hot = (loss_d_cost_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)).astype(jnp.float32)
-    loss_d_cost_take_along_mul = loss_d_cost_take_along_expand_dims_expand_dims * loss_d_cost_take_along_one_hot
+    loss_d_cost_take_along_mul = loss_d_cost_take_along_expand_dims * loss_d_cost_take_along_one_hot
     loss_d_cost_take_along_sum = jnp.squeeze(loss_d_cost_take_along_mul, (1,))
     loss_d_cost_log_softmax_sub_sum = jnp.sum(loss_d_cost_take_along_sum, axis=1, keepdims=True)
     loss_d_cost_log_softmax_logsumexp_exp = jnp.exp(cost_log_softmax_sub)

@@ -506,11 +506,11 @@ def angle(at, loss_direction_wave_power, *, S):
     point_cos = jnp.cos(angle)
     point_sin = jnp.sin(angle)
     guess_add_add = angle + jnp.float32(0.0)
-    guess_direction_wave_mul_mul = guess_add_add * loss_direction_wave_power
-    guess_direction_sin_sin = jnp.sin(guess_direction_wave_mul_mul)
-    guess_direction_sin = jnp.broadcast_to(guess_direction_sin_sin, (512, 4))
-    guess_direction_cos_cos = jnp.cos(guess_direction_wave_mul_mul)
-    guess_direction_cos = jnp.broadcast_to(guess_direction_cos_cos, (512, 4))
+    guess_add = jnp.broadcast_to(guess_add_add, (512,))
+    guess_direction_wave_expand_dims = jnp.expand_dims(guess_add, 1)
+    guess_direction_wave_mul = guess_direction_wave_expand_dims * loss_direction_wave_power
+    guess_direction_sin = jnp.sin(guess_direction_wave_mul)
+    guess_direction_cos = jnp.cos(guess_direction_wave_mul)
     return angle, point_cos, point_sin, guess_direction_sin, guess_direction_cos
 
 
