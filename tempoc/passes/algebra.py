@@ -8,7 +8,7 @@ Rows of the table that are marked exact give the same results to the last bit, N
 -0.0 included; the others the same up to rounding. ``algebra{exact=true}`` keeps to the former.
 
 It ends: a row either makes something smaller that is computed (fewer or cheaper operations, fewer
-elements), or leaves these as they are and moves a transpose, a broadcast, a negation or a number
+elements), or leaves these as they are and moves a transpose, a broadcast or a scalar factor
 past an operation towards who reads it, an index past one the other way; no row does the reverse.
 """
 
@@ -44,17 +44,19 @@ class Algebra:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The simpler graph."""
+        names = list(graph.nodes)
         for _ in range(_ROUNDS):
-            after = drop_dead(forward_copies(self.once(graph, context)))
-            if after == graph:
-                break
+            after = drop_dead(forward_copies(self.once(graph, names, context)))
+            names = _concerned(graph, after)
             graph = after
+            if not names:
+                break
         return graph
 
-    def once(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph after each node was looked at, in order, and what came of it again."""
+    def once(self, graph: Graph, names: list[str], context: PassContext) -> Graph:
+        """The graph after these nodes were looked at, in order, and what came of them again."""
         work = _Work.on(graph, context)
-        for name in graph.nodes:
+        for name in names:
             waiting = [name]
             for _ in range(_ROUNDS):
                 if not waiting:
@@ -62,6 +64,23 @@ class Algebra:
                 made = work.rewrite(waiting.pop(), self.exact)
                 waiting += made
         return work.result()
+
+
+def _concerned(before: Graph, after: Graph) -> list[str]:
+    """The nodes for which another row may fit: rows look at operands, theirs, and who reads these.
+
+    That is what changed and its readers' readers, also where one reader less is left.
+    """
+    changed = [n for name, n in after.nodes.items() if before.nodes.get(name) is not n]
+    gone = [n for name, n in before.nodes.items() if name not in after.nodes]
+    replaced = [before.nodes[n.name] for n in changed if n.name in before.nodes]
+    found = dict.fromkeys(n.name for n in changed)
+    less = (e.source for n in (*gone, *replaced) for e in n.inputs)
+    found.update(dict.fromkeys(name for name in less if name in after.nodes))
+    reads = users(after) if found else {}
+    for _ in range(2):
+        found.update(dict.fromkeys(use.reader for name in list(found) for use in reads[name]))
+    return [name for name in after.nodes if name in found]
 
 
 @cache

@@ -37,6 +37,7 @@ class Costs:
     space: Space
     domains: Mapping[frozenset[int], Domain]
     at_point: bool
+    letters: Mapping[frozenset[int], str]
 
     def of(self, tree: Tree, domains: Mapping[frozenset[int], Domain]) -> Expr:
         """The cost of an order as a polynomial."""
@@ -55,7 +56,7 @@ class Costs:
     ) -> Expr:
         """The cost of one product, at all of its points."""
         universe = self.space.universe
-        letters = dict.fromkeys(result(self.chain, left) + result(self.chain, right))
+        letters = dict.fromkeys(self.letters[left] + self.letters[right])
         extents = [self.chain.extents[c] for c in letters]
         if self.at_point:
             return without_values(product(extents), universe)
@@ -78,15 +79,35 @@ def result(chain: Chain, parts: frozenset[int]) -> str:
     return "".join(c for c in inside if c in outside)
 
 
-def best(costs: Costs, sizes: Sizes) -> Tree:
-    """The cheapest order at some sizes (dynamic programming over sets of factors)."""
+def results(chain: Chain) -> dict[frozenset[int], str]:
+    """The letters of each product, and of each factor."""
+    count = len(chain.factors)
+    single = [frozenset((k,)) for k in range(count)]
+    return {parts: result(chain, parts) for parts in (*single, *subsets(count))}
+
+
+def bests(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[Tree]:
+    """The cheapest order for each of many sizes."""
+    universe = costs.space.universe
+    found: dict[tuple[int, ...], Tree] = {}
+    longest = {c: _plain(e, costs) for c, e in costs.chain.extents.items()}
+    dims = () if costs.at_point else costs.chain.root.domain.dims
+    for at in sizes:
+        extents = {c: evaluate(e, at) for c, e in longest.items()}
+        steps = {d: at[universe.dim(d).bound] for d in dims}
+        key = (*extents.values(), *steps.values())
+        if key not in found:
+            found[key] = _best(costs, extents, steps)
+        yield found[key]
+
+
+def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) -> Tree:
+    """The cheapest order by dynamic programming over sets of factors."""
     count = len(costs.chain.factors)
-    extents = {c: evaluate(_plain(e, costs), sizes) for c, e in costs.chain.extents.items()}
-    bounds = costs.space.universe
 
     def points(parts: frozenset[int]) -> int:
         dims = () if costs.at_point else costs.domains[parts].dims
-        return reduce(lambda n, d: n * sizes[bounds.dim(d).bound], dims, 1)
+        return reduce(lambda n, d: n * steps[d], dims, 1)
 
     table: dict[frozenset[int], tuple[int, Tree]] = {
         frozenset((k,)): (0, k) for k in range(count)
@@ -95,7 +116,7 @@ def best(costs: Costs, sizes: Sizes) -> Tree:
         options = []
         for left in _halves(parts):
             right = parts - left
-            letters = {*result(costs.chain, left), *result(costs.chain, right)}
+            letters = {*costs.letters[left], *costs.letters[right]}
             work = reduce(lambda n, c: n * extents[c], sorted(letters), points(parts))
             (a, x), (b, y) = table[left], table[right]
             options.append((a + b + work, (x, y)))

@@ -29,12 +29,13 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.orders import (
     Costs,
     Sizes,
-    best,
+    bests,
     is_better,
     never_negative,
     positive,
     primitive,
     result,
+    results,
     samples,
     subsets,
 )
@@ -186,6 +187,7 @@ def _chosen(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
         space=space,
         domains=domains,
         at_point=all(d.dims == root.domain.dims for d in every),
+        letters=results(chain),
     )
     written = costs.of(chain.tree, chain.domains)
     if (running := _running(graph, chain, chain.tree)) is not None:
@@ -194,9 +196,12 @@ def _chosen(graph: Graph, chain: Chain, context: PassContext, in_cycle: bool) ->
         context.remarks.add(Reassociate.name, f"`{root.name}`: {message}", span)
         return None
     better: dict[Tree, list[Sizes]] = {}
-    for sizes in samples(space.universe, root.domain):
-        tree = best(costs, sizes)
-        if is_better(written, costs.of(tree, domains), sizes):
+    looked = samples(space.universe, root.domain)
+    cost: dict[Tree, Expr] = {}
+    for sizes, tree in zip(looked, bests(costs, looked), strict=True):
+        if tree not in cost:
+            cost[tree] = costs.of(tree, domains)
+        if is_better(written, cost[tree], sizes):
             better.setdefault(tree, []).append(sizes)
     for tree in sorted(better, key=lambda tree: -len(better[tree])):
         if _is_roomy(costs, tree, better[tree]):
@@ -262,21 +267,28 @@ def _domains(
 ) -> Mapping[frozenset[int], Domain]:
     """For each product of factors the points at which it is made: no more than it varies with."""
     root, space = chain.root.domain, context.space
+    shapes = [operand_type(graph, e).shape for e in chain.factors]
+    varies = []
+    for edge, shape in zip(chain.factors, shapes, strict=True):
+        named = [n for entry in edge.entries for n in symbols(entry)]
+        varies.append((*named, *(n for e in shape for n in symbols(e))))
+    fewer: dict[tuple[str, ...], Domain] = {}
+    outside: dict[tuple[tuple[str, ...], int], bool] = {}
     found = {}
     for parts in subsets(len(chain.factors)):
-        edges = [chain.factors[k] for k in sorted(parts)]
-        named = [n for e in edges for entry in e.entries for n in symbols(entry)]
-        shapes = [operand_type(graph, e).shape for e in edges]
-        named += [n for shape in shapes for e in shape for n in symbols(e)]
-        dims = space.universe.ordered(tuple(named))
+        dims = space.universe.ordered(tuple(n for k in sorted(parts) for n in varies[k]))
         found[parts] = root
         if dims == root.dims or any(d not in root.dims for d in dims):
             continue
-        domain = space.project(root, dims)
-        sources = (graph.nodes[e.source].domain for e in edges)
-        pairs = zip(edges, sources, strict=True)
-        if not any(space.outside(domain, e.entries, source) for e, source in pairs):
-            found[parts] = domain
+        if dims not in fewer:
+            fewer[dims] = space.project(root, dims)
+        for k in parts:
+            if (dims, k) not in outside:
+                edge = chain.factors[k]
+                source = graph.nodes[edge.source].domain
+                outside[dims, k] = bool(space.outside(fewer[dims], edge.entries, source))
+        if not any(outside[dims, k] for k in parts):
+            found[parts] = fewer[dims]
     return found
 
 

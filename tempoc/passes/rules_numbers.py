@@ -112,19 +112,6 @@ def _minus_product(v: View) -> Found | None:
     return None
 
 
-def _sign_outwards(v: View) -> Found | None:
-    """A negation before a product comes after it, where it may meet another one."""
-    for slot in (0, 1):
-        inner = v.inner(slot, one.Negative, alone=True)
-        if inner is None or not inner.here or v.operand(slot) != v.result:
-            continue
-        if not v.result.dtype.is_float:
-            continue
-        edges = tuple(inner.edges[0] if k == slot else e for k, e in enumerate(v.node.inputs))
-        return Found(edges=(v.make(v.op, *edges),), op=one.Negative())
-    return None
-
-
 def _twice(v: View) -> Found | None:
     inner = v.inner(0, type(v.op), sliced=True)
     return None if inner is None else v.same_as(inner.edges[0])
@@ -291,7 +278,6 @@ NUMBERS: tuple[Row, ...] = (
         find=_minus_minus,
     ),
     Row(name="a + -b * c = a - b * c", ops=(two.Add, two.Subtract), find=_minus_product),
-    Row(name="-a * b = -(a * b)", ops=(two.Multiply, two.Divide), find=_sign_outwards),
     Row(name="-(-x) = x", ops=(one.Negative,), find=_twice),
     Row(name="not not x = x", ops=(one.Not,), find=_twice),
     Row(name="f(f(x)) = f(x)", ops=_CALM, find=_idempotent),

@@ -17,6 +17,7 @@ from datetime import date
 
 import jax
 
+from tests.bench.chains import chains
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
@@ -33,6 +34,7 @@ from tests.bench.training import training
 JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compile": compiling,
     "examples": examples,
+    "chains": chains,
     "cumulative": cumulative,
     "rnn": rnn,
     "recurrences": recurrences,

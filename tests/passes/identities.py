@@ -57,8 +57,6 @@ EXACT = {
 %a = add %n2, %y : [t] f32[2, 3]
 %n3 = div %z, %n : [t] f32[2, 3]
 %b = sub %y, %n3 : [t] f32[2, 3]""",
-    "-a * b = -(a * b)": """%n = neg %x : [t] f32[2, 3]
-%a = mul %n, %y : [t] f32[2, 3]""",
     "-(-x) = x": "%n = neg %x : [t] f32[2, 3]\n%a = neg %n[T-1-t] : [t] f32[2, 3]",
     "not not x = x": "%n = not %c : [t] bool\n%a = not %n[0:t+1] : [t] bool[t+1]",
     "f(f(x)) = f(x)": """%n = floor %x : [t] f32[2, 3]
