@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.bench.compiled import BUILD, Arrays, agree, ready
+from tests.bench.compiled import BUILD, Arrays, Ready, agree, ready
 from tests.bench.measure import Row, in_turns
 
 RETURNS = """
@@ -73,38 +73,61 @@ def gae(linear: Linear, r: jax.Array, v: jax.Array, done: jax.Array) -> jax.Arra
 
 
 def recurrences() -> Iterator[Row]:
-    """Seconds for a run of each, against the better of the two."""
-    random = np.random.default_rng(0)
-    steps, layer = 4096, 16384
-    r, v = random.uniform(-1, 1, (2, steps)).astype(np.float32)
-    done = random.random(steps) < 0.02
-    a, x = random.uniform(0.5, 1, (2, layer, 16)).astype(np.float32)
-    yield _row(f"returns, {steps} steps", RETURNS, returns, {"r": r, "done": done}, True)
-    yield _row(f"GAE, {steps} steps", GAE, gae, {"r": r, "v": v, "done": done}, True)
-    inputs = {"a": a, "x": x}
-    yield _row(f"diagonal layer, 16 x {layer} steps", LAYER, lambda f, a, x: f(a, x), inputs, False)
+    """Seconds for a run of each, against the better of the two, and for a further step."""
+    for name, text, function, draw, reverse, few, many in (
+        ("returns", RETURNS, returns, _rewards, True, 4096, 262144),
+        ("GAE", GAE, gae, _values, True, 4096, 262144),
+        ("diagonal layer, width 16", LAYER, lambda f, a, x: f(a, x), _layer, False, 16384, 131072),
+    ):
+        yield from _rows(name, text, function, draw, reverse, few, many)
 
 
-def _row(
-    name: str, text: str, function: Callable[..., jax.Array], inputs: Arrays, reverse: bool
-) -> Row:
+def _rewards(random: np.random.Generator, steps: int) -> Arrays:
+    return {"r": random.uniform(-1, 1, steps).astype("f4"), "done": random.random(steps) < 0.02}
+
+
+def _values(random: np.random.Generator, steps: int) -> Arrays:
+    r, v = random.uniform(-1, 1, (2, steps)).astype("f4")
+    return {"r": r, "v": v, "done": random.random(steps) < 0.02}
+
+
+def _layer(random: np.random.Generator, steps: int) -> Arrays:
+    a, x = random.uniform(0.5, 1, (2, steps, 16)).astype("f4")
+    return {"a": a, "x": x}
+
+
+def _rows(
+    name: str,
+    text: str,
+    function: Callable[..., jax.Array],
+    draw: Callable[[np.random.Generator, int], Arrays],
+    reverse: bool,
+    few: int,
+    many: int,
+) -> Iterator[Row]:
     BUILD.mkdir(parents=True, exist_ok=True)
     source = BUILD / f"{name.split(',')[0].replace(' ', '_')}.rt"
     source.write_text(text.lstrip())
-    bounds = {"T": len(next(iter(inputs.values())))}
-    program = ready(source, bounds=bounds, inputs=inputs)
-
-    def ours() -> Arrays:
-        return {"y": np.asarray(program().outputs["y"])}
-
     ways = [
         jax.jit(partial(function, partial(way, reverse=reverse))) for way in (one_by_one, in_pairs)
     ]
-    agree(ours, {"y": np.asarray(ways[0](*inputs.values()))})
-    theirs = [partial(_run, way, inputs) for way in ways]
-    mine, *others = (median(times) for times in in_turns([ours, *theirs], rounds=40))
-    return Row(name=name, ours=mine, theirs=min(others))
+    found = []
+    for steps in (few, many):
+        inputs = draw(np.random.default_rng(0), steps)
+        program = ready(source, bounds={"T": steps}, inputs=inputs)
+        ours = partial(_ours, program)
+        agree(ours, _theirs(ways[0], inputs))
+        theirs = [partial(_theirs, way, inputs) for way in ways]
+        found.append([median(times) for times in in_turns([ours, *theirs], rounds=30)])
+    short, long = found
+    yield Row(name=f"{name}, {few} steps", ours=short[0], theirs=min(short[1:]))
+    further = [(b - a) / (many - few) for a, b in zip(short, long, strict=True)]
+    yield Row(name=f"{name}, a further step", ours=further[0], theirs=min(further[1:]))
 
 
-def _run(way: Callable[..., jax.Array], inputs: Arrays) -> np.ndarray:
-    return np.asarray(way(*inputs.values()))
+def _ours(program: Ready) -> Arrays:
+    return {"y": np.asarray(program().outputs["y"])}
+
+
+def _theirs(way: Callable[..., jax.Array], inputs: Arrays) -> Arrays:
+    return {"y": np.asarray(way(*inputs.values()))}

@@ -11,7 +11,6 @@ from tempoc.frontend.modules import load_source
 from tempoc.ops.recurrence import Recurrence
 from tests.support.agreement import agree
 
-PASSES = "canonicalize,algebra,canonicalize,vectorize,scans,vectorize,fuse"
 BATCH = "dim b < B\ndim t < T\n"
 TIME = "dim t < T\n"
 SIZES = (1, 2, 3, 5, 8)
@@ -110,9 +109,9 @@ output h, p
 @pytest.mark.parametrize("special", [False, True], ids=["plain", "special"])
 def test_scans_say_what_the_evaluator_says(name: str, special: bool) -> None:
     count, text = PROGRAMS[name]
-    options = Options(level=2, passes=PASSES)
+    options = Options(level=2)
     optimized = Compilation(load_source(Source("m.rt", text)), options).optimized
     scans = [n for n in optimized.nodes.values() if isinstance(n.op, Recurrence)]
     assert len(scans) >= count
     bounds = [{"T": n, "B": 2} if "dim b" in text else {"T": n} for n in SIZES]
-    agree(text, *bounds, special=special, passes=PASSES)
+    agree(text, *bounds, special=special)
