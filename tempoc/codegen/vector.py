@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
+from tempoc.codegen.batches import bytes_of_a_point
 from tempoc.codegen.body import Body
 from tempoc.codegen.naming import identifier
 from tempoc.codegen.positions import Element, pointwise
@@ -28,7 +29,19 @@ from tempoc.codegen.stages import Argument, Cell, Result, Stages
 from tempoc.memory.storage import Axis, Store
 from tempoc.ops.emission import Block, KernelEmitter
 from tempoc.sdg.statements import Read, Statement, Write
-from tempoc.symbolic.expr import TRUE, ZERO, Const, Expr, Slice, Sym, add, compare, conjunction, sub
+from tempoc.symbolic.expr import (
+    TRUE,
+    ZERO,
+    Const,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    mul,
+    sub,
+)
 from tempoc.symbolic.walk import symbols
 
 
@@ -88,6 +101,9 @@ class Together:
     def run(self) -> tuple[Result, ...]:
         """Write the function of a point, its ``vmap`` and the updates of stores."""
         body = Body(*self._inside(), self.out, self.names)
+        body.shared = {
+            t: [d for d in self.vector if d not in home.shifts] for t, home in self.homes.items()
+        }
         inner: list[Result] = []
 
         def write() -> str:
@@ -168,11 +184,14 @@ class Together:
     ) -> list[str]:
         """Write the function of a point and its call; the names of what it gives for all points."""
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
+        size = bytes_of_a_point(self.statement, self.stages)
         moving = [a for a in arguments if self.homes[a.cell[0]].shifts]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
         indices = [d for d in self.vector if d in words or d not in mapped]
         point = self.names.fresh("point")
+        for array, name in self.out.ahead.items():
+            self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({array}))")
         self.out.lines.append(f"def {point}({', '.join([*indices, *(a.name for a in moving)])}):")
         self.out.lines += [f"    {line}" for line in (*block.lines, f"return {_tuple(returned)}")]
         each = point
@@ -181,7 +200,9 @@ class Together:
             places = [0 if d == dim else None for d in indices]
             places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
             outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
-            each = _vmap(each, places, outs)
+            each = _vmap(each, places, outs, "" if size is None else self.out.static(size))
+            if size is not None:
+                size = mul(size, sub(self.vector[dim].upper, self.vector[dim].lower))
             if k > 0:
                 self.out.lines.append(f"{point} = {each}")
                 each = point
@@ -316,12 +337,15 @@ def _shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
     return shift if isinstance(shift, Const) else None
 
 
-def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int]) -> str:
-    """``jax.vmap`` of a function, axes spelled out where they are not all the first."""
+def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int], size: str = "") -> str:
+    """``jax.vmap`` of a function, axes spelled out where they are not all the first.
+
+    In batches if ``size``, the bytes that a point takes, is given.
+    """
     more = "" if all(p == 0 for p in places) else f", in_axes={_tuple([str(p) for p in places])}"
     if any(outs):
         more += f", out_axes={_tuple([str(p) for p in outs])}"
-    return f"jax.vmap({function}{more})"
+    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
 
 
 def _tuple(texts: Sequence[str]) -> str:

@@ -43,8 +43,9 @@ class Dependence:
     """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
 
     A dimension of which either computes all points at once is none of the common ones; ``apart``
-    says that a point may need other points along such a dimension than its own, or that the runner
-    must see what the source found: they are not in one kernel.
+    says that they are not in one kernel: that a point may need other points along such a dimension
+    than its own, or what all points have put into a store just now among what was there before, or
+    that the runner must see what the source found.
     """
 
     sink: str
@@ -214,11 +215,25 @@ def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | No
     at_once = [d for d in ends[0] if d in ends[1] and any(d in v for v in vectors)]
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
-        return tuple((d, STAYS) for d in along), False
+        return None if _is_apart(space, passage) else (tuple((d, STAYS) for d in along), False)
     found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
     if found is None:
         return None
-    return tuple((d, found[d]) for d in along), any(found[d] != STAYS for d in at_once)
+    signs = tuple((d, found[d]) for d in along)
+    return signs, any(found[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
+
+
+def _is_around(signs: tuple[tuple[str, Signs], ...]) -> bool:
+    """Whether a reader sees what its own step writes among what other steps have written."""
+    return all(0 in s for _, s in signs) and any(s != STAYS for _, s in signs)
+
+
+def _is_apart(space: Space, passage: Passage) -> bool:
+    """Whether reader and writer, each at the points of the tensor, have no point in common."""
+    ends = passage.reader, passage.tensor, passage.writer
+    where = conjunction(*(end.where for end in ends))
+    dims = space.universe.sorted(tuple(d for end in ends for d in end.dims))
+    return any(end.where != where for end in ends) and space.is_empty(Domain(dims, where))
 
 
 def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:

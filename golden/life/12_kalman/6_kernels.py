@@ -18,8 +18,6 @@ def R(at, log_force, log_error):
     12_kalman.rt:35: R = exp(log_error) * one
     12_kalman.rt:38: guess[0] = zeros([S])
     12_kalman.rt:39: guess_cov[0] = far * eye(S)
-    12_kalman.rt:44: spread = H @ guess_cov @ H.T + R
-    12_kalman.rt:46: gain = guess_cov @ H.T @ sure
     12_kalman.rt:47: keep = eye(S) - gain @ H
     12_kalman.rt:48: now = guess + gain @ surprise
     12_kalman.rt:49: now_cov = keep @ guess_cov
@@ -36,26 +34,24 @@ def R(at, log_force, log_error):
     G_mul = jnp.float32(0.125) * one
     G = jnp.concatenate([G_mul, F_mul], axis=0)
     Q_exp = jnp.exp(log_force)
-    Q_transpose = jnp.transpose(G, (1, 0))
-    Q_matmul = jnp.matmul(G, Q_transpose)
+    Q_matmul = jnp.einsum("ij,kj->ik", G, G)
     Q = Q_exp * Q_matmul
     H = jnp.concatenate([one, none], axis=1)
     R_exp = jnp.exp(log_error)
     R = R_exp * one
-    gain_transpose = jnp.transpose(H, (1, 0))
     guess_0 = jnp.full((4,), jnp.float32(0.0))
     guess_cov_eye_2 = jnp.eye(4, 4, dtype=jnp.float32)
     guess_cov_0 = jnp.float32(25.0) * guess_cov_eye_2
     later_cov_0 = jnp.full((4, 4), jnp.float32(0.0))
     likelihood_none = jnp.full((), jnp.float32(0.0))
     likelihood_d_R_sum2_none = jnp.full((2, 2), jnp.float32(0.0))
-    return F, Q_exp, Q_matmul, Q, H, R_exp, R, gain_transpose, guess_0, guess_0, guess_cov_0, later_cov_0, likelihood_none, likelihood_d_R_sum2_none
+    return F, Q_exp, Q_matmul, Q, H, R_exp, R, guess_0, guess_0, guess_cov_0, later_cov_0, likelihood_none, likelihood_d_R_sum2_none
 
 
 def now_cov(
-    at, guess_cov, gain_transpose, H, R, valid, guess, seen, likelihood_past,
-    sure_inverse_rows_getitem, sure_inverse_rows_getitem2, sure_inverse_rows_getitem3,
-    sure_inverse_rows_getitem4, sure_inverse_determinant_sub, now,
+    at, guess_cov, H, R, valid, guess, seen, likelihood_past, sure_inverse_rows_getitem,
+    sure_inverse_rows_getitem2, sure_inverse_rows_getitem3, sure_inverse_rows_getitem4,
+    sure_inverse_determinant_sub, now,
 ):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
@@ -72,9 +68,9 @@ def now_cov(
     12_kalman.rt:61: likelihood = sum(score[0:T])
     """
     t = at[0]
-    gain_matmul = jnp.matmul(guess_cov, gain_transpose)
+    gain_matmul = jnp.einsum("ij,kj->ik", guess_cov, H)
     spread_matmul = jnp.matmul(H, guess_cov)
-    spread_matmul2 = jnp.matmul(spread_matmul, gain_transpose)
+    spread_matmul2 = jnp.einsum("ij,kj->ik", spread_matmul, H)
     spread = spread_matmul2 + R
     sure_inverse_rows_getitem_t = lax.index_in_dim(lax.index_in_dim(spread, 1, 1, keepdims=False), 1, 0, keepdims=False)
     sure_inverse_rows_getitem2_t = lax.index_in_dim(lax.index_in_dim(spread, 1, 1, keepdims=False), 0, 0, keepdims=False)
@@ -115,7 +111,7 @@ def now_cov(
     likelihood_d_score_matmul2_mul = likelihood_d_score_mul_mul2 * surprise
     likelihood_d_score_matmul2_mul2 = likelihood_d_score_mul_mul2 * score_matmul
     likelihood_d_score_log_div = likelihood_d_score_mul_mul2 / sure_inverse_determinant_sub_t
-    likelihood_d_score_matmul_einsum = jnp.einsum("j,kj->k", likelihood_d_score_matmul2_mul, sure)
+    likelihood_d_score_matmul_einsum = jnp.matmul(sure, likelihood_d_score_matmul2_mul)
     likelihood_d_score_matmul_einsum2 = jnp.einsum("j,k->kj", likelihood_d_score_matmul2_mul, surprise)
     likelihood_d_surprise_add = likelihood_d_score_matmul2_mul2 + likelihood_d_score_matmul_einsum
     likelihood_d_score_determinant_sub_neg = -likelihood_d_score_log_div
@@ -147,7 +143,7 @@ def now_cov(
     return gain_matmul, sure_inverse_rows_getitem, sure_inverse_rows_getitem2, sure_inverse_rows_getitem3, sure_inverse_rows_getitem4, sure_inverse_determinant_sub, sure_inverse_div, sure, gain, surprise, now, keep, now_cov, likelihood_now, likelihood_now, likelihood_d_score_matmul_einsum2, likelihood_d_surprise_add, likelihood_d_spread_add3
 
 
-def guess_cov_1(at, F, now, now_cov, guess_cov_transpose, Q):
+def guess_cov_1(at, F, now, now_cov, Q):
     """12_kalman.rt:40: guess[t+1] = F @ now
     12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
     """
@@ -155,38 +151,25 @@ def guess_cov_1(at, F, now, now_cov, guess_cov_transpose, Q):
     now_t = now[t]
     guess_1 = jnp.matmul(F, now_t)
     guess_cov_matmul = jnp.matmul(F, now_cov)
-    guess_cov_matmul2 = jnp.matmul(guess_cov_matmul, guess_cov_transpose)
+    guess_cov_matmul2 = jnp.einsum("ij,kj->ik", guess_cov_matmul, F)
     guess_cov_1 = guess_cov_matmul2 + Q
     return guess_1, guess_cov_1
 
 
-def later_transpose3(at, F, H):
-    """12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
-    12_kalman.rt:54: later[t-1] = F.T @ (keep.T @ later + H.T @ sure @ surprise)
-    12_kalman.rt:55: later_cov[t-1] = F.T @ (keep.T @ later_cov @ keep + H.T @ sure @ H) @ F
-    """
-    guess_cov_transpose = jnp.transpose(F, (1, 0))
-    later_transpose3 = jnp.transpose(H, (1, 0))
-    return guess_cov_transpose, later_transpose3
-
-
-def later_cov_1(
-    at, keep, later, later_transpose3, sure, surprise, guess_cov_transpose, later_cov, H, F,
-):
+def later_cov_1(at, later, keep, H, sure, surprise, F, later_cov):
     """12_kalman.rt:54: later[t-1] = F.T @ (keep.T @ later + H.T @ sure @ surprise)
     12_kalman.rt:55: later_cov[t-1] = F.T @ (keep.T @ later_cov @ keep + H.T @ sure @ H) @ F
     """
-    later_transpose2 = jnp.transpose(keep, (1, 0))
-    later_matmul = jnp.matmul(later_transpose2, later)
-    later_matmul2 = jnp.matmul(later_transpose3, sure)
+    later_matmul = jnp.matmul(later, keep)
+    later_matmul2 = jnp.einsum("ij,ik->jk", H, sure)
     later_matmul3 = jnp.matmul(later_matmul2, surprise)
     later_add = later_matmul + later_matmul3
-    later_1 = jnp.matmul(guess_cov_transpose, later_add)
-    later_cov_matmul = jnp.matmul(later_transpose2, later_cov)
+    later_1 = jnp.matmul(later_add, F)
+    later_cov_matmul = jnp.einsum("ij,ik->jk", keep, later_cov)
     later_cov_matmul2 = jnp.matmul(later_cov_matmul, keep)
     later_cov_matmul4 = jnp.matmul(later_matmul2, H)
     later_cov_add = later_cov_matmul2 + later_cov_matmul4
-    later_cov_matmul5 = jnp.matmul(guess_cov_transpose, later_cov_add)
+    later_cov_matmul5 = jnp.einsum("ij,ik->jk", F, later_cov_add)
     later_cov_1 = jnp.matmul(later_cov_matmul5, F)
     return later_1, later_cov_1
 
@@ -196,8 +179,8 @@ def smooth_cov(
     surprise, likelihood_d_now_cov, guess_cov, H, gain_matmul, likelihood_d_score_matmul_einsum2,
     sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
     sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
-    likelihood_d_spread_add3, gain_transpose, likelihood_d_R_sum2_past, sure, keep, smooth,
-    smooth_cov, likelihood_d_guess_cov_add2,
+    likelihood_d_spread_add3, likelihood_d_R_sum2_past, sure, keep, smooth, smooth_cov,
+    likelihood_d_guess_cov_add2,
 ):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
@@ -225,7 +208,7 @@ def smooth_cov(
     smooth_cov_matmul = jnp.matmul(now_cov, later_cov)
     smooth_cov_matmul2 = jnp.matmul(smooth_cov_matmul, now_cov)
     smooth_cov_t = now_cov - smooth_cov_matmul2
-    likelihood_d_now_matmul_einsum2 = jnp.einsum("i,ik->k", likelihood_d_now, gain)
+    likelihood_d_now_matmul_einsum2 = jnp.matmul(likelihood_d_now, gain)
     likelihood_d_surprise_add2 = likelihood_d_surprise_add + likelihood_d_now_matmul_einsum2
     valid_t = valid[t]
     likelihood_d_surprise_where = jnp.where(valid_t, likelihood_d_surprise_add2, jnp.float32(0.0))
@@ -241,24 +224,21 @@ def smooth_cov(
     sure_inverse_determinant_sub_t = sure_inverse_determinant_sub[t]
     likelihood_d_sure_inverse_div_div = likelihood_d_sure_where / sure_inverse_determinant_sub_t
     likelihood_d_sure_inverse_div_mul = likelihood_d_sure_inverse_div_div * sure_inverse_div
-    likelihood_d_sure_inverse_div_neg = -likelihood_d_sure_inverse_div_mul
-    likelihood_d_sure_inverse_div_sum = jnp.sum(likelihood_d_sure_inverse_div_neg, axis=(0, 1))
-    likelihood_d_surprise_matmul_einsum2 = jnp.einsum("i,ik->k", likelihood_d_surprise_sub_neg, H)
-    likelihood_d_sure_inverse_stack_getitem = lax.index_in_dim(likelihood_d_sure_inverse_div_div, 0, 0, keepdims=False)
-    likelihood_d_sure_inverse_stack_getitem2 = lax.index_in_dim(likelihood_d_sure_inverse_div_div, 1, 0, keepdims=False)
-    likelihood_d_sure_inverse_determinant_sub_neg = -likelihood_d_sure_inverse_div_sum
-    likelihood_d_sure_inverse_rows_stack_getitem = lax.index_in_dim(likelihood_d_sure_inverse_stack_getitem, 0, 0, keepdims=False)
-    likelihood_d_sure_inverse_rows_stack_getitem2 = lax.index_in_dim(likelihood_d_sure_inverse_stack_getitem, 1, 0, keepdims=False)
-    likelihood_d_sure_inverse_rows_stack2_getitem = lax.index_in_dim(likelihood_d_sure_inverse_stack_getitem2, 0, 0, keepdims=False)
-    likelihood_d_sure_inverse_rows_stack2_getitem2 = lax.index_in_dim(likelihood_d_sure_inverse_stack_getitem2, 1, 0, keepdims=False)
+    likelihood_d_sure_inverse_div_sum_sum = jnp.sum(likelihood_d_sure_inverse_div_mul, axis=(0, 1))
+    likelihood_d_sure_inverse_div_sum = -likelihood_d_sure_inverse_div_sum_sum
+    likelihood_d_surprise_matmul_einsum2 = jnp.matmul(likelihood_d_surprise_sub_neg, H)
+    likelihood_d_sure_inverse_rows_stack_getitem = lax.index_in_dim(lax.index_in_dim(likelihood_d_sure_inverse_div_div, 0, 1, keepdims=False), 0, 0, keepdims=False)
+    likelihood_d_sure_inverse_rows_stack_getitem2 = lax.index_in_dim(lax.index_in_dim(likelihood_d_sure_inverse_div_div, 1, 1, keepdims=False), 0, 0, keepdims=False)
+    likelihood_d_sure_inverse_rows_stack2_getitem = lax.index_in_dim(lax.index_in_dim(likelihood_d_sure_inverse_div_div, 0, 1, keepdims=False), 1, 0, keepdims=False)
+    likelihood_d_sure_inverse_rows_stack2_getitem2 = lax.index_in_dim(lax.index_in_dim(likelihood_d_sure_inverse_div_div, 1, 1, keepdims=False), 1, 0, keepdims=False)
     sure_inverse_rows_getitem_t = sure_inverse_rows_getitem[t]
     likelihood_d_sure_inverse_determinant_mul_mul = likelihood_d_sure_inverse_div_sum * sure_inverse_rows_getitem_t
     sure_inverse_rows_getitem4_t = sure_inverse_rows_getitem4[t]
     likelihood_d_sure_inverse_determinant_mul_mul2 = likelihood_d_sure_inverse_div_sum * sure_inverse_rows_getitem4_t
     sure_inverse_rows_getitem3_t = sure_inverse_rows_getitem3[t]
-    likelihood_d_sure_inverse_determinant_mul2_mul = likelihood_d_sure_inverse_determinant_sub_neg * sure_inverse_rows_getitem3_t
+    likelihood_d_sure_inverse_determinant_mul2_mul = likelihood_d_sure_inverse_div_sum_sum * sure_inverse_rows_getitem3_t
     sure_inverse_rows_getitem2_t = sure_inverse_rows_getitem2[t]
-    likelihood_d_sure_inverse_determinant_mul2_mul2 = likelihood_d_sure_inverse_determinant_sub_neg * sure_inverse_rows_getitem2_t
+    likelihood_d_sure_inverse_determinant_mul2_mul2 = likelihood_d_sure_inverse_div_sum_sum * sure_inverse_rows_getitem2_t
     likelihood_d_guess_add = likelihood_d_surprise_matmul_einsum2 + likelihood_d_now
     likelihood_d_sure_inverse_rows_getitem_expand_dims = jnp.expand_dims(likelihood_d_sure_inverse_rows_stack_getitem, 0)
     likelihood_d_sure_inverse_rows_getitem_expand_dims2 = jnp.expand_dims(likelihood_d_sure_inverse_rows_getitem_expand_dims, 1)
@@ -294,11 +274,11 @@ def smooth_cov(
     likelihood_d_sure_inverse_rows_getitem3_expand_dims2 = jnp.expand_dims(likelihood_d_sure_inverse_rows_getitem3_expand_dims, 1)
     likelihood_d_sure_inverse_rows_getitem3_pad = lax.pad(likelihood_d_sure_inverse_rows_getitem3_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)))
     likelihood_d_spread_add11 = likelihood_d_spread_add10 + likelihood_d_sure_inverse_rows_getitem3_pad
-    likelihood_d_spread_matmul2_einsum = jnp.einsum("ij,kj->ik", likelihood_d_spread_add11, gain_transpose)
+    likelihood_d_spread_matmul2_einsum = jnp.matmul(likelihood_d_spread_add11, H)
     likelihood_d_R_sum2_now = likelihood_d_R_sum2_past + likelihood_d_spread_add11
     likelihood_d_spread_matmul_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_spread_matmul2_einsum, H)
     likelihood_d_gain_einsum = jnp.einsum("ij,kj->ik", likelihood_d_gain_add, sure)
-    likelihood_d_gain_matmul_einsum = jnp.einsum("ij,kj->ik", likelihood_d_gain_einsum, gain_transpose)
+    likelihood_d_gain_matmul_einsum = jnp.matmul(likelihood_d_gain_einsum, H)
     likelihood_d_guess_cov_add = likelihood_d_spread_matmul_einsum2 + likelihood_d_gain_matmul_einsum
     likelihood_d_now_cov_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_now_cov, keep)
     likelihood_d_guess_cov_add2_t = likelihood_d_guess_cov_add + likelihood_d_now_cov_einsum2
@@ -309,15 +289,15 @@ def smooth_cov(
 
 
 def likelihood_d_guess_cov_matmul_einsum2(
-    at, likelihood_d_guess_add_next, F, likelihood_d_guess_cov_add2, guess_cov_transpose,
+    at, likelihood_d_guess_add_next, F, likelihood_d_guess_cov_add2,
 ):
     """12_kalman.rt:40: guess[t+1] = F @ now
     12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
     """
     t = at[0]
-    likelihood_d_guess_1_einsum2 = jnp.einsum("i,ik->k", likelihood_d_guess_add_next, F)
+    likelihood_d_guess_1_einsum2 = jnp.matmul(likelihood_d_guess_add_next, F)
     likelihood_d_guess_cov_add2_next = likelihood_d_guess_cov_add2[t+1]
-    likelihood_d_guess_cov_matmul2_einsum = jnp.einsum("ij,kj->ik", likelihood_d_guess_cov_add2_next, guess_cov_transpose)
+    likelihood_d_guess_cov_matmul2_einsum = jnp.matmul(likelihood_d_guess_cov_add2_next, F)
     likelihood_d_guess_cov_matmul_einsum2 = jnp.einsum("ij,ik->kj", likelihood_d_guess_cov_matmul2_einsum, F)
     return likelihood_d_guess_1_einsum2, likelihood_d_guess_cov_matmul_einsum2
 

@@ -22,23 +22,14 @@ def length(at, length, enough_mul2):
     return length, enough_mul2
 
 
-def direction(at, r_0, loss_d_w_add3):
-    """13_lbfgs.rt:40: direction[i] = -r[i, 0]
-    13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
-    """
-    direction = -r_0
-    enough_matmul = jnp.matmul(loss_d_w_add3, direction)
-    return direction, enough_matmul
-
-
-def enough(at, length, direction, w, x, label, enough_mul2, enough_matmul, loss, enough, *, N):
+def enough(at, length, r_0, w, x, label, enough_mul2, enough_matmul_matmul, loss, enough, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
     """
     i, k = at[0], at[1]
     length_k = length[k]
-    enough_mul = length_k * direction
-    enough_add = w + enough_mul
+    enough_add_mul = length_k * r_0
+    enough_add = w - enough_add_mul
     enough_objective_matmul = jnp.matmul(x, enough_add)
     enough_objective_softplus = jax.nn.softplus(enough_objective_matmul)
     enough_objective_mul = label.astype(jnp.float32) * enough_objective_matmul
@@ -48,18 +39,15 @@ def enough(at, length, direction, w, x, label, enough_mul2, enough_matmul, loss,
     enough_objective_mul2 = jnp.float32(0.01) * enough_objective_matmul3
     enough_objective_add = enough_objective_mean + enough_objective_mul2
     enough_mul2_k = enough_mul2[k]
-    enough_mul3 = enough_mul2_k * enough_matmul
+    enough_add2_mul = enough_mul2_k * enough_matmul_matmul
     loss_i = loss[i]
-    enough_add2 = loss_i + enough_mul3
+    enough_add2 = loss_i - enough_add2_mul
     enough_k = enough_objective_add <= enough_add2
     enough = lax.dynamic_update_index_in_dim(enough, enough_k, k, 0)
     return (enough,)
 
 
-def loss(
-    at, x, w, label, loss_d_loss_objective_mean_expand_dims, loss_d_loss_objective_matmul2_einsum2,
-    loss, *, N,
-):
+def loss(at, x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, loss, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
@@ -76,19 +64,19 @@ def loss(
     loss_i = loss_objective_mean + loss_objective_mul2
     loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w
     loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
-    loss_d_loss_objective_mean_broadcast_to = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
     loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
-    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_broadcast_to * loss_d_loss_objective_softplus_sigmoid
-    loss_d_loss_objective_matmul_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_softplus_mul, x)
-    loss_d_w_add2 = loss_d_w_add + loss_d_loss_objective_matmul_einsum2
-    loss_d_w_add3 = loss_d_w_add2 + loss_d_loss_objective_matmul2_einsum2
+    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_div * loss_d_loss_objective_softplus_sigmoid
+    loss_d_w_add3_add = loss_d_loss_objective_softplus_mul - loss_d_w_add3_add_mul
+    loss_d_w_add3_matmul = jnp.matmul(loss_d_w_add3_add, x)
+    loss_d_w_add3 = loss_d_w_add + loss_d_w_add3_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
     return loss, loss_d_w_add3, loss_d_w_add3
 
 
-def loss_d_loss_objective_matmul2_einsum2(at, label, x, *, N):
+def loss_d_w_add3_add_mul(at, label, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
+    13_lbfgs.rt:22: w[i+1] = w + size * direction
     13_lbfgs.rt:23: loss = objective(w)
     13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
     13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
@@ -97,13 +85,15 @@ def loss_d_loss_objective_matmul2_einsum2(at, label, x, *, N):
     loss_d_loss_objective_mean_index = jnp.int32(N)
     loss_d_loss_objective_mean_cast = loss_d_loss_objective_mean_index.astype(jnp.float32)
     loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
-    loss_d_loss_objective_mean_expand_dims = jnp.expand_dims(loss_d_loss_objective_mean_div, 0)
-    loss_d_loss_objective_mean_broadcast_to_once = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
-    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to_once
-    loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg * label.astype(jnp.float32)
-    loss_d_loss_objective_matmul2_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_mul_mul2, x)
+    loss_d_w_add3_add_mul = loss_d_loss_objective_mean_div * label.astype(jnp.float32)
     w_0 = jnp.full((5,), jnp.float32(0.0))
-    return loss_d_loss_objective_mean_expand_dims, loss_d_loss_objective_matmul2_einsum2, w_0
+    return loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, w_0
+
+
+def enough_matmul_matmul(at, loss_d_w_add3, r_0):
+    """13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)"""
+    enough_matmul_matmul = jnp.matmul(loss_d_w_add3, r_0)
+    return (enough_matmul_matmul,)
 
 
 def size(at, enough, length, *, K):
@@ -115,10 +105,10 @@ def size(at, enough, length, *, K):
     return size, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
-def w_1(at, size, direction, w):
+def w_1(at, size, r_0, w):
     """13_lbfgs.rt:22: w[i+1] = w + size * direction"""
-    w_mul = size * direction
-    w_1 = w + w_mul
+    w_1_mul = size * r_0
+    w_1 = w - w_1_mul
     return (w_1,)
 
 

@@ -58,8 +58,8 @@ def random_gumbel(key, positions):
 
 
 def after(
-    at, net_letters, letter, after_gru_cell_a_transpose, net_cell_b, state,
-    after_gru_cell_g_transpose, net_cell_c, drawn_linear_transpose, net_out_b, random_seed,
+    at, net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
+    net_out_b, random_seed,
 ):
     """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
     nn.rt:29: return x @ w.T + b
@@ -75,9 +75,9 @@ def after(
     letter_b_t = letter[b, t]
     holds = (letter_b_t >= -58) & (letter_b_t < 58)
     after_getitem = jnp.take(net_letters, jnp.where(letter_b_t < 0, letter_b_t + 58, letter_b_t), axis=0, mode="clip")
-    after_gru_cell_a_matmul = jnp.matmul(after_getitem, after_gru_cell_a_transpose)
+    after_gru_cell_a_matmul = jnp.matmul(net_cell_w, after_getitem)
     after_gru_cell_a_add = after_gru_cell_a_matmul + net_cell_b
-    after_gru_cell_g_matmul = jnp.matmul(state, after_gru_cell_g_transpose)
+    after_gru_cell_g_matmul = jnp.matmul(net_cell_u, state)
     after_gru_cell_g_add = after_gru_cell_g_matmul + net_cell_c
     after_gru_cell_r_split_0 = lax.slice_in_dim(after_gru_cell_a_add, 0, 96, axis=0)
     after_gru_cell_r_split_1 = lax.slice_in_dim(after_gru_cell_a_add, 96, 192, axis=0)
@@ -96,24 +96,13 @@ def after(
     after_gru_cell_mul = after_gru_cell_sub * after_gru_cell_n_tanh
     after_gru_cell_mul2 = after_gru_cell_z_sigmoid * state
     after = after_gru_cell_mul + after_gru_cell_mul2
-    drawn_linear_matmul = jnp.matmul(after, drawn_linear_transpose)
+    drawn_linear_matmul = jnp.matmul(net_out_w, after)
     drawn_linear_add = drawn_linear_matmul + net_out_b
     drawn_temperature_div = drawn_linear_add / jnp.float32(0.7)
     drawn_temperature_key = random_key(random_seed, 3419918578, b, t)
     scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(58, dtype=jnp.uint32))
     drawn_temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
     return after, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1))
-
-
-def drawn_linear_transpose(at, net_cell_w, net_cell_u, net_out_w):
-    """nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    """
-    after_gru_cell_a_transpose = jnp.transpose(net_cell_w, (1, 0))
-    after_gru_cell_g_transpose = jnp.transpose(net_cell_u, (1, 0))
-    drawn_linear_transpose = jnp.transpose(net_out_w, (1, 0))
-    return after_gru_cell_a_transpose, after_gru_cell_g_transpose, drawn_linear_transpose
 
 
 def letter_0(at, prompt, letter):
