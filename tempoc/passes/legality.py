@@ -220,7 +220,17 @@ def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | No
     if found is None:
         return None
     signs = tuple((d, found[d]) for d in along)
-    return signs, any(found[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
+    apart = any(found[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
+    return signs, apart or _is_respelled(passage, at_once)
+
+
+def _is_respelled(passage: Passage, at_once: Sequence[str]) -> bool:
+    """Whether an index along such a dimension is written in one way and read in another.
+
+    Both may be the same, as ``x[0]`` where ``t == 0`` is ``x[t]``: a kernel does not see that.
+    """
+    pairs = zip(passage.read, passage.written, strict=True)
+    return any(a != b and any(d in (*symbols(a), *symbols(b)) for d in at_once) for a, b in pairs)
 
 
 def _is_around(signs: tuple[tuple[str, Signs], ...]) -> bool:

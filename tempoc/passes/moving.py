@@ -75,8 +75,15 @@ Moving = Prefix | Suffix | Sliding
 
 
 def moving(entry: Slice, dim: str, domain: Domain, space: Space) -> Moving | None:
-    """What kind of range a slice is along a dimension of the domain that its ends name."""
+    """What kind of range a slice is along a dimension of the domain that its ends name.
+
+    How far a run goes must be known before it.
+    """
+    universe = space.universe
     found: Moving | None = None
+    ended = {universe.dim(dim).bound, *symbols(entry)} & {*universe.lengths}
+    if ended or any(dim in b.outer for b in universe.ended):
+        return None
     low, high = dim in symbols(entry.lo), dim in symbols(entry.hi)
     if high and not low:
         found = _prefix(entry, domain, space)
