@@ -46,7 +46,7 @@ x[t, b] = first[t, b] when t < P
 x[t, b] = y[t-1, b]
 s[t, b] = sum(x[0:t+1, b], axis = 0)
 y = tanh(W @ s) * 0.5
-output x
+output x, y
 """,
     "noise first, its own results then": """
 x[t] = random.normal([3]) when t < P
