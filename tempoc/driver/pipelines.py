@@ -7,6 +7,7 @@ from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.lift import Lift
 from tempoc.passes.reduce_domain import ReduceDomain
 from tempoc.passes.split import Split
 from tempoc.passes.vectorize import Vectorize
@@ -36,5 +37,6 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "accumulate": Accumulate,
     "split": Split,
     "vectorize": Vectorize,
+    "lift": Lift,
     "fuse": Fuse,
 }

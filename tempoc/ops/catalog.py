@@ -23,7 +23,8 @@ binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maxi
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
            TopK(k), two results
-scan       CumSum CumProd CumMax (axis, reverse)
+scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
+           Window(reduce, size: E, before: E, after: E, axis), for passes
            Fold(steps, carried, outputs, elements, reverse), for derivatives
            AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
@@ -126,10 +127,11 @@ from tempoc.ops.random import (
 )  # fmt: skip
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
-from tempoc.ops.scan import CumMax, CumProd, CumSum
+from tempoc.ops.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
 from tempoc.ops.scatter import ScatterAdd
 from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
 from tempoc.ops.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
+from tempoc.ops.window import Window
 
 OPS: dict[str, type[typing.Any]] = {
     # source
@@ -161,7 +163,8 @@ OPS: dict[str, type[typing.Any]] = {
     # search
     "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
     # scan
-    "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax,
+    "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax, "cummin": CumMin,
+    "cumlogsumexp": CumLogSumExp, "window": Window,
     "associative_scan": AssociativeScan, "fold": Fold,
     # movement, joining, reshape
     "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,

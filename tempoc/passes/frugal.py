@@ -4,9 +4,9 @@ Where some nodes keep their loop, what they share with the others is kept whole:
 loop, or used after it. That is allowed
 
 - at no cost: for what is kept whole in any case (``whole.py``);
-- for products of tensors, which gain by being computed at once, and all around them, as long as
-  what it adds is no more than what is kept whole anyway: the projections of all inputs of a
-  recurrent network are made before it runs.
+- for products of tensors, which gain by being computed at once, and what is connected with them, as
+  long as what it adds is no more than what is kept whole anyway: the projections of all inputs of
+  a recurrent network are made before it runs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tempoc.passes.sink import is_cheap
 from tempoc.passes.whole import kept_whole
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.query import components
 from tempoc.symbolic.expr import Expr, Sym, compare, product
 from tempoc.symbolic.walk import evaluate, symbols
 
@@ -31,19 +32,32 @@ def frugal(graph: Graph, dim: str, stars: Sequence[str], space: Space) -> list[s
 
     To a node with only one point it is all the same: it is left to the loops.
     """
+    whole = kept_whole(graph, dim)
+    limit = _size(graph, dim, whole)
     points = _points(graph, dim, space)
-    whole = {*kept_whole(graph, dim), *points}
+    whole |= points
     stars = [s for s in stars if s not in points]
     kept = list(stars)
     while bad := {s for s, _ in _longer(graph, dim, kept, whole)}:
         kept = [s for s in kept if s not in bad]
-    gain = any(
-        isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in stars if s not in kept
-    )
-    added = {store for _, store in _longer(graph, dim, stars, whole)}
-    if gain and _size(graph, dim, added) <= _size(graph, dim, whole):
-        return stars
+    for part in _parts(graph, [s for s in stars if s not in kept]):
+        more = [s for s in stars if s in kept or s in part]
+        added = {store for _, store in _longer(graph, dim, more, whole)}
+        gains = any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part)
+        if gains and _size(graph, dim, added) <= limit:
+            kept = more
     return kept
+
+
+def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The names in parts, none of which reads what another one computes."""
+    near: dict[str, list[str]] = {name: [] for name in names}
+    for name in names:
+        for edge in graph.nodes[name].inputs:
+            if edge.source in near:
+                near[name].append(edge.source)
+                near[edge.source].append(name)
+    return components(names, near.__getitem__)
 
 
 def _points(graph: Graph, dim: str, space: Space) -> set[str]:

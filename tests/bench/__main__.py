@@ -19,6 +19,7 @@ import jax
 
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
+from tests.bench.cumulative import cumulative
 from tests.bench.decoding import decoding
 from tests.bench.examples import examples
 from tests.bench.measure import Row
@@ -30,6 +31,7 @@ from tests.bench.training import training
 JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compile": compiling,
     "examples": examples,
+    "cumulative": cumulative,
     "rnn": rnn,
     "training": training,
     "ppo": ppo,
