@@ -27,6 +27,7 @@ scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
            Window(reduce, size: E, before: E, after: E, axis), for passes
            Fold(steps, carried, outputs, elements, reverse), for derivatives
            AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
+           Recurrence(steps, carried, starts, count: E, reverse), for passes
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
            Reshape(shape; Const(-1) may stand once)
@@ -125,6 +126,7 @@ from tempoc.ops.random import (
     Seed,
     Uniform,
 )  # fmt: skip
+from tempoc.ops.recurrence import Recurrence
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
@@ -165,7 +167,7 @@ OPS: dict[str, type[typing.Any]] = {
     # scan
     "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax, "cummin": CumMin,
     "cumlogsumexp": CumLogSumExp, "window": Window,
-    "associative_scan": AssociativeScan, "fold": Fold,
+    "associative_scan": AssociativeScan, "fold": Fold, "recurrence": Recurrence,
     # movement, joining, reshape
     "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
     "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from keyword import iskeyword
 from types import MappingProxyType
 
 from tempoc.base.names import Names
@@ -81,7 +82,8 @@ class KernelEmitter:
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the name: ``hint`` or, if that is taken, one like it."""
-        name = self.names.fresh(hint if hint.isidentifier() else "value")
+        good = hint.isidentifier() and not iskeyword(hint)
+        name = self.names.fresh(hint if good else "value")
         self.lines.append(f"{name} = {text}")
         return name
 

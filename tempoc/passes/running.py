@@ -124,7 +124,8 @@ class Running:
         before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
         if decay is not None:
             before = read(maker.put("faded", Multiply(), (decay, before), later))
-        added = maker.put("next", combine, (before, newest), later)
+        both = (before, newest) if decay is None else (newest, before)
+        added = maker.put("next", combine, both, later)
         starts = {way.dim: way.first} if way.single else {}
         targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
         inputs = (replace(read(first), guard=way.early), replace(read(added), guard=way.later))

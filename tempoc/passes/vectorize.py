@@ -159,8 +159,11 @@ def _is_regular(
 
 
 def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
-    source = graph.nodes[edge.source]
-    return space.outside(left, touched(edge.entries, found), source.domain) is None
+    source, vector = graph.nodes[edge.source], tuple(found.values())
+    key = ("inside", left, edge.entries, vector, source.domain)
+    return space.known.once(
+        key, lambda: space.outside(left, touched(edge.entries, found), source.domain) is None
+    )
 
 
 def _writes_parts(

@@ -60,7 +60,6 @@ class Space:
         self.known = Known()
         self._proofs: dict[tuple[Domain, Expr], bool] = {}
         self._maps: dict[tuple[Domain, tuple[Entry, ...], Domain], isl.Map] = {}
-        self._outside: dict[tuple[Domain, tuple[Entry, ...], Domain], Outside | None] = {}
 
     @cached_property
     def context(self) -> isl.Set:
@@ -343,16 +342,14 @@ class Space:
 
         An empty slice reads nothing.
         """
-        if fast.inside(sink, entries, source, self.universe):
-            return None
-        key = (sink, entries, source)
-        if key not in self._outside:
-            self._outside[key] = self._find_outside(sink, entries, source)
-        return self._outside[key]
+        key = ("outside", sink, entries, source)
+        return self.known.once(key, lambda: self._find_outside(sink, entries, source))
 
     def _find_outside(
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain
     ) -> Outside | None:
+        if fast.inside(sink, entries, source, self.universe):
+            return None
         bad = self.access_map(sink, entries, source, clip=False).subtract_range(self.set(source))
         found = None if bad.is_empty() else least_point(_flat(bad), self.frame.params)
         if found is None:

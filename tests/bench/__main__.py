@@ -22,9 +22,11 @@ from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
 from tests.bench.decoding import decoding
 from tests.bench.examples import examples
+from tests.bench.frozen import frozen
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
 from tests.bench.prefill import prefill
+from tests.bench.recurrences import recurrences
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 
@@ -33,6 +35,8 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "examples": examples,
     "cumulative": cumulative,
     "rnn": rnn,
+    "recurrences": recurrences,
+    "frozen": frozen,
     "training": training,
     "ppo": ppo,
     "llama": decoding,

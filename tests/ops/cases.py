@@ -55,6 +55,7 @@ from tempoc.ops.elementwise import (
     Tanh,
 )  # fmt: skip
 from tempoc.ops.folding import Fold
+from tempoc.ops.recurrence import Recurrence
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
 from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
@@ -215,6 +216,8 @@ _AROUND = tuple(
     tuple(parse(e) for e in text.split(","))
     for text in ("1,0,0", "3,0,2", "5,4,0", "4,1,1", "11,10,0", "23,5,30", "T,T-1,0", "2,3,T")
 )
+_LINEAR = ((Multiply(), (1, 0), (F,)), (Add(), (3, 2), (F,)))
+_COUPLED = ((Add(), (0, 1), (F,)), (Subtract(), (0, 2), (F,)), (Maximum(), (4, 3), (F,)))
 _FOLD = ((Add(), (0, 1), (F,)), (Multiply(), (1, 2), (F,)))
 SCAN = [
     *(Case(AssociativeScan(steps=_STEPS, results=(4, 6), leaves=2, axis=k), (Arg(F, s), Arg(F, s)),
@@ -223,6 +226,17 @@ SCAN = [
     *(Case(Fold(steps=_FOLD, carried=(3,), outputs=(0, 4), elements=1, reverse=back),
            (Arg(F, (2,)), Arg(F, s), Arg(F)), extra=x)
       for back in (False, True) for s, x in (((4, 2), 0), (("t", 2), 2), ((0, 2), 0))),
+    *(Case(Recurrence(steps=_LINEAR, carried=(4,), starts=(k, 0), count=parse(n), reverse=back),
+           (Arg(F, (2,), low=-1, high=1), Arg(F, ("T", 2), low=-1, high=1), Arg(F, ("T", 2))))
+      for back in (False, True) for k, n in ((0, "T"), (1, "T-1"), (0, "0"))),
+    *(Case(Recurrence(steps=_LINEAR, carried=(4,), starts=(0, 0), count=parse("T-1"), reverse=back),
+           (Arg(F, (2,)), Arg(F, ("T-1", 2), low=-1, high=1), Arg(F, ("T-1", 2))))
+      for back in (False, True)),
+    *(Case(Recurrence(steps=_COUPLED, carried=(6, 5), starts=(2,), count=parse("3"), reverse=back),
+           (Arg(F, (), special=True), Arg(F), Arg(F, (7,), special=True), Arg(F)))
+      for back in (False, True)),
+    Case(Recurrence(steps=((And(), (0, 1), (B,)),), carried=(2,), starts=(0,), count=parse("T")),
+         (Arg(B, (3,)), Arg(B, ("T", 3)))),
     Case(AssociativeScan(steps=_SHIFT, results=(6,), leaves=1, axis=1), (Arg(F, (2, "t")), Arg(F)),
          rtol=1e-4, atol=1e-5),
     Case(AssociativeScan(steps=((Maximum(), (0, 1), (Z,)),), results=(2,), leaves=1),
