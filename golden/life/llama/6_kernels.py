@@ -260,7 +260,9 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, T,
         a_grouped_attention_softmax_sum_late = jnp.sum(a_grouped_attention_softmax_e_exp_late_masked, axis=2, keepdims=True)
         a_grouped_attention_softmax_div_late = a_grouped_attention_softmax_e_exp_late / a_grouped_attention_softmax_sum_late
         a_grouped_attention_softmax_div_late_masked = jnp.where(valid, a_grouped_attention_softmax_div_late, jnp.float32(0.0))
-        a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v)
+        valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None, None]
+        v_masked = jnp.where(valid2, v, jnp.float32(0.0))
+        a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v_masked)
         z_reshape_late = jnp.reshape(a_late, (576,))
         z_matmul_late = jnp.matmul(wo, z_reshape_late)
         z_late = x_late + z_matmul_late
