@@ -315,8 +315,7 @@ class Body:
         finite = not array.gathered and is_zeros(read, self.statement, self.stages)
         many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
-        value = Value(text, type_, array.padded, finite, shared)
-        return self.out.align(value, self._padded(type_))
+        return self.out.align(Value(text, type_, array.padded, finite, shared), self._padded(type_))
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""
