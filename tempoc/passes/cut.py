@@ -7,25 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tempoc.ops.arithmetic import Divide
-from tempoc.ops.control import Copy, Merge
+from tempoc.ops.control import Copy
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.indexing import SpatialIndex
-from tempoc.ops.joining import Stack
 from tempoc.ops.movement import Pad, Transpose
-from tempoc.ops.opdef import Op
 from tempoc.ops.reduction import Reduction
 from tempoc.ops.reshape import Reshape
-from tempoc.ops.shapes import Shape, axes_of
-from tempoc.ops.source import Full, IndexValue
-from tempoc.ops.types import DType, TensorType
+from tempoc.ops.types import TensorType
 from tempoc.passes.axes import Part, narrowed
-from tempoc.passes.combine import Combination, combination
-from tempoc.passes.region import Meeting, Region, Ways, slices
-from tempoc.poly.space import Space
-from tempoc.sdg.build import identity
+from tempoc.passes.combine import combination
+from tempoc.passes.making import Maker, at_point, read_of
+from tempoc.passes.region import Region
+from tempoc.passes.view import moved
+from tempoc.passes.ways import Meeting, Star, Ways, slices
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, operand_types
-from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
@@ -36,13 +32,13 @@ from tempoc.symbolic.expr import (
     Slice,
     Sym,
     add,
-    compare,
+    floordiv,
     minimum,
+    mod,
     mul,
-    product,
     sub,
 )  # fmt: skip
-from tempoc.symbolic.walk import extent
+from tempoc.symbolic.walk import extent, substitute, substitute_entry
 
 CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
 """What only moves or makes values is done for each tile rather than cut out of a whole."""
@@ -56,7 +52,7 @@ class Version(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Cutter:
+class Cutter(Maker):
     """Makes tiles of ``size`` along the axis of a region, one at each point of ``dim``.
 
     ``space`` knows the new dimension. Large tensors are made again in each phase that reads them.
@@ -65,22 +61,19 @@ class Cutter:
     ways: Ways
     region: Region
     phases: Mapping[str, int]
-    space: Space
-    dim: str
+    row: str
     size: int
     is_large: Callable[[str], bool]
-    nodes: dict[str, Node] = field(default_factory=dict)
-    places: dict[str, list[str]] = field(default_factory=dict)
     made: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def cut(self) -> Graph:
         """The graph with tiles, without those nodes that no one reads any more."""
-        old = self.ways.graph
+        old = self.old
         self.nodes = dict(old.nodes)
         versions = self.versions()
-        for name, link in self.region.kept.items():
+        for name, way in self.region.kept.items():
             for version in versions[name]:
-                self.tile(Meeting(name, link), version)
+                self.tile(Meeting(name, way), version)
         for name in self.region.ends:
             self.end(old.nodes[name])
         for name in self.region.whole:
@@ -97,24 +90,30 @@ class Cutter:
 
     def own(self, name: str) -> Version:
         """A node's tiles where they are needed first."""
-        return Version(self.phases[name], self.ways.graph.nodes[name].domain.dims)
+        return Version(self.phases[name], self.loops(name))
+
+    def loops(self, name: str) -> tuple[str, ...]:
+        """The dimensions of a node without the one that is cut."""
+        way = self.region.kept.get(name)
+        dims = self.old.nodes[name].domain.dims
+        return tuple(d for d in dims if not (isinstance(way, Star) and d == way.dim))
 
     def versions(self) -> dict[str, dict[Version, None]]:
         """Which tiles of each kept node are read."""
         found: dict[str, dict[Version, None]] = {name: {} for name in self.region.kept}
         for name in self.region.whole:
             found[name][self.own(name)] = None
-        for name, link in self.region.ends.items():
-            self.ask(Meeting(name, link), self.own(name), found)
-        for name, link in reversed([*self.region.kept.items()]):
+        for name, way in self.region.ends.items():
+            self.ask(Meeting(name, way), self.own(name), found)
+        for name, way in reversed([*self.region.kept.items()]):
             for version in found[name]:
-                self.ask(Meeting(name, link), version, found)
+                self.ask(Meeting(name, way), version, found)
         return found
 
     def ask(self, at: Meeting, reader: Version, found: dict[str, dict[Version, None]]) -> None:
         """Note which tiles a node reads."""
         for m in self.ways.sources(at):
-            if self.region.kept.get(m.node) == m.link:
+            if self.region.kept.get(m.node) == m.way:
                 found[m.node][self.version(at.node, reader, m.node)] = None
 
     def version(self, name: str, reader: Version, source: str) -> Version:
@@ -122,11 +121,11 @@ class Cutter:
 
         So it is kept neither until later phases nor for points at which it does not vary.
         """
-        own = Version(reader.phase, self.ways.graph.nodes[source].domain.dims)
         if source in self.region.kept and not self.is_large(source):
             return self.own(source)
-        loops = [d for d in reader.dims if d not in self.ways.graph.nodes[name].vector]
-        dims = self.ways.graph.universe.sorted((*own.dims, *loops))
+        node = self.old.nodes[name]
+        outer = [d for d in reader.dims if d not in node.vector]
+        dims = self.old.universe.sorted((*self.loops(source), *outer))
         return Version(reader.phase, dims)
 
     # ------------------------------------------------------------ tiles
@@ -142,37 +141,90 @@ class Cutter:
         """The node that makes the tiles of another one."""
         key = (at, version)
         if key not in self.made:
-            node = self.ways.graph.nodes[at.node]
+            node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
-            op = narrowed(node.op, at.link, self.part)
             domain = self.tiled(Domain(version.dims, node.domain.where))
-            self.made[key] = self.put(node, "tile", op, inputs, domain).name
+            if isinstance(at.way, Star):
+                self.made[key] = self.starred(node, at.way, inputs, domain).name
+            else:
+                op = narrowed(node.op, at.way, self.part)
+                self.made[key] = self.put(node, "tile", op, inputs, domain).name
         return self.nodes[self.made[key]]
 
-    def inputs(self, at: Meeting, version: Version) -> list[Edge]:
-        """The operands of a node, cut along its link."""
-        pairs = zip(self.ways.graph.nodes[at.node].inputs, at.link.operands, strict=True)
-        return [e if a is None else self.read(at.node, version, e, a) for e, a in pairs]
+    def starred(self, node: Node, star: Star, inputs: Iterable[Edge], domain: Domain) -> Node:
+        """A node at the points of a tile; those beyond the last one are like the last one."""
+        here = self.here(star)
+        own = domain.dims
+        dims = self.space.universe.ordered((*own, self.row))
+        vector = tuple(self.row if d == star.dim else d for d in node.vector)
+        types = tuple(
+            replace(t, shape=tuple(substitute(e, here) for e in t.shape)) for t in node.types
+        )
+        found = replace(
+            node,
+            name=self.free(node, "tile"),
+            op=moved(node.op, here),
+            inputs=tuple(inputs),
+            domain=Domain(dims, domain.where),
+            types=types,
+            vector=self.space.universe.sorted(vector),
+        )
+        self.add(node, found)
+        return found
 
-    def read(self, reader: str, version: Version, edge: Edge, axis: int) -> Edge:
-        """An operand cut along one of its axes."""
-        lead = slices(edge)
-        if axis < lead:
+    def here(self, star: Star) -> dict[str, Expr]:
+        """Where a point of a tile stands along the dimension that is cut."""
+        last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
+        return {star.dim: minimum(add(self.part.start, Sym(self.row)), last)}
+
+    def inputs(self, at: Meeting, version: Version) -> list[Edge]:
+        """The operands of a node, cut along its axis."""
+        pairs = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
+        return [self.read(at, version, edge, axis) for edge, axis in pairs]
+
+    def read(self, reader: Meeting, version: Version, edge: Edge, axis: int | None) -> Edge:
+        """An operand cut along one of its axes, or along the dimension that is cut."""
+        source = self.ways.source(reader, edge, axis)
+        kept = source is not None and self.region.kept.get(source.node) == source.way
+        if source is not None and (kept or self.is_cheap(source)):
+            tile = self.tile(source, self.version(reader.node, version, source.node))
+            if isinstance(source.way, Star) and axis is not None:
+                return self.sliced(reader, version, edge, tile)
+            return self.at_tile(edge, tile)
+        if isinstance(reader.way, Star):
+            here = self.here(reader.way)
+            entries = tuple(substitute_entry(e, here) for e in edge.entries)
+            return replace(edge, entries=entries)
+        if axis is None:
+            return edge
+        if axis < slices(edge):
             return self.cut_slice(edge, axis)
-        link = self.ways.of_result(edge.source, edge.out, axis - lead)
-        if link is not None:
-            at = Meeting(edge.source, link)
-            if self.region.kept.get(edge.source) == link or self.is_cheap(at):
-                return self.at_tile(edge, self.tile(at, self.version(reader, version, at.node)))
-        return self.rows(reader, version, edge, axis)
+        return self.rows(reader.node, version, edge, axis)
+
+    def sliced(self, reader: Meeting, version: Version, edge: Edge, tile: Node) -> Edge:
+        """A slice of the points of a tile, as an axis of an operand."""
+        way = self.region.kept[edge.source]
+        assert isinstance(way, Star)
+        at = {**self.ways.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
+        entries = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
+        every = replace(edge, source=tile.name, entries=entries)
+        axis, last = self.ways.slice_of(edge, way.dim), slices(edge) - 1
+        node = self.old.nodes[reader.node]
+        domain = self.tiled(Domain(version.dims, node.domain.where))
+        if axis != last:
+            rank = len(operand_type(self.view(), every).shape)
+            order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
+            every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
+        return self.taken(node, every, axis, ZERO, domain)
 
     def is_cheap(self, at: Meeting) -> bool:
         """Whether a node outside the region is made again, tile by tile."""
-        if self.ways.graph.nodes[at.node].op.name not in CHEAP:
+        node = self.old.nodes[at.node]
+        if isinstance(at.way, Star) or node.op.name not in CHEAP:
             return False
-        sources = [e for e, axis in self.ways.along(at) if axis >= slices(e)]
-        cheap = [m for m in self.ways.sources(at) if self.is_cheap(m)]
-        return len(cheap) == len(sources)
+        pairs = zip(node.inputs, at.way.operands, strict=True)
+        inner = sum(axis is not None and axis >= slices(e) for e, axis in pairs)
+        return sum(self.is_cheap(m) for m in self.ways.sources(at)) == inner
 
     def cut_slice(self, edge: Edge, axis: int) -> Edge:
         """A temporal slice at the tile's positions."""
@@ -188,7 +240,7 @@ class Cutter:
 
     def at_tile(self, edge: Edge, tile: Node) -> Edge:
         """A read of a tile in the place of a read of the whole."""
-        source = self.ways.graph.nodes[edge.source]
+        source = self.old.nodes[edge.source]
         at = dict(zip(source.domain.dims, edge.entries, strict=True))
         return replace(
             edge, source=tile.name, entries=tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
@@ -196,147 +248,79 @@ class Cutter:
 
     def rows(self, reader: str, version: Version, edge: Edge, axis: int) -> Edge:
         """The tile's positions of an operand that is there as a whole."""
-        node = self.ways.graph.nodes[reader]
+        node = self.old.nodes[reader]
         domain = self.tiled(Domain(version.dims, node.domain.where))
+        return self.taken(node, edge, axis, self.part.start, domain)
+
+    def taken(self, node: Node, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+        """As many elements of an axis as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.made:
             shape = operand_type(self.view(), edge).shape
             entries = tuple(
-                (self.part.start, self.part.count, 1) if k == axis else (ZERO, e, 1)
+                (start, self.part.count, 1) if k == axis else (ZERO, e, 1)
                 for k, e in enumerate(shape)
             )
             op = SpatialIndex(entries=entries)
             self.made[key] = self.put(node, "rows", op, (edge,), domain).name
-        return _read(self.nodes[self.made[key]])
+        return read_of(self.nodes[self.made[key]])
 
     # ------------------------------------------------------------ reductions
 
     def end(self, node: Node) -> None:
         """A reduction: what is found for a tile, added to what was found before."""
         at = Meeting(node.name, self.region.ends[node.name])
-        (type_,), args = node.types, operand_types(self.ways.graph, node)
+        (type_,), args = node.types, operand_types(self.old, node)
         how = combination(node.op, args, type_.dtype)
         assert how is not None
         domain = self.tiled(node.domain)
         inputs = self.inputs(at, self.own(node.name))
         if how.dtype is not type_.dtype and isinstance(node.op, Reduction):
             cast = Cast(dtype=how.dtype)
-            inputs = [_read(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
+            inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
         each = self.put(node, "each", how.part, inputs, domain)
         if each.types[0].dtype is not how.dtype:
-            each = self.put(node, "wide", Cast(dtype=how.dtype), (_read(each),), domain)
+            each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
         now = self.added(node, each, how, TensorType(how.dtype, type_.shape))
-        end = _at(now.domain, self.dim, sub(self.bound, ONE))
+        end = at_point(now.domain, self.dim, sub(self.bound, ONE))
         total = Edge(source=now.name, entries=end)
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
-            last = replace(node, op=Divide(), inputs=(total, _read(count)))
+            last = replace(node, op=Divide(), inputs=(total, read_of(count)))
         else:
             last = replace(node, op=Copy(), inputs=(total,))
         if how.dtype is not type_.dtype:
             wide = self.put(node, "total", last.op, last.inputs, node.domain)
-            last = replace(node, op=Cast(dtype=type_.dtype), inputs=(_read(wide),))
+            last = replace(node, op=Cast(dtype=type_.dtype), inputs=(read_of(wide),))
         self.nodes[node.name] = last
-
-    def added(self, node: Node, each: Node, how: Combination, type_: TensorType) -> Node:
-        """The recurrence over the tiles; its value at the last tile is the result."""
-        empty = Full(shape=type_.shape, value=how.start, dtype=type_.dtype)
-        none = self.put(node, "none", empty, (), node.domain)
-        here, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
-        past_name, now_name = self.free(node, "past"), self.free(node, "now")
-        dims = each.domain
-        inputs = (
-            replace(_read(none), guard=compare("==", here, ZERO)),
-            Edge(
-                source=now_name,
-                entries=_at(dims, self.dim, down),
-                guard=compare(">=", here, ONE),
-            ),
-        )
-        targets = (_at(dims, self.dim, ZERO), _at(dims, self.dim, up))
-        merge = Merge(targets=targets)
-        past = replace(each, name=past_name, op=merge, inputs=inputs, types=(type_,))
-        self.add(node, past)
-        both = [_read(past), _read(each)]
-        if how.stacked:
-            both = [_read(self.put(node, "both", Stack(), both, dims))]
-        now = replace(past, name=now_name, op=how.more, inputs=tuple(both))
-        self.add(node, now)
-        return now
-
-    def count(self, node: Node, shape: Shape, dtype: DType) -> Node:
-        """The number of elements over which a node takes the mean."""
-        assert isinstance(node.op, Reduction)
-        expr = product(shape[a] for a in axes_of(node.op.axes, len(shape)))
-        count = self.put(node, "count", IndexValue(expr=expr), (), node.domain)
-        return self.put(node, "number", Cast(dtype=dtype), (_read(count),), node.domain)
 
     # ------------------------------------------------------------ putting together
 
     def join(self, node: Node) -> None:
         """A node that others read as a whole, put together from its tiles."""
-        link = self.region.kept[node.name]
-        (axis,) = link.results
+        way = self.region.kept[node.name]
+        tile = self.tile(Meeting(node.name, way), self.own(node.name))
+        if isinstance(way, Star):
+            point = Sym(way.dim)
+            at = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
+            there = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
+            edge = Edge(source=tile.name, entries=there)
+            self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
+            return
+        (axis,) = way.results
         assert axis is not None
-        tile = self.tile(Meeting(node.name, link), self.own(node.name))
         widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * len(node.types[0].shape)
         widths[axis] = (ZERO, sub(Const(self.size), self.part.count))
-        full = self.put(node, "full", Pad(widths=tuple(widths)), (_read(tile),), tile.domain)
+        full = self.put(node, "full", Pad(widths=tuple(widths)), (read_of(tile),), tile.domain)
         every = Slice(ZERO, self.bound)
         entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
         edge = Edge(source=full.name, entries=entries)
         shape = full.types[0].shape
         if axis:
             order = (*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1))
-            edge = _read(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
+            edge = read_of(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
         long = (*shape[:axis], mul(self.bound, Const(self.size)), *shape[axis + 1 :])
         joined = self.put(node, "joined", Reshape(shape=long), (edge,), node.domain)
         taken = tuple((ZERO, e, 1) for e in node.types[0].shape)
         index = SpatialIndex(entries=taken)
-        self.nodes[node.name] = replace(node, op=index, inputs=(_read(joined),))
-
-    # ------------------------------------------------------------ nodes
-
-    @property
-    def bound(self) -> Expr:
-        """The number of tiles."""
-        return Sym(self.space.universe.dim(self.dim).bound)
-
-    def tiled(self, domain: Domain) -> Domain:
-        """The points of a domain, each for every tile."""
-        return Domain(self.space.universe.ordered((*domain.dims, self.dim)), domain.where)
-
-    def view(self) -> Graph:
-        """The graph as it is now."""
-        return replace(self.ways.graph, universe=self.space.universe, nodes=self.nodes)
-
-    def put(self, node: Node, part: str, op: Op, inputs: Iterable[Edge], domain: Domain) -> Node:
-        """One more node, of the type that its operator infers."""
-        edges = tuple(inputs)
-        args = tuple(operand_type(self.view(), e) for e in edges)
-        types = op.infer(args, DomainFacts(self.space, domain))
-        name = self.free(node, part)
-        found = replace(node, name=name, op=op, inputs=edges, domain=domain, types=types)
-        self.add(node, found)
-        return found
-
-    def add(self, node: Node, found: Node) -> None:
-        """A node that stands before another one."""
-        self.nodes[found.name] = found
-        self.places.setdefault(node.name, []).append(found.name)
-
-    def free(self, node: Node, part: str) -> str:
-        """A name for a part of a node that no other node has."""
-        name, number = f"{node.name}.{part}", 2
-        while name in self.nodes:
-            name, number = f"{node.name}.{part}{number}", number + 1
-        return name
-
-
-def _at(domain: Domain, dim: str, point: Expr) -> tuple[Expr, ...]:
-    """An access at a point of a dimension, elsewhere at the reader's own."""
-    return tuple(point if d == dim else Sym(d) for d in domain.dims)
-
-
-def _read(node: Node) -> Edge:
-    return Edge(source=node.name, entries=identity(node.domain))
+        self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))

@@ -58,6 +58,17 @@ output l = %l[0:B]
 %s = sum{axes=(0,)} %z : [b] f32[3]
 output s = %s[0:B]
 """,
+    "points that are computed at once": """
+%h = tanh %y : [t*] f32[3]
+%z = matmul %h, %w : [t*] f32[4]
+%e = logsumexp{axes=(-1,)} %z : [t*] f32
+%g = mul %h, %e : [t*] f32[3]
+%m = mean %e[0:T] : [] f32
+%u = einsum{spec="ti,tj->ij"} %z[0:T], %g[0:T] : [] f32[4, 3]
+output m = %m
+output u = %u
+output g = %g[0:T]
+""",
     "the second axis of two": """
 %z = exp %x[0:B, 0:T] : [] f32[B, T, 3]
 %c = cumsum{axis=0} %z : [] f32[B, T, 3]

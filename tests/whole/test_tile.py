@@ -137,6 +137,34 @@ s = sum(exp(z), axis = 0)
 c = cumsum(s)
 output s, c
 """,
+    "point by point": """
+param w: f32[2, 5] = reshape(f32(arange(10)) * 0.1, [2, 5])
+h = tanh(y)
+z = h @ w
+e = logsumexp(z, axis = 0) - sum(z * one_hot(abs(n) % 5, 5))
+loss = mean(e[t = 0:T])
+dw = grad(loss, w)
+dh = grad(loss, h)
+output loss, dw, dh
+""",
+    "point by point, for each row of a batch": """
+param w: f32[2, 3] = reshape(f32(arange(6)) * 0.1, [2, 3])
+z = tanh(x @ w) * f32(t + 1)
+m = max(z[t = 0:T], axis = 0)
+s = sum((z - m)[b = 0:B, t = 0:T], axis = [0, 1])
+loss = mean(sum(z * z, axis = 0)[b = 0:B, t = 0:T])
+dw = grad(loss, w)
+output s, loss, dw
+""",
+    "points that read their neighbours": """
+z = exp(y)
+d[0] = z[0]
+d[t] = z[t] - z[t-1]
+r = z[T-1-t] * random.uniform([2])
+s = sum(d[t = 0:T] * r[t = 0:T], axis = 0)
+a = sum((z * 2.0)[t = 0:T:2], axis = 0)
+output s, a, d
+""",
     "what a tile needs comes from later iterations": """
 u[b] = sum(tanh(y[0:T] + u[b+1]), axis = 0) when b < B-1
 u[b] = sum(y[0:T] * 0.5, axis = 0) when b == B-1
