@@ -39,6 +39,9 @@ O2: tuple[Pass, ...] = (
 )
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
 
+ANEW: tuple[str, ...] = ("vectorize",)
+"""Passes that decide everything anew whenever they run: what their last run says, counts."""
+
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,

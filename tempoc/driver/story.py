@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tempoc.base.source import Source, Span
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.pipelines import ANEW
 from tempoc.frontend import ast
 from tempoc.passes.sink import is_cheap
 from tempoc.pipeline.step import Remark
@@ -59,7 +60,7 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
     places = _Places([(m.source, tuple(_statements(m.tree.items))) for m in files])
     kernels = _kernels(compilation.optimized, places)
     said: dict[Span | None, list[Remark]] = {}
-    for remark in compilation.remarks:
+    for remark in _valid(compilation):
         said.setdefault(places.around(remark.span), []).append(remark)
     main = [i.span for i in loaded.main.tree.items if isinstance(i, ast.Equation)]
     statements = [s for s in places.all if s in main or s in said]
@@ -70,6 +71,16 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
     if None in said:
         found.append(Chapter(statement=None, remarks=tuple(said[None])))
     return tuple(found)
+
+
+def _valid(compilation: Compilation) -> Iterator[Remark]:
+    """All remarks but those of passes that decided anew later."""
+    records = compilation.passes.records
+    for k, record in enumerate(records):
+        later = {r.step for r in records[k + 1 :]}
+        if record.step not in ANEW or record.step not in later:
+            yield from record.remarks
+    yield from compilation.later_remarks
 
 
 @dataclass(slots=True)

@@ -47,7 +47,19 @@ def test_remarks_stand_under_their_equations(tempoc: Session) -> None:
     ]
     waits = [line for line in said["h[t] = 0.5 * h[t-1] + z"] if "wait for each other" in line]
     assert len(waits) == 1 and waits[0].startswith("vectorize: t stays a loop for ")
-    assert said["c[t] = c[t-1]"] == ["no kernel of its own: others write it, or nobody needs it"]
+    assert said["c[0] = 0.0"] == ["no kernel of its own: others write it, or nobody needs it"]
+    assert said["c[t] = c[t-1]"] == [
+        "reduce_domain: all equations of `c` give one value: read from `c.0`"
+    ]
+
+
+def test_what_a_pass_says_last_counts_where_it_decides_anew(tempoc: Session) -> None:
+    Path("m.rt").write_text(PROGRAM)
+    twice = PASSES.replace("fuse", "vectorize,fuse")
+    assert tempoc(f"explain m.rt --dump-sdg --remarks --passes {PASSES}") == 0
+    once = tempoc.err
+    assert tempoc(f"explain m.rt --dump-sdg --remarks --passes {twice}") == 0
+    assert tempoc.err == once
 
 
 def test_remarks_as_json(tempoc: Session) -> None:
