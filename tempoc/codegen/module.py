@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tempoc.codegen.batches import IN_BATCHES
 from tempoc.codegen.kernels import Function
 from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.opdef import Import
@@ -28,7 +29,8 @@ def module(
 ) -> str:
     """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes."""
     kernels = "\n\n".join(f.text for f in functions)
-    body = "\n\n".join([*helpers_in(kernels), kernels])
+    batches = [IN_BATCHES] if "in_batches(" in kernels else []
+    body = "\n\n".join([*helpers_in(kernels), *batches, kernels])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:
         imports += ["", *(_import(place, alias) for place, alias in own.items())]

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
+from tempoc.codegen.batches import bytes_of_a_point
 from tempoc.codegen.body import Body
 from tempoc.codegen.naming import identifier
 from tempoc.codegen.slots import same_slots
@@ -27,7 +28,19 @@ from tempoc.codegen.stages import Argument, Cell, Result, Stages
 from tempoc.memory.storage import Axis, Store
 from tempoc.ops.emission import Block, KernelEmitter
 from tempoc.sdg.statements import Read, Statement, Write
-from tempoc.symbolic.expr import TRUE, ZERO, Const, Expr, Slice, Sym, add, compare, conjunction, sub
+from tempoc.symbolic.expr import (
+    TRUE,
+    ZERO,
+    Const,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    mul,
+    sub,
+)
 from tempoc.symbolic.walk import symbols
 
 
@@ -142,6 +155,7 @@ class Together:
     def _call(self, block: Block, inner: Sequence[Result]) -> list[str]:
         """Write the function of a point and its call; the names of what it gives for all points."""
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
+        size = bytes_of_a_point(self.statement, self.stages)
         moving = [a for a in self.arguments.values() if self.homes[a.cell[0]].shifts]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
@@ -155,7 +169,9 @@ class Together:
             places = [0 if d == dim else None for d in indices]
             places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
             outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
-            each = _vmap(each, places, outs)
+            each = _vmap(each, places, outs, "" if size is None else self.out.static(size))
+            if size is not None:
+                size = mul(size, sub(self.vector[dim].upper, self.vector[dim].lower))
             if k > 0:
                 self.out.lines.append(f"{point} = {each}")
                 each = point
@@ -289,12 +305,15 @@ def _shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
     return shift if isinstance(shift, Const) else None
 
 
-def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int]) -> str:
-    """``jax.vmap`` of a function, axes spelled out where they are not all the first."""
+def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int], size: str = "") -> str:
+    """``jax.vmap`` of a function, axes spelled out where they are not all the first.
+
+    In batches if ``size``, the bytes that a point takes, is given.
+    """
     more = "" if all(p == 0 for p in places) else f", in_axes={_tuple([str(p) for p in places])}"
     if any(outs):
         more += f", out_axes={_tuple([str(p) for p in outs])}"
-    return f"jax.vmap({function}{more})"
+    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
 
 
 def _tuple(texts: Sequence[str]) -> str:

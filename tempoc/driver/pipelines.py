@@ -21,6 +21,7 @@ O2: tuple[Pass, ...] = (
     Algebra(),
     Canonicalize(),
     ReduceDomain(),
+    Vectorize(),
     Accumulate(),
     Fuse(),
 )

@@ -43,8 +43,9 @@ class Dependence:
     """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
 
     A dimension of which either computes all points at once is none of the common ones; ``apart``
-    says that a point may need other points along such a dimension than its own, or that the runner
-    must see what the source found: they are not in one kernel.
+    says that they are not in one kernel: that a point may need other points along such a dimension
+    than its own, or what all points have put into a store just now among what was there before, or
+    that the runner must see what the source found.
     """
 
     sink: str
@@ -218,7 +219,13 @@ def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | No
     found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
     if found is None:
         return None
-    return tuple((d, found[d]) for d in along), any(found[d] != STAYS for d in at_once)
+    signs = tuple((d, found[d]) for d in along)
+    return signs, any(found[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
+
+
+def _is_around(signs: tuple[tuple[str, Signs], ...]) -> bool:
+    """Whether a reader sees what its own step writes among what other steps have written."""
+    return all(0 in s for _, s in signs) and any(s != STAYS for _, s in signs)
 
 
 def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:

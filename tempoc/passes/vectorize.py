@@ -10,9 +10,7 @@ of dependences then has no loop that carries it, its nodes lose their star again
 a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
 ``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
 
-Where some nodes keep their loop, a starred one must not make a store longer than it has to be
-anyway: it may read and be read at its own index only by what is starred too, or is kept whole
-because somebody reads slices of it.
+Where some nodes keep their loop, what is starred must not make memory grow (``frugal.py``).
 """
 
 from __future__ import annotations
@@ -23,17 +21,16 @@ from typing import ClassVar
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
-from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
-from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.passes.frugal import frugal
+from tempoc.passes.legality import Dependence, dependences, loops, stuck
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import Use, users
+from tempoc.sdg.query import components
 from tempoc.sdg.together import Ranges, ranges, touched
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Slice
 from tempoc.symbolic.walk import symbols
 
 
@@ -47,11 +44,21 @@ class Vectorize:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars; a program whose lengths the data decide stays as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph with stars, which do not depend on those that it has.
+
+        What ends when the data say so is done step by step, and so is what it varies over.
+        """
+        graph = replace(
+            graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}
+        )
+        lengths = graph.universe.lengths
+        steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
-            graph = _along(graph, dim.name, context)
+            if dim.name in steps or dim.bound in lengths:
+                message = f"{dim.name} stays a loop: its points are not known before the run"
+                context.remarks.add("vectorize", message)
+            else:
+                graph = _along(graph, dim.name, context)
         return graph
 
 
@@ -59,13 +66,12 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _into_merges(graph)
-    stars = [
-        n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)
-    ]
+    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
+    stuck_anyway: set[str] = set()
     while stars:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
-        nodes = [n for n in starred.nodes.values() if is_computed(n)]
+        nodes = [n for n in starred.nodes.values() if is_computed(n) and n.name not in stuck_anyway]
         dims = {
             n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
             for n in nodes
@@ -73,21 +79,33 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         found = stuck(list(dims), needs, dims)
         if not found:
             break
-        cycle = [s for s in stars if s in found]
-        if not cycle:  # no plain loop carries these anyway: what stars would do is not known
-            _missed(graph, dim, stars, "no plain loop carries another cycle", context)
-            return graph
-        _missed(graph, dim, cycle, "their points wait for each other", context)
-        stars = [s for s in stars if s not in found]
+        cycle, why = [s for s in stars if s in found], "their points wait for each other"
+        if not cycle:  # no plain loop carries these: what stars around them would do is not known
+            stuck_anyway |= _cycle_of(found[0], list(dims), needs)
+            cycle, why = (
+                [s for s in stars if s in stuck_anyway],
+                "no plain loop carries a cycle",
+            )
+        _missed(graph, dim, cycle, why, context)
+        stars = [s for s in stars if s not in cycle]
     if len(stars) < len(having):
-        frugal = _frugal(graph, dim, stars)
-        rest = [s for s in stars if s not in frugal]
+        cheap = frugal(graph, dim, stars)
+        rest = [s for s in stars if s not in cheap]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = frugal
+        stars = cheap
     if stars:
         message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
     return _starred(graph, stars, dim)
+
+
+def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
+    """All that is in a cycle of dependences with a node."""
+    sources: dict[str, list[str]] = {n: [] for n in names}
+    for d in needs:
+        if d.sink in sources and d.source in sources:
+            sources[d.sink].append(d.source)
+    return {n for part in components(names, sources.__getitem__) if name in part for n in part}
 
 
 def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassContext) -> None:
@@ -154,41 +172,3 @@ def _writes_parts(
     """Whether the node writes into a merge at some points of its ranges only."""
     where = space.simplify(written_where(merge, branch, graph), node.domain)
     return any(d in symbols(where) for d in vector)
-
-
-# ---------------------------------------------------------------- what it costs
-
-
-def _frugal(graph: Graph, dim: str, stars: list[str]) -> list[str]:
-    """Those of the stars that make no store longer along a dimension that is a loop for others."""
-    whole = _kept_whole(graph, dim)
-    kept, uses = list(stars), users(graph)
-    while True:
-        free = {*kept, *whole}
-        long = [s for s in kept if _is_longer(graph, s, dim, free, uses[s], s in whole)]
-        if not long:
-            return kept
-        kept = [s for s in kept if s not in long]
-
-
-def _is_longer(
-    graph: Graph, name: str, dim: str, free: set[str], uses: tuple[Use, ...], is_whole: bool
-) -> bool:
-    """Whether some store between a star and a loop would grow."""
-    sources = {e.source for e in graph.nodes[name].inputs} - free
-    if any(dim in graph.nodes[s].domain.dims for s in sources):
-        return True
-    readers = {u.reader for u in uses} - free
-    return not is_whole and any(dim in graph.nodes[r].domain.dims for r in readers)
-
-
-def _kept_whole(graph: Graph, dim: str) -> set[str]:
-    """Tensors of which slices of the dimension are read, or that are given whole."""
-    found = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
-    for source, entries in reads:
-        at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
-        if isinstance(at.get(dim), Slice):
-            found.add(source)
-    return found

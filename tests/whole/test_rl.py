@@ -111,5 +111,5 @@ def test_five_steps_are_a_change_of_one_line(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     compilation = Compilation.from_path(str(path), Options())
     steady = stage_text(compilation, "schedule").split("for t in ")[2]
-    assert "r[i, t, b]" in steady  # acts
-    assert "g[i, t-4, b]" in steady and "loss.d.net.2.b.sum.now[i, t-4, b]" in steady
+    assert "r[i, t]" in steady  # acts, all b at once
+    assert "g[i, t-4]" in steady and "loss.d.net.2.b.sum.now[i, t-4]" in steady

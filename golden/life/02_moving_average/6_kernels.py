@@ -4,25 +4,26 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 
-def total(at, x, average, total, *, T):
+def total(at, x, *, T):
     """02_moving_average.rt:12: average[t] = mean(x[max(0, t-width+1):t+1])
     02_moving_average.rt:19: total = sum(x[0:t+1])
     """
-    t = at[0]
-    x_slice = lax.dynamic_slice_in_dim(x, jnp.maximum(0, t-3), min(4, T), axis=0)
-    valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
-    x_slice_masked = jnp.where(valid, x_slice, jnp.float32(0.0))
-    average_t = jnp.sum(x_slice_masked, axis=0) / jnp.float32(jnp.minimum(4, t+1))
-    valid2 = jnp.arange(T, dtype=jnp.int32) < t+1
-    x_masked = jnp.where(valid2, x, jnp.float32(0.0))
-    total_t = jnp.sum(x_masked, axis=0)
-    average = lax.dynamic_update_index_in_dim(average, average_t, t, 0)
-    total = lax.dynamic_update_index_in_dim(total, total_t, t, 0)
-    return average, total
+    def point(t):
+        x_slice = lax.dynamic_slice_in_dim(x, jnp.maximum(0, t-3), min(4, T), axis=0)
+        valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
+        x_slice_masked = jnp.where(valid, x_slice, jnp.float32(0.0))
+        average = jnp.sum(x_slice_masked, axis=0) / jnp.float32(jnp.minimum(4, t+1))
+        valid2 = jnp.arange(T, dtype=jnp.int32) < t+1
+        x_masked = jnp.where(valid2, x, jnp.float32(0.0))
+        total = jnp.sum(x_masked, axis=0)
+        return (average, total)
+    average_rows, total_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32))
+    return average_rows, total_rows
 
 
 def smooth_1(at, smooth, x):

@@ -25,11 +25,8 @@ def g_gru_cell_g_transpose(at, forth_w, forth_u, retour_w, retour_u):
     return h_lstm_cell_a_transpose, h_lstm_cell_a_transpose2, hidden_0, hidden_0, hidden_0, g_gru_cell_a_transpose, g_gru_cell_g_transpose
 
 
-def both(
-    at, x, h_lstm_cell_a_transpose, hidden, h_lstm_cell_a_transpose2, forth_b, memory, g, both,
-):
+def h(at, x, h_lstm_cell_a_transpose, hidden, h_lstm_cell_a_transpose2, forth_b, memory, h):
     """06_lstm.rt:19: h, c = nn.lstm_cell(x, hidden, memory, forth)
-    06_lstm.rt:25: both = concat([h, g], 0)
     nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
     nn.rt:144: keep = sigmoid(split(a, 4, -1)[1]) * c
     nn.rt:145: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
@@ -53,13 +50,12 @@ def both(
     h_lstm_cell_new_add = h_lstm_cell_keep_mul + h_lstm_cell_new_mul
     h_lstm_cell_sigmoid = jax.nn.sigmoid(h_lstm_cell_keep_split_3)
     h_lstm_cell_tanh = jnp.tanh(h_lstm_cell_new_add)
-    h = h_lstm_cell_sigmoid * h_lstm_cell_tanh
-    both_t = jnp.concatenate([h, g], axis=0)
-    both = lax.dynamic_update_index_in_dim(both, both_t, t, 0)
-    return h_lstm_cell_new_add, h_lstm_cell_new_add, h, both
+    h_t = h_lstm_cell_sigmoid * h_lstm_cell_tanh
+    h = lax.dynamic_update_index_in_dim(h, h_t, t, 0)
+    return h_lstm_cell_new_add, h_lstm_cell_new_add, h, h_t
 
 
-def g(at, x, g_gru_cell_a_transpose, retour_b, after, g_gru_cell_g_transpose, retour_c):
+def g(at, x, g_gru_cell_a_transpose, retour_b, after, g_gru_cell_g_transpose, retour_c, g):
     """06_lstm.rt:23: g = nn.gru_cell(x, after, retour)
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
@@ -90,5 +86,15 @@ def g(at, x, g_gru_cell_a_transpose, retour_b, after, g_gru_cell_g_transpose, re
     g_gru_cell_sub = jnp.float32(1.0) - g_gru_cell_z_sigmoid
     g_gru_cell_mul = g_gru_cell_sub * g_gru_cell_n_tanh
     g_gru_cell_mul2 = g_gru_cell_z_sigmoid * after
-    g = g_gru_cell_mul + g_gru_cell_mul2
-    return g, g
+    g_t = g_gru_cell_mul + g_gru_cell_mul2
+    g = lax.dynamic_update_index_in_dim(g, g_t, t, 0)
+    return g, g_t
+
+
+def both(at, h, g):
+    """06_lstm.rt:25: both = concat([h, g], 0)"""
+    def point(h, g):
+        both = jnp.concatenate([h, g], axis=0)
+        return both
+    both_rows = jax.vmap(point)(h, g)
+    return (both_rows,)

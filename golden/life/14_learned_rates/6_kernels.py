@@ -4,6 +4,7 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -99,29 +100,28 @@ def test_d_test_broadcast_to(at, x, new_x, rates_0, rates_1, *, M):
     return train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_broadcast_to
 
 
-def train(at, net_0_w, train_expand_dims, net_0_b, net_1_w, net_1_b, y, train, *, N):
+def train(
+    at, net_0_w, train_expand_dims, net_0_b, net_1_w, net_1_b, y, train_predict_tanh, train, *, N,
+):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
-    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i, k = at[0], at[1]
     train_predict_transpose = jnp.transpose(net_0_w, (1, 0))
     train_predict_matmul = jnp.matmul(train_expand_dims, train_predict_transpose)
     train_predict_add = train_predict_matmul + net_0_b
-    train_predict_tanh = jnp.tanh(train_predict_add)
+    train_predict_tanh_k = jnp.tanh(train_predict_add)
     train_predict_transpose2 = jnp.transpose(net_1_w, (1, 0))
-    train_predict_matmul2 = jnp.matmul(train_predict_tanh, train_predict_transpose2)
+    train_predict_matmul2 = jnp.matmul(train_predict_tanh_k, train_predict_transpose2)
     train_predict_add2 = train_predict_matmul2 + net_1_b
     train_getitem = lax.index_in_dim(train_predict_add2, 0, 1, keepdims=False)
     train_mse_sub = train_getitem - y
     train_mse_power = jnp.power(train_mse_sub, jnp.float32(2.0))
     train_i_k = jnp.sum(train_mse_power, axis=0) / jnp.float32(N)
-    test_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
-    test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
+    train_predict_tanh = lax.dynamic_update_index_in_dim(train_predict_tanh, train_predict_tanh_k, k, 0)
     train = lax.dynamic_update_slice(train, train_i_k[None, None], (i, k))
-    return train_predict_tanh, train_predict_transpose2, train_mse_sub, train, test_d_train_predict_tanh_sub
+    return train_predict_tanh, train_predict_transpose2, train_mse_sub, train
 
 
 def net_descend_exp2(at, rates_0, rates_1):
@@ -154,11 +154,13 @@ def net_1_b_1(
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
+    k = at[1]
     train_d_train_mse_power_mul = jnp.float32(2.0) * train_mse_sub
     train_d_train_mse_power_mul2 = train_d_train_broadcast_to * train_d_train_mse_power_mul
     train_d_train_getitem_expand_dims = jnp.expand_dims(train_d_train_mse_power_mul2, 1)
     train_d_train_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", train_d_train_getitem_expand_dims, train_predict_transpose2)
-    train_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
+    train_predict_tanh_k = train_predict_tanh[k]
+    train_d_train_predict_tanh_mul = train_predict_tanh_k * train_predict_tanh_k
     train_d_train_predict_tanh_sub = jnp.float32(1.0) - train_d_train_predict_tanh_mul
     train_d_train_predict_tanh_mul2 = train_d_train_predict_matmul2_einsum * train_d_train_predict_tanh_sub
     train_d_train_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_predict_tanh_mul2, train_expand_dims)
@@ -166,7 +168,7 @@ def net_1_b_1(
     net_descend_mul = net_descend_exp * train_d_train_predict_transpose_transpose
     train_d_train_predict_add_sum = jnp.sum(train_d_train_predict_tanh_mul2, axis=0)
     net_descend_mul2 = net_descend_exp * train_d_train_predict_add_sum
-    train_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_getitem_expand_dims, train_predict_tanh)
+    train_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_getitem_expand_dims, train_predict_tanh_k)
     train_d_train_predict_transpose2_transpose = jnp.transpose(train_d_train_predict_matmul2_einsum2, (1, 0))
     net_descend_mul3 = net_descend_exp2 * train_d_train_predict_transpose2_transpose
     train_d_train_predict_add2_sum = jnp.sum(train_d_train_getitem_expand_dims, axis=0)
@@ -239,7 +241,7 @@ def test_d_train_predict_tanh_0_add2(
     at, test_d_net_1_b_next, net_descend_exp2, test_d_net_1_w_next, test_d_net_0_b_next,
     net_descend_exp, test_d_net_0_w_next, train_predict_tanh, train_expand_dims,
     train_d_train_predict_tanh_sub, train_predict_transpose2, train_d_train_getitem_expand_dims,
-    train_d_train_predict_matmul2_einsum, train_d_train_broadcast_to, *, N,
+    train_d_train_predict_matmul2_einsum, train_d_train_broadcast_to, test_d_train_mse_sub, *, N,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
@@ -247,6 +249,7 @@ def test_d_train_predict_tanh_0_add2(
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
+    k = at[1]
     test_d_net_1_b_1_neg = -test_d_net_1_b_next
     test_d_net_descend_mul4_mul2 = test_d_net_1_b_1_neg * net_descend_exp2
     test_d_net_1_w_1_neg = -test_d_net_1_w_next
@@ -258,7 +261,8 @@ def test_d_train_predict_tanh_0_add2(
     test_d_net_0_w_1_neg = -test_d_net_0_w_next
     test_d_net_descend_mul_mul2 = test_d_net_0_w_1_neg * net_descend_exp
     test_d_train_d_train_predict_transpose2_transpose_transpose = jnp.transpose(test_d_net_descend_mul3_mul2, (1, 0))
-    test_d_train_d_train_predict_matmul2_einsum2_einsum = jnp.einsum("kj,ik->ij", test_d_train_d_train_predict_transpose2_transpose_transpose, train_predict_tanh)
+    train_predict_tanh_k = train_predict_tanh[k]
+    test_d_train_d_train_predict_matmul2_einsum2_einsum = jnp.einsum("kj,ik->ij", test_d_train_d_train_predict_transpose2_transpose_transpose, train_predict_tanh_k)
     test_d_train_d_train_predict_add_sum_expand_dims = jnp.expand_dims(test_d_net_descend_mul2_mul2, 0)
     test_d_train_d_train_predict_add_sum_broadcast_to = jnp.broadcast_to(test_d_train_d_train_predict_add_sum_expand_dims, (N, 10))
     test_d_train_d_train_predict_transpose_transpose_transpose = jnp.transpose(test_d_net_descend_mul_mul2, (1, 0))
@@ -275,10 +279,11 @@ def test_d_train_predict_tanh_0_add2(
     test_d_train_d_train_predict_tanh_sub_neg = -test_d_train_d_train_predict_tanh_mul2_mul2
     test_d_train_d_train_mse_power_mul_mul2 = test_d_train_d_train_mse_power_mul2_mul2 * jnp.float32(2.0)
     test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.einsum("ik,ij->kj", test_d_train_d_train_predict_tanh_mul2_mul, train_d_train_getitem_expand_dims)
-    test_d_train_d_train_predict_tanh_mul_mul = test_d_train_d_train_predict_tanh_sub_neg * train_predict_tanh
+    test_d_train_d_train_predict_tanh_mul_mul = test_d_train_d_train_predict_tanh_sub_neg * train_predict_tanh_k
     test_d_train_predict_tanh_0_add = test_d_train_d_train_predict_matmul2_einsum2_einsum2 + test_d_train_d_train_predict_tanh_mul_mul
     test_d_train_predict_tanh_0_add2 = test_d_train_predict_tanh_0_add + test_d_train_d_train_predict_tanh_mul_mul
-    return test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg, test_d_train_d_train_mse_power_mul_mul2, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add2
+    test_d_train_mse_sub = lax.dynamic_update_index_in_dim(test_d_train_mse_sub, test_d_train_d_train_mse_power_mul_mul2, k, 0)
+    return test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg, test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add2
 
 
 def test_d_net_descend_mul_sum(
@@ -320,12 +325,27 @@ def test_d_net_descend_exp_mul(
     return test_d_net_descend_exp2_mul, test_d_net_descend_exp_mul
 
 
+def test_d_train_predict_tanh_sub(at, train_predict_tanh):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    """
+    def point(train_predict_tanh):
+        test_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
+        test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
+        return test_d_train_predict_tanh_sub
+    test_d_train_predict_tanh_sub_rows = jax.vmap(point)(train_predict_tanh)
+    return (test_d_train_predict_tanh_sub_rows,)
+
+
 def test_d_train_predict_transpose_transpose(
     at, test_d_train_predict_tanh, test_d_train_predict_tanh_sub, train_expand_dims,
     test_d_train_predict_transpose2,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
-    test_d_train_predict_tanh_mul2 = test_d_train_predict_tanh * test_d_train_predict_tanh_sub
+    k = at[1]
+    test_d_train_predict_tanh_sub_k = test_d_train_predict_tanh_sub[k]
+    test_d_train_predict_tanh_mul2 = test_d_train_predict_tanh * test_d_train_predict_tanh_sub_k
     test_d_train_predict_add_sum = jnp.sum(test_d_train_predict_tanh_mul2, axis=0)
     test_d_train_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_predict_tanh_mul2, train_expand_dims)
     test_d_train_predict_transpose2_transpose = jnp.transpose(test_d_train_predict_transpose2, (1, 0))
@@ -339,10 +359,13 @@ def test_d_train_predict_matmul2_einsum2(
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     """
-    test_d_train_getitem_expand_dims = jnp.expand_dims(test_d_train_mse_sub, 1)
+    k = at[1]
+    test_d_train_mse_sub_k = test_d_train_mse_sub[k]
+    test_d_train_getitem_expand_dims = jnp.expand_dims(test_d_train_mse_sub_k, 1)
     test_d_train_predict_add2_sum = jnp.sum(test_d_train_getitem_expand_dims, axis=0)
     test_d_train_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", test_d_train_getitem_expand_dims, train_predict_transpose2)
-    test_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_getitem_expand_dims, train_predict_tanh)
+    train_predict_tanh_k = train_predict_tanh[k]
+    test_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_getitem_expand_dims, train_predict_tanh_k)
     return test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum2, test_d_train_predict_matmul2_einsum2
 
 
@@ -395,7 +418,11 @@ def test_d_train_predict_transpose2_0_add(
     return test_d_train_predict_tanh_0_add3, test_d_train_predict_transpose2_0_add
 
 
-def test_d_train_mse_sub_1(at, *, N):
+def test_d_train_mse_sub_1(at, test_d_train_mse_sub, *, K, N):
     """loss.rt:6: return mean((x - target) ** 2)"""
-    test_d_train_mse_sub_1_full = jnp.full((N,), jnp.float32(0.0))
-    return (test_d_train_mse_sub_1_full,)
+    def point(k):
+        test_d_train_mse_sub_1_full = jnp.full((N,), jnp.float32(0.0))
+        return test_d_train_mse_sub_1_full
+    test_d_train_mse_sub_1_full_rows = jax.vmap(point)(jnp.arange(max(0, K-1), K, dtype=jnp.int32))
+    test_d_train_mse_sub2 = lax.dynamic_update_slice(test_d_train_mse_sub, test_d_train_mse_sub_1_full_rows, (max(0, K-1), 0))
+    return (test_d_train_mse_sub2,)

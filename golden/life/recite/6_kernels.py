@@ -486,14 +486,16 @@ def drawn_logits_transpose(
     return drawn_logits_x_attention_q_transpose, drawn_logits_x_attention_q_rope_angle_power, drawn_logits_x_attention_k_transpose, drawn_logits_x_attention_v_transpose, drawn_logits_x_attention_transpose, drawn_logits_x_mlp_h_linear_transpose, drawn_logits_x_mlp_linear_transpose, drawn_logits_x_attention2_q_transpose, drawn_logits_x_attention2_k_transpose, drawn_logits_x_attention2_v_transpose, drawn_logits_x_attention2_transpose, drawn_logits_x_mlp2_h_linear_transpose, drawn_logits_x_mlp2_linear_transpose, drawn_logits_transpose
 
 
-def letter_0(at, prompt, letter):
+def letter_0(at, prompt, letter, *, T, P):
     """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P"""
-    t = at[0]
-    letter_full = jnp.full((3,), jnp.int32(0))
-    prompt_t = prompt[t]
-    letter_0 = prompt_t + letter_full
-    letter = lax.dynamic_update_index_in_dim(letter, letter_0, t, 0)
-    return (letter,)
+    def point(t):
+        letter_full = jnp.full((3,), jnp.int32(0))
+        prompt_t = prompt[t]
+        letter_0 = prompt_t + letter_full
+        return letter_0
+    letter_0_rows = jax.vmap(point)(jnp.arange(min(P, T), dtype=jnp.int32))
+    letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
+    return (letter2,)
 
 
 def letter_1(at, drawn_temperature_categorical_prev, letter):
