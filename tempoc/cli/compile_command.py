@@ -22,6 +22,7 @@ def command(
     defines: tuple[str, ...],
     level: str,
     passes: str | None,
+    tile: int | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -31,7 +32,8 @@ def command(
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
+    options = options_from(defines, level, passes, verify_each, tile)
+    compilation = Compilation.from_path(file, options)
     write_dumps(compilation, dump_after, dump_dir)
     compilation.write(out)
     if remarks:

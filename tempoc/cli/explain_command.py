@@ -41,6 +41,7 @@ def command(
     defines: tuple[str, ...],
     level: str,
     passes: str | None,
+    tile: int | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -55,7 +56,8 @@ def command(
     """
     if file != "-" and Path(file).is_dir():
         refuse_if_compiled(file)
-    compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
+    options = options_from(defines, level, passes, verify_each, tile)
+    compilation = Compilation.from_path(file, options)
     later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     flags = (dump_sdg, dump_passes, *later)
     chosen = [view for view, flag in zip(VIEWS, flags, strict=True) if flag]

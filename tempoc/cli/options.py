@@ -78,6 +78,12 @@ compile_options = stack(
     click.option(
         "--passes", metavar="SPEC", help="Passes instead of a level, e.g. canonicalize,fuse."
     ),
+    click.option(
+        "--tile",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Cut axes that come from temporal slices into tiles of N, be they large or not.",
+    ),
     click.option("--verify-each", is_flag=True, help="Prove every stage again, independently."),
     click.option("--timing", is_flag=True, help="How long each stage took."),
     click.option(
@@ -99,17 +105,26 @@ dump_options = stack(
 
 
 def options_from(
-    defines: tuple[str, ...], level: str = "2", passes: str | None = None, verify_each: bool = False
+    defines: tuple[str, ...],
+    level: str = "2",
+    passes: str | None = None,
+    verify_each: bool = False,
+    tile: int | None = None,
 ) -> Options:
     """The compilation options of a command line."""
     return Options(
-        level=int(level), passes=passes, defines=parse_defines(defines), verify_each=verify_each
+        level=int(level),
+        passes=passes,
+        tile=tile,
+        defines=parse_defines(defines),
+        verify_each=verify_each,
     )
 
 
 def refuse_if_compiled(path: str) -> None:
     """A compiled program keeps the options with which it was compiled."""
     context = click.get_current_context()
-    for name, flag in (("defines", "-D"), ("level", "-O"), ("passes", "--passes")):
+    flags = {"defines": "-D", "level": "-O", "passes": "--passes", "tile": "--tile"}
+    for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

@@ -7,18 +7,22 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`."""
+    """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`.
+
+    `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
+    """
 
     level: int = 2
     passes: str | None = None
+    tile: int | None = None
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     verify_each: bool = False
 
     def to_provenance(self) -> dict[str, str]:
         """What must be known to repeat the compilation, as texts."""
-        chosen = {"level": str(self.level)} | (
-            {} if self.passes is None else {"passes": self.passes}
-        )
+        chosen = {"level": str(self.level)}
+        chosen |= {} if self.passes is None else {"passes": self.passes}
+        chosen |= {} if self.tile is None else {"tile": str(self.tile)}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -28,5 +32,6 @@ class Options:
         return cls(
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
+            tile=int(kept["tile"]) if "tile" in kept else None,
             defines={name: kept[f"define.{name}"] for name in names},
         )

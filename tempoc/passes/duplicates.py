@@ -7,7 +7,8 @@ All nodes of one operator, domain and type start out as equal; classes are split
 at equal places come from different classes. What is left together is equal: two nodes that read
 equal values at equal points have equal values, by induction along the order of evaluation. Starting
 from "all equal" instead of "all different" finds duplicates inside cycles (two equal recurrences).
-Nodes that only a branch of a `cond` needs stay apart from those that others need.
+Sums, products and merges are alike in whatever order their operands stand. Nodes that only a
+branch of a `cond` needs stay apart from those that others need.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tempoc.ops.arithmetic import Add, And, Equal, Multiply, NotEqual, Or
+from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
 from tempoc.ops.source import Input, Param
 from tempoc.sdg.branches import Need, needs
@@ -65,8 +68,12 @@ def _classes(graph: Graph) -> dict[str, int]:
     for name, number in classes.items():
         members.setdefault(number, []).append(name)
 
+    places = {name: _places(node) for name, node in graph.nodes.items() if _is_unordered(node)}
+
     def key(name: str) -> Key:
-        operands = tuple(classes[e.source] for e in graph.nodes[name].inputs)
+        operands: Key = tuple(classes[e.source] for e in graph.nodes[name].inputs)
+        if name in places:
+            operands = tuple(sorted(zip(operands, places[name], strict=True)))
         return operands, tuple((classes[n.condition.source], _about(n)) for n in needed[name])
 
     waiting = dict.fromkeys(members)
@@ -101,9 +108,23 @@ def _start(node: Node) -> Key:
     """All that must agree besides the operands' sources."""
     own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
     given = node.name if own else ""
+    if _is_unordered(node):
+        return (given, node.op.name, node.domain, node.types, tuple(sorted(_places(node))))
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
     return (given, repr(node.op), node.domain, node.types, accesses)
+
+
+def _is_unordered(node: Node) -> bool:
+    """Whether operands may change places: of what commutes to the last bit, and of merges."""
+    return isinstance(node.op, Add | Multiply | And | Or | Equal | NotEqual | Merge)
+
+
+def _places(node: Node) -> list[str]:
+    """For each operand how it is read, and which points of a merge it becomes."""
+    targets = node.op.targets if isinstance(node.op, Merge) else ((),) * len(node.inputs)
+    pairs = zip(node.inputs, targets, strict=True)
+    return [repr((e.out, e.entries, e.guard, target)) for e, target in pairs]
 
 
 def _numbered(keys: Mapping[str, Key]) -> dict[str, int]:

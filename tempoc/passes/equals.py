@@ -54,7 +54,7 @@ def read_from_wider(graph: Graph, space: Space) -> Graph:
 
 
 def forward_equal_branches(graph: Graph) -> Graph:
-    """Merges that are one value everywhere become copies of it."""
+    """Merges of which each branch moves one and the same value become copies of it."""
     nodes = dict(graph.nodes)
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):

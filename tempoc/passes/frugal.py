@@ -18,16 +18,22 @@ from tempoc.ops.control import Merge
 from tempoc.ops.convolution import Conv
 from tempoc.passes.sink import is_cheap
 from tempoc.passes.whole import kept_whole
+from tempoc.poly.space import Space
 from tempoc.sdg.graph import Graph, Node
-from tempoc.symbolic.expr import Expr, Sym, product
+from tempoc.symbolic.expr import Expr, Sym, compare, product
 from tempoc.symbolic.walk import evaluate, symbols
 
 _TYPICAL = 1000
 
 
-def frugal(graph: Graph, dim: str, stars: Sequence[str]) -> list[str]:
-    """Those of the stars that may compute all points of a dimension at once."""
-    whole = kept_whole(graph, dim)
+def frugal(graph: Graph, dim: str, stars: Sequence[str], space: Space) -> list[str]:
+    """Those of the stars that may compute all points of a dimension at once.
+
+    To a node with only one point it is all the same: it is left to the loops.
+    """
+    points = _points(graph, dim, space)
+    whole = {*kept_whole(graph, dim), *points}
+    stars = [s for s in stars if s not in points]
     kept = list(stars)
     while bad := {s for s, _ in _longer(graph, dim, kept, whole)}:
         kept = [s for s in kept if s not in bad]
@@ -36,8 +42,19 @@ def frugal(graph: Graph, dim: str, stars: Sequence[str]) -> list[str]:
     )
     added = {store for _, store in _longer(graph, dim, stars, whole)}
     if gain and _size(graph, dim, added) <= _size(graph, dim, whole):
-        return list(stars)
+        return stars
     return kept
+
+
+def _points(graph: Graph, dim: str, space: Space) -> set[str]:
+    """The nodes with one point along a dimension."""
+    found: set[str] = set()
+    for node in graph.nodes.values():
+        if dim in symbols(node.domain.where):
+            first = space.lower_bound(Sym(dim), node.domain)
+            if space.implies(node.domain, compare("==", Sym(dim), first)):
+                found.add(node.name)
+    return found
 
 
 def _longer(

@@ -46,6 +46,18 @@ def reduce_invariant(graph: Graph, space: Space) -> tuple[Graph, Reduced]:
     return (_reduced(graph, kept, space) if lost else graph), lost
 
 
+def held_by_branches(graph: Graph) -> Reduced:
+    """What does not vary with some dimensions, but has a ``cond`` that does; by node."""
+    names = conditional(graph)
+    varying = values(graph) if names else {}
+    found = {
+        name: tuple(d for d in graph.nodes[name].domain.dims if d not in varying[name])
+        for name in graph.nodes
+        if name in names
+    }
+    return {name: dims for name, dims in found.items() if dims}
+
+
 # ---------------------------------------------------------------- which dimensions stay
 
 

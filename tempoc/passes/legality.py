@@ -215,7 +215,7 @@ def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | No
     at_once = [d for d in ends[0] if d in ends[1] and any(d in v for v in vectors)]
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
-        return tuple((d, STAYS) for d in along), False
+        return None if _is_apart(space, passage) else (tuple((d, STAYS) for d in along), False)
     found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
     if found is None:
         return None
@@ -226,6 +226,14 @@ def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | No
 def _is_around(signs: tuple[tuple[str, Signs], ...]) -> bool:
     """Whether a reader sees what its own step writes among what other steps have written."""
     return all(0 in s for _, s in signs) and any(s != STAYS for _, s in signs)
+
+
+def _is_apart(space: Space, passage: Passage) -> bool:
+    """Whether reader and writer, each at the points of the tensor, have no point in common."""
+    ends = passage.reader, passage.tensor, passage.writer
+    where = conjunction(*(end.where for end in ends))
+    dims = space.universe.sorted(tuple(d for end in ends for d in end.dims))
+    return any(end.where != where for end in ends) and space.is_empty(Domain(dims, where))
 
 
 def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from typing import ClassVar
 from tempoc.passes.context import PassContext
 from tempoc.passes.copies import forward_copies
 from tempoc.passes.equals import forward_equal_branches, read_from_wider
-from tempoc.passes.invariant import reduce_invariant
+from tempoc.passes.invariant import held_by_branches, reduce_invariant
 from tempoc.passes.shorten import shorten
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.rewrite import drop_dead
@@ -43,19 +43,27 @@ class ReduceDomain:
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with smaller domains."""
+        """The graph with smaller domains; one with starred dimensions stays as it is."""
+        if any(n.vector for n in graph.nodes.values()):
+            context.remarks.add(self.name, "nothing is reduced after `vectorize`")
+            return graph
         space = context.space.symbolic  # no domain depends on the value of a fixed bound
         before = graph
-        graph, lost = reduce_invariant(_without_equals(read_from_wider(graph, space)), space)
-        graph, cut = shorten(_without_equals(graph), space)
-        graph = _without_equals(graph)
+        graph = _without_equals(read_from_wider(graph, space), context)
+        graph, lost = reduce_invariant(graph, space)
+        graph, cut = shorten(_without_equals(graph, context), space)
+        graph = _without_equals(graph, context)
         once = {
             n: f"the same for all {' and '.join(dims)}, computed once" for n, dims in lost.items()
         }
         ends = {
             n: f"computed at {show_domain(d)} only: nobody reads the rest" for n, d in cut.items()
         }
-        for found in (once, ends):
+        held = {
+            n: f"the same for all {' and '.join(dims)}, but computed only where its branch is taken"
+            for n, dims in held_by_branches(graph).items()
+        }
+        for found in (once, ends, held):
             self._remark(graph, found, context)
         return before if graph == before else graph
 
@@ -74,5 +82,13 @@ class ReduceDomain:
             context.remarks.add(self.name, f"{shown}{more}: {what}", spans[0] if spans else None)
 
 
-def _without_equals(graph: Graph) -> Graph:
-    return drop_dead(forward_copies(forward_equal_branches(graph)))
+def _without_equals(graph: Graph, context: PassContext) -> Graph:
+    """The graph without merges that are one value everywhere, copies and what is dead then."""
+    found = forward_equal_branches(graph)
+    for name, node in found.nodes.items():
+        if node is not graph.nodes[name]:
+            message = (
+                f"all equations of `{name}` give one value: read from `{node.inputs[0].source}`"
+            )
+            context.remarks.add(ReduceDomain.name, message, node.spans[-1] if node.spans else None)
+    return drop_dead(forward_copies(found))

@@ -89,7 +89,7 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         _missed(graph, dim, cycle, why, context)
         stars = [s for s in stars if s not in cycle]
     if len(stars) < len(having):
-        cheap = frugal(graph, dim, stars)
+        cheap = frugal(graph, dim, stars, context.space)
         rest = [s for s in stars if s not in cheap]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
         stars = cheap

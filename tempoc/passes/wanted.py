@@ -22,6 +22,7 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
     TRUE,
+    ZERO,
     Entry,
     Expr,
     Max,
@@ -116,11 +117,23 @@ class _Search:
 
     def ends(self, source: Node, dim: str, entry: Entry, sink: Domain) -> Ends:
         """The box of what an entry reads along a dimension."""
+        if self.is_whole(dim, entry, sink):
+            return WHOLE
         first, last = (entry.lo, sub(entry.hi, ONE)) if isinstance(entry, Slice) else (entry, entry)
         return Ends(
             low=self.limit(source.domain, dim, first, sink, greatest=False),
             high=self.limit(source.domain, dim, last, sink, greatest=True),
         )
+
+    def is_whole(self, dim: str, entry: Entry, sink: Domain) -> bool:
+        """Whether an entry plainly reads all points: a test for speed, not needed otherwise."""
+        bound = self.graph.universe.dim(dim).bound
+        if isinstance(entry, Slice):
+            return entry == Slice(ZERO, Sym(bound))
+        if not isinstance(entry, Sym) or entry.name not in sink.dims:
+            return False
+        free = entry.name not in symbols(sink.where)
+        return free and self.graph.universe.dim(entry.name).bound == bound
 
     def limit(
         self, source: Domain, dim: str, e: Expr, sink: Domain, *, greatest: bool

@@ -12,6 +12,7 @@ from tempoc.frontend.modules import load_source
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.reduce_domain import ReduceDomain
+from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.space import Space
 from tempoc.sdg.build import statements
@@ -238,6 +239,13 @@ output u = %u[0:T-1]
     before = graph(text)
     after = ReduceDomain().run(before, PassContext(Space(before.universe)))
     assert after == before
+
+
+def test_starred_dimensions_stay_as_they_are() -> None:
+    outcome = Story().tell("", HEAD + CASES["a chain"], Vectorize(), ReduceDomain())
+    _, reduced = outcome.records
+    assert not reduced.changed
+    assert [r.message for r in reduced.remarks] == ["nothing is reduced after `vectorize`"]
 
 
 # ---------------------------------------------------------------- generated programs

@@ -9,24 +9,9 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def g_gru_cell_g_transpose(at, forth_w, forth_u, retour_w, retour_u):
-    """06_lstm.rt:16: hidden[0] = zeros([H])
-    06_lstm.rt:17: memory[0] = zeros([H])
-    06_lstm.rt:21: after[T-1] = zeros([H])
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
-    """
-    h_lstm_cell_a_transpose = jnp.transpose(forth_w, (1, 0))
-    h_lstm_cell_a_transpose2 = jnp.transpose(forth_u, (1, 0))
-    hidden_0 = jnp.full((5,), jnp.float32(0.0))
-    g_gru_cell_a_transpose = jnp.transpose(retour_w, (1, 0))
-    g_gru_cell_g_transpose = jnp.transpose(retour_u, (1, 0))
-    return h_lstm_cell_a_transpose, h_lstm_cell_a_transpose2, hidden_0, hidden_0, hidden_0, g_gru_cell_a_transpose, g_gru_cell_g_transpose
-
-
-def h(at, x, h_lstm_cell_a_transpose, hidden, h_lstm_cell_a_transpose2, forth_b, memory, h):
+def both(at, forth_w, x, forth_u, hidden, forth_b, memory, g, both):
     """06_lstm.rt:19: h, c = nn.lstm_cell(x, hidden, memory, forth)
+    06_lstm.rt:25: both = concat([h, g], 0)
     nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
     nn.rt:144: keep = sigmoid(split(a, 4, -1)[1]) * c
     nn.rt:145: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
@@ -34,8 +19,8 @@ def h(at, x, h_lstm_cell_a_transpose, hidden, h_lstm_cell_a_transpose2, forth_b,
     """
     t = at[0]
     x_t = x[t]
-    h_lstm_cell_a_matmul = jnp.matmul(x_t, h_lstm_cell_a_transpose)
-    h_lstm_cell_a_matmul2 = jnp.matmul(hidden, h_lstm_cell_a_transpose2)
+    h_lstm_cell_a_matmul = jnp.matmul(forth_w, x_t)
+    h_lstm_cell_a_matmul2 = jnp.matmul(forth_u, hidden)
     h_lstm_cell_a_add = h_lstm_cell_a_matmul + h_lstm_cell_a_matmul2
     h_lstm_cell_a_add2 = h_lstm_cell_a_add + forth_b
     h_lstm_cell_keep_split_0 = lax.slice_in_dim(h_lstm_cell_a_add2, 0, 5, axis=0)
@@ -50,12 +35,22 @@ def h(at, x, h_lstm_cell_a_transpose, hidden, h_lstm_cell_a_transpose2, forth_b,
     h_lstm_cell_new_add = h_lstm_cell_keep_mul + h_lstm_cell_new_mul
     h_lstm_cell_sigmoid = jax.nn.sigmoid(h_lstm_cell_keep_split_3)
     h_lstm_cell_tanh = jnp.tanh(h_lstm_cell_new_add)
-    h_t = h_lstm_cell_sigmoid * h_lstm_cell_tanh
-    h = lax.dynamic_update_index_in_dim(h, h_t, t, 0)
-    return h_lstm_cell_new_add, h_lstm_cell_new_add, h, h_t
+    h = h_lstm_cell_sigmoid * h_lstm_cell_tanh
+    both_t = jnp.concatenate([h, g], axis=0)
+    both = lax.dynamic_update_index_in_dim(both, both_t, t, 0)
+    return h_lstm_cell_new_add, h_lstm_cell_new_add, h, both
 
 
-def g(at, x, g_gru_cell_a_transpose, retour_b, after, g_gru_cell_g_transpose, retour_c, g):
+def hidden_0(at):
+    """06_lstm.rt:16: hidden[0] = zeros([H])
+    06_lstm.rt:17: memory[0] = zeros([H])
+    06_lstm.rt:21: after[T-1] = zeros([H])
+    """
+    hidden_0 = jnp.full((5,), jnp.float32(0.0))
+    return hidden_0, hidden_0, hidden_0
+
+
+def g(at, retour_w, x, retour_b, retour_u, after, retour_c):
     """06_lstm.rt:23: g = nn.gru_cell(x, after, retour)
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
@@ -66,9 +61,9 @@ def g(at, x, g_gru_cell_a_transpose, retour_b, after, g_gru_cell_g_transpose, re
     """
     t = at[0]
     x_t = x[t]
-    g_gru_cell_a_matmul = jnp.matmul(x_t, g_gru_cell_a_transpose)
+    g_gru_cell_a_matmul = jnp.matmul(retour_w, x_t)
     g_gru_cell_a_add = g_gru_cell_a_matmul + retour_b
-    g_gru_cell_g_matmul = jnp.matmul(after, g_gru_cell_g_transpose)
+    g_gru_cell_g_matmul = jnp.matmul(retour_u, after)
     g_gru_cell_g_add = g_gru_cell_g_matmul + retour_c
     g_gru_cell_r_split_0 = lax.slice_in_dim(g_gru_cell_a_add, 0, 5, axis=0)
     g_gru_cell_r_split_1 = lax.slice_in_dim(g_gru_cell_a_add, 5, 10, axis=0)
@@ -86,15 +81,5 @@ def g(at, x, g_gru_cell_a_transpose, retour_b, after, g_gru_cell_g_transpose, re
     g_gru_cell_sub = jnp.float32(1.0) - g_gru_cell_z_sigmoid
     g_gru_cell_mul = g_gru_cell_sub * g_gru_cell_n_tanh
     g_gru_cell_mul2 = g_gru_cell_z_sigmoid * after
-    g_t = g_gru_cell_mul + g_gru_cell_mul2
-    g = lax.dynamic_update_index_in_dim(g, g_t, t, 0)
-    return g, g_t
-
-
-def both(at, h, g):
-    """06_lstm.rt:25: both = concat([h, g], 0)"""
-    def point(h, g):
-        both = jnp.concatenate([h, g], axis=0)
-        return both
-    both_rows = jax.vmap(point)(h, g)
-    return (both_rows,)
+    g = g_gru_cell_mul + g_gru_cell_mul2
+    return g, g

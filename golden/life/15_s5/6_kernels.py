@@ -9,9 +9,10 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def cost_d_cost_mse_mean_expand_dims(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
+def cost_d_cost_mse_power_mul2_mul(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
+    15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
     15_s5.rt:51: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
     loss.rt:6: return mean((x - target) ** 2)
@@ -32,12 +33,12 @@ def cost_d_cost_mse_mean_expand_dims(at, layer_log_decay, layer_log_step, layer_
     keep_zoh_p_cexp_sin = jnp.sin(keep_zoh_p_mul2)
     keep_zoh_p_cexp_mul2 = keep_zoh_p_cexp_exp * keep_zoh_p_cexp_sin
     keep_zoh_sub = keep_zoh_p_cexp_mul - jnp.float32(1.0)
-    keep_zoh_cdiv_size2_mul = pole_re * pole_re
+    keep_zoh_cdiv_size2_mul = pole_exp * pole_exp
     keep_zoh_cdiv_size2_mul2 = layer_frequency * layer_frequency
     keep_zoh_cdiv_size2_add = keep_zoh_cdiv_size2_mul + keep_zoh_cdiv_size2_mul2
-    keep_zoh_cdiv_mul = keep_zoh_sub * pole_re
     keep_zoh_cdiv_mul2 = keep_zoh_p_cexp_mul2 * layer_frequency
-    keep_zoh_cdiv_add = keep_zoh_cdiv_mul + keep_zoh_cdiv_mul2
+    keep_zoh_cdiv_add_mul = keep_zoh_sub * pole_exp
+    keep_zoh_cdiv_add = keep_zoh_cdiv_mul2 - keep_zoh_cdiv_add_mul
     keep_zoh_cdiv_mul3 = keep_zoh_p_cexp_mul2 * pole_re
     keep_zoh_cdiv_mul4 = keep_zoh_sub * layer_frequency
     keep_zoh_cdiv_sub = keep_zoh_cdiv_mul3 - keep_zoh_cdiv_mul4
@@ -47,9 +48,8 @@ def cost_d_cost_mse_mean_expand_dims(at, layer_log_decay, layer_log_step, layer_
     cost_scan_total_none = jnp.full((), jnp.float32(0.0))
     cost_d_cost_index = jnp.int32(T)
     cost_d_cost_cast = cost_d_cost_index.astype(jnp.float32)
-    cost_d_cost_div = jnp.float32(1.0) / cost_d_cost_cast
-    cost_d_cost_mse_mean_div = cost_d_cost_div / jnp.float32(6.0)
-    cost_d_cost_mse_mean_expand_dims = jnp.expand_dims(cost_d_cost_mse_mean_div, 0)
+    cost_d_cost_mse_mean_div = jnp.float32(0.16666666666666666) / cost_d_cost_cast
+    cost_d_cost_mse_power_mul2_mul = cost_d_cost_mse_mean_div * jnp.float32(2.0)
     cost_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
     cost_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
     cost_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
@@ -60,7 +60,7 @@ def cost_d_cost_mse_mean_expand_dims(at, layer_log_decay, layer_log_step, layer_
     cost_scan_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
     cost_scan_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
     cost_scan_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_total_none, cost_scan_total_none, cost_d_cost_mse_mean_expand_dims, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none, cost_scan_d_keep_re_sum_none, cost_scan_d_keep_im_sum_none, cost_scan_d_hold_re_sum_none, cost_scan_d_hold_re_sum2_none, cost_scan_d_hold_im_sum_none, cost_scan_d_hold_im_sum2_none
+    return pole_exp, pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_total_none, cost_scan_total_none, cost_d_cost_mse_power_mul2_mul, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none, cost_scan_d_keep_re_sum_none, cost_scan_d_keep_im_sum_none, cost_scan_d_hold_re_sum_none, cost_scan_d_hold_re_sum2_none, cost_scan_d_hold_im_sum_none, cost_scan_d_hold_im_sum2_none
 
 
 def heard(
@@ -71,7 +71,6 @@ def heard(
     15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
-    15_s5.rt:47: states = associative_scan(joined, stretch[t = 0:T], 0).push
     nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
     nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
@@ -96,9 +95,8 @@ def heard(
     push_re_t = push_cmul_mul - push_cmul_mul2
     push_im_t = push_cmul_mul3 + push_cmul_mul4
     y_answer_y_mul2 = layer_d * heard
-    stretch_full = jnp.full((4,), jnp.float32(0.0))
-    stretch_keep_re_t = keep_zoh_p_cexp_mul + stretch_full
-    stretch_keep_im_t = keep_zoh_p_cexp_mul2 + stretch_full
+    stretch_keep_re_t = keep_zoh_p_cexp_mul + jnp.float32(0.0)
+    stretch_keep_im_t = keep_zoh_p_cexp_mul2 + jnp.float32(0.0)
     push_re = lax.dynamic_update_index_in_dim(push_re, push_re_t, t, 0)
     push_im = lax.dynamic_update_index_in_dim(push_im, push_im_t, t, 0)
     stretch_keep_re = lax.dynamic_update_index_in_dim(stretch_keep_re, stretch_keep_re_t, t, 0)
@@ -170,7 +168,7 @@ def cost_scan_d_states_associative_scan_take4(
 def y_scan(
     at, layer_c_re, x_re, layer_c_im, x_im, y_answer_y_mul2, u, states_associative_scan_out2,
     states_associative_scan_out3, target, cost_total_past, cost_scan_total_past,
-    cost_d_cost_mse_mean_expand_dims, y, y_scan, cost_scan_d_y_scan_getitem_pad,
+    cost_d_cost_mse_power_mul2_mul, y, y_scan, cost_scan_d_y_scan_getitem_pad,
     cost_scan_d_y_scan_getitem2_pad, *, T,
 ):
     """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
@@ -202,16 +200,14 @@ def y_scan(
     y_scan_t = u_t + y_scan_answer_gelu
     target_t = target[t]
     cost_mse_sub = y_t - target_t
-    cost_mse_power = jnp.power(cost_mse_sub, jnp.float32(2.0))
+    cost_mse_power = cost_mse_sub * cost_mse_sub
     cost_mse_mean = jnp.sum(cost_mse_power, axis=0) / jnp.float32(6)
     cost_total_now = cost_total_past + cost_mse_mean
     cost_scan_mse_sub = y_scan_t - target_t
-    cost_scan_mse_power = jnp.power(cost_scan_mse_sub, jnp.float32(2.0))
+    cost_scan_mse_power = cost_scan_mse_sub * cost_scan_mse_sub
     cost_scan_mse_mean = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
     cost_scan_total_now = cost_scan_total_past + cost_scan_mse_mean
-    cost_d_cost_mse_mean_broadcast_to = jnp.broadcast_to(cost_d_cost_mse_mean_expand_dims, (6,))
-    cost_d_cost_mse_power_mul = jnp.float32(2.0) * cost_mse_sub
-    cost_d_cost_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_d_cost_mse_power_mul
+    cost_d_cost_mse_power_mul2 = cost_d_cost_mse_power_mul2_mul * cost_mse_sub
     cost_d_y_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_answer_y_add
     cost_d_y_answer_gelu_erf = jax.scipy.special.erf(cost_d_y_answer_gelu_mul)
     cost_d_y_answer_gelu_add = jnp.float32(1.0) + cost_d_y_answer_gelu_erf
@@ -225,10 +221,9 @@ def y_scan(
     cost_d_y_answer_gelu_mul7 = cost_d_cost_mse_power_mul2 * cost_d_y_answer_gelu_add2
     cost_d_y_answer_y_mul_mul2 = cost_d_y_answer_gelu_mul7 * jnp.float32(2.0)
     cost_d_y_answer_y_sub_neg = -cost_d_y_answer_y_mul_mul2
-    cost_d_y_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_mul_mul2, layer_c_re)
-    cost_d_y_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_sub_neg, layer_c_im)
-    cost_scan_d_cost_scan_mse_power_mul = jnp.float32(2.0) * cost_scan_mse_sub
-    cost_scan_d_cost_scan_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_scan_d_cost_scan_mse_power_mul
+    cost_d_y_answer_y_matmul_einsum2 = jnp.matmul(cost_d_y_answer_y_mul_mul2, layer_c_re)
+    cost_d_y_answer_y_matmul2_einsum2 = jnp.matmul(cost_d_y_answer_y_sub_neg, layer_c_im)
+    cost_scan_d_cost_scan_mse_power_mul2 = cost_d_cost_mse_power_mul2_mul * cost_scan_mse_sub
     cost_scan_d_y_scan_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_scan_answer_y_add
     cost_scan_d_y_scan_answer_gelu_erf = jax.scipy.special.erf(cost_scan_d_y_scan_answer_gelu_mul)
     cost_scan_d_y_scan_answer_gelu_add = jnp.float32(1.0) + cost_scan_d_y_scan_answer_gelu_erf
@@ -242,8 +237,8 @@ def y_scan(
     cost_scan_d_y_scan_answer_gelu_mul7 = cost_scan_d_cost_scan_mse_power_mul2 * cost_scan_d_y_scan_answer_gelu_add2
     cost_scan_d_y_scan_answer_y_mul_mul2 = cost_scan_d_y_scan_answer_gelu_mul7 * jnp.float32(2.0)
     cost_scan_d_y_scan_answer_y_sub_neg = -cost_scan_d_y_scan_answer_y_mul_mul2
-    cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
-    cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
+    cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
+    cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
     cost_scan_d_y_scan_getitem_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul_einsum2, 0)
     place = jnp.arange(T, dtype=jnp.int32) - t
     cost_scan_d_y_scan_getitem_pad_t = jnp.where(((place >= 0) & (place < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem_expand_dims, place, axis=0, mode="clip"), jnp.float32(0.0))
@@ -261,8 +256,8 @@ def cost_scan(
     at, cost_total_now_at, cost_scan_total_now_at, cost_d_hold_re_sum_now_0,
     cost_d_hold_re_sum2_now_0, keep_zoh_cdiv_size2_add, hold_re, cost_d_hold_im_sum_now_0,
     cost_d_hold_im_sum2_now_0, hold_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, pole_re,
-    layer_frequency, keep_zoh_p_cexp_exp, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul,
-    keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp,
+    layer_frequency, keep_zoh_p_cexp_exp, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul, pole_exp,
+    keep_zoh_p_cexp_mul2, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp, keep_zoh_sub,
     cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad,
     cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
     cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4,
@@ -293,16 +288,14 @@ def cost_scan(
     cost_d_hold_im_add = cost_d_hold_im_sum_now_0 + cost_d_hold_im_sum2_now_0
     cost_d_hold_im_div = cost_d_hold_im_add / keep_zoh_cdiv_size2_add
     cost_d_hold_im_mul = cost_d_hold_im_div * hold_im
-    cost_d_hold_im_neg = -cost_d_hold_im_mul
-    cost_d_keep_zoh_cdiv_sub_neg = -cost_d_hold_im_div
     cost_d_x_cmul_mul_mul_slice = cost_d_x_cmul_mul_mul[1:max(1, T)]
     cost_d_keep_re_sum = jnp.sum(cost_d_x_cmul_mul_mul_slice, axis=0)
     cost_d_x_cmul_mul3_mul_slice = cost_d_x_cmul_mul3_mul[1:max(1, T)]
     cost_d_keep_re_sum2 = jnp.sum(cost_d_x_cmul_mul3_mul_slice, axis=0)
     cost_d_keep_re_add = cost_d_keep_re_sum + cost_d_keep_re_sum2
     cost_d_keep_zoh_cdiv_mul_mul = cost_d_hold_re_div * pole_re
-    cost_d_keep_zoh_cdiv_mul4_mul = cost_d_keep_zoh_cdiv_sub_neg * layer_frequency
-    cost_d_keep_zoh_sub_add = cost_d_keep_zoh_cdiv_mul_mul + cost_d_keep_zoh_cdiv_mul4_mul
+    cost_d_keep_zoh_sub_add_mul = cost_d_hold_im_div * layer_frequency
+    cost_d_keep_zoh_sub_add = cost_d_keep_zoh_cdiv_mul_mul - cost_d_keep_zoh_sub_add_mul
     cost_d_keep_zoh_p_cexp_mul_add = cost_d_keep_re_add + cost_d_keep_zoh_sub_add
     cost_d_keep_zoh_p_cexp_mul_mul2 = cost_d_keep_zoh_p_cexp_mul_add * keep_zoh_p_cexp_exp
     cost_d_x_cmul_mul2_mul_slice = cost_d_x_cmul_mul2_mul[1:max(1, T)]
@@ -312,25 +305,24 @@ def cost_scan(
     cost_d_keep_im_add = cost_d_keep_im_sum + cost_d_keep_im_sum2
     cost_d_keep_zoh_cdiv_mul2_mul = cost_d_hold_re_div * layer_frequency
     cost_d_keep_zoh_p_cexp_mul2_add = cost_d_keep_im_add + cost_d_keep_zoh_cdiv_mul2_mul
-    cost_d_keep_zoh_cdiv_mul3_mul = cost_d_hold_im_div * pole_re
-    cost_d_keep_zoh_p_cexp_mul2_add2 = cost_d_keep_zoh_p_cexp_mul2_add + cost_d_keep_zoh_cdiv_mul3_mul
+    cost_d_keep_zoh_p_cexp_mul2_add2_mul = cost_d_hold_im_div * pole_exp
+    cost_d_keep_zoh_p_cexp_mul2_add2 = cost_d_keep_zoh_p_cexp_mul2_add - cost_d_keep_zoh_p_cexp_mul2_add2_mul
     cost_d_keep_zoh_p_cexp_mul2_mul2 = cost_d_keep_zoh_p_cexp_mul2_add2 * keep_zoh_p_cexp_exp
     cost_d_keep_zoh_cdiv_mul2_mul2 = cost_d_hold_re_div * keep_zoh_p_cexp_mul2
-    cost_d_keep_zoh_cdiv_size2_add_add = cost_d_hold_re_neg + cost_d_hold_im_neg
+    cost_d_keep_zoh_cdiv_size2_add_add = cost_d_hold_re_neg - cost_d_hold_im_mul
     cost_d_keep_zoh_cdiv_size2_mul2_mul = cost_d_keep_zoh_cdiv_size2_add_add * layer_frequency
-    cost_d_keep_zoh_cdiv_mul4_mul2 = cost_d_keep_zoh_cdiv_sub_neg * keep_zoh_sub
     cost_d_keep_zoh_p_cexp_cos_mul = cost_d_keep_zoh_p_cexp_mul_mul2 * keep_zoh_p_cexp_sin
-    cost_d_keep_zoh_p_cexp_cos_neg = -cost_d_keep_zoh_p_cexp_cos_mul
     cost_d_keep_zoh_p_cexp_sin_mul = cost_d_keep_zoh_p_cexp_mul2_mul2 * keep_zoh_p_cexp_cos
-    cost_d_keep_zoh_p_mul2_add = cost_d_keep_zoh_p_cexp_cos_neg + cost_d_keep_zoh_p_cexp_sin_mul
+    cost_d_keep_zoh_p_mul2_add = cost_d_keep_zoh_p_cexp_sin_mul - cost_d_keep_zoh_p_cexp_cos_mul
     cost_d_keep_zoh_p_mul2_mul2 = cost_d_keep_zoh_p_mul2_add * keep_exp
     cost_d_pole_im_add = cost_d_keep_zoh_cdiv_mul2_mul2 + cost_d_keep_zoh_cdiv_size2_mul2_mul
     cost_d_pole_im_add2 = cost_d_pole_im_add + cost_d_keep_zoh_cdiv_size2_mul2_mul
-    cost_d_pole_im_add3 = cost_d_pole_im_add2 + cost_d_keep_zoh_cdiv_mul4_mul2
+    cost_d_pole_im_add3_mul = cost_d_hold_im_div * keep_zoh_sub
+    cost_d_pole_im_add3 = cost_d_pole_im_add2 - cost_d_pole_im_add3_mul
     cost_d_pole_im_add4 = cost_d_pole_im_add3 + cost_d_keep_zoh_p_mul2_mul2
     cost_scan_d_states_associative_scan_arange_2 = jnp.arange(T, dtype=jnp.int32)
     cost_scan_d_states_associative_scan_eq = cost_scan_d_states_associative_scan_arange_2 == jnp.int32(0)
-    stretch_full_2 = jnp.full((4,), jnp.float32(0.0))
+    stretch_full = jnp.full((4,), jnp.float32(0.0))
     cost_scan_d_states_associative_scan_full2 = jnp.full((T, 4), jnp.float32(0.0))
     cost_scan_d_states_re_sum = jnp.sum(cost_scan_d_y_scan_getitem_pad, axis=0)
     cost_scan_d_states_im_sum = jnp.sum(cost_scan_d_y_scan_getitem2_pad, axis=0)
@@ -394,7 +386,7 @@ def cost_scan(
         cond7 = jnp.where(x_12, full4, add18)
         cond8 = jnp.where(x_12, add4, add4)
         return ((cond, cond3, cond5, cond7), (cond2, cond4, cond6, cond8))
-    folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full_2, stretch_full_2, stretch_full_2, stretch_full_2), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_re_sum, cost_scan_d_states_im_sum, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
+    folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_re_sum, cost_scan_d_states_im_sum, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
     cost_scan_d_states_associative_scan_fold_0 = folded[0]
     cost_scan_d_states_associative_scan_fold_1 = folded[1]
     cost_scan_d_states_associative_scan_fold_2 = folded[2]
@@ -432,12 +424,11 @@ def cost_d_hold_im_sum2_now(
     cost_d_hold_re_sum2_past, cost_d_hold_im_sum_past, cost_d_hold_im_sum2_past,
 ):
     """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    cost_d_push_re_neg = -cost_d_push_re
     cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
-    cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2
+    cost_d_push_cmul_mul2_mul_mul = cost_d_push_re * push_matmul2
+    cost_d_push_cmul_mul2_mul = -cost_d_push_cmul_mul2_mul_mul
     cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
     cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
     cost_d_hold_re_sum_now = cost_d_hold_re_sum_past + cost_d_push_cmul_mul_mul
@@ -467,28 +458,27 @@ def cost_d_push_im_0(at, cost_d_x_re_0, cost_d_x_im_0):
 
 
 def cost_scan_d_keep_im_sum_now(
-    at, cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
-    cost_scan_d_keep_re_sum_past, push_matmul, cost_scan_d_hold_re_sum_past,
+    at, cost_scan_d_states_associative_scan_fold, cost_scan_d_keep_re_sum_past,
+    cost_scan_d_states_associative_scan_fold_out2, push_matmul, cost_scan_d_hold_re_sum_past,
     cost_scan_d_states_associative_scan_fold_out3, push_matmul2, cost_scan_d_hold_re_sum2_past,
     cost_scan_d_hold_im_sum_past, cost_scan_d_hold_im_sum2_past,
     cost_scan_d_states_associative_scan_fold_out1, cost_scan_d_keep_im_sum_past,
 ):
     """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
     t = at[0]
-    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out2, t, 0, keepdims=False)
-    cost_scan_d_push_re_neg = -cost_scan_d_stretch_push_re_getitem
     cost_scan_d_stretch_keep_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold, t, 0, keepdims=False)
     cost_scan_d_keep_re_sum_now = cost_scan_d_keep_re_sum_past + cost_scan_d_stretch_keep_re_getitem
+    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out2, t, 0, keepdims=False)
     cost_scan_d_push_cmul_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul
     cost_scan_d_hold_re_sum_now = cost_scan_d_hold_re_sum_past + cost_scan_d_push_cmul_mul_mul
     cost_scan_d_stretch_push_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out3, t, 0, keepdims=False)
     cost_scan_d_push_cmul_mul3_mul = cost_scan_d_stretch_push_im_getitem * push_matmul2
     cost_scan_d_hold_re_sum2_now = cost_scan_d_hold_re_sum2_past + cost_scan_d_push_cmul_mul3_mul
-    cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
+    cost_scan_d_push_cmul_mul2_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul2
+    cost_scan_d_push_cmul_mul2_mul = -cost_scan_d_push_cmul_mul2_mul_mul
     cost_scan_d_hold_im_sum_now = cost_scan_d_hold_im_sum_past + cost_scan_d_push_cmul_mul2_mul
     cost_scan_d_push_cmul_mul4_mul = cost_scan_d_stretch_push_im_getitem * push_matmul
     cost_scan_d_hold_im_sum2_now = cost_scan_d_hold_im_sum2_past + cost_scan_d_push_cmul_mul4_mul
@@ -500,7 +490,7 @@ def cost_scan_d_keep_im_sum_now(
 def cost_scan_d_pole_im_add4(
     at, cost_scan_d_hold_re_sum_now_at, cost_scan_d_hold_re_sum2_now_at, keep_zoh_cdiv_size2_add,
     pole_re, cost_scan_d_hold_im_sum_now_at, cost_scan_d_hold_im_sum2_now_at, layer_frequency,
-    cost_scan_d_keep_re_sum_now_at, keep_zoh_p_cexp_exp, cost_scan_d_keep_im_sum_now_at,
+    cost_scan_d_keep_re_sum_now_at, keep_zoh_p_cexp_exp, cost_scan_d_keep_im_sum_now_at, pole_exp,
     keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, hold_re, hold_im, keep_exp, keep_zoh_p_cexp_mul2,
     keep_zoh_sub,
 ):
@@ -517,31 +507,28 @@ def cost_scan_d_pole_im_add4(
     cost_scan_d_keep_zoh_cdiv_mul_mul = cost_scan_d_hold_re_div * pole_re
     cost_scan_d_hold_im_add = cost_scan_d_hold_im_sum_now_at + cost_scan_d_hold_im_sum2_now_at
     cost_scan_d_hold_im_div = cost_scan_d_hold_im_add / keep_zoh_cdiv_size2_add
-    cost_scan_d_keep_zoh_cdiv_sub_neg = -cost_scan_d_hold_im_div
-    cost_scan_d_keep_zoh_cdiv_mul4_mul = cost_scan_d_keep_zoh_cdiv_sub_neg * layer_frequency
-    cost_scan_d_keep_zoh_sub_add = cost_scan_d_keep_zoh_cdiv_mul_mul + cost_scan_d_keep_zoh_cdiv_mul4_mul
+    cost_scan_d_keep_zoh_sub_add_mul = cost_scan_d_hold_im_div * layer_frequency
+    cost_scan_d_keep_zoh_sub_add = cost_scan_d_keep_zoh_cdiv_mul_mul - cost_scan_d_keep_zoh_sub_add_mul
     cost_scan_d_keep_zoh_p_cexp_mul_add = cost_scan_d_keep_re_sum_now_at + cost_scan_d_keep_zoh_sub_add
     cost_scan_d_keep_zoh_p_cexp_mul_mul2 = cost_scan_d_keep_zoh_p_cexp_mul_add * keep_zoh_p_cexp_exp
     cost_scan_d_keep_zoh_cdiv_mul2_mul = cost_scan_d_hold_re_div * layer_frequency
     cost_scan_d_keep_zoh_p_cexp_mul2_add = cost_scan_d_keep_im_sum_now_at + cost_scan_d_keep_zoh_cdiv_mul2_mul
-    cost_scan_d_keep_zoh_cdiv_mul3_mul = cost_scan_d_hold_im_div * pole_re
-    cost_scan_d_keep_zoh_p_cexp_mul2_add2 = cost_scan_d_keep_zoh_p_cexp_mul2_add + cost_scan_d_keep_zoh_cdiv_mul3_mul
+    cost_scan_d_keep_zoh_p_cexp_mul2_add2_mul = cost_scan_d_hold_im_div * pole_exp
+    cost_scan_d_keep_zoh_p_cexp_mul2_add2 = cost_scan_d_keep_zoh_p_cexp_mul2_add - cost_scan_d_keep_zoh_p_cexp_mul2_add2_mul
     cost_scan_d_keep_zoh_p_cexp_mul2_mul2 = cost_scan_d_keep_zoh_p_cexp_mul2_add2 * keep_zoh_p_cexp_exp
     cost_scan_d_keep_zoh_p_cexp_cos_mul = cost_scan_d_keep_zoh_p_cexp_mul_mul2 * keep_zoh_p_cexp_sin
-    cost_scan_d_keep_zoh_p_cexp_cos_neg = -cost_scan_d_keep_zoh_p_cexp_cos_mul
     cost_scan_d_keep_zoh_p_cexp_sin_mul = cost_scan_d_keep_zoh_p_cexp_mul2_mul2 * keep_zoh_p_cexp_cos
     cost_scan_d_hold_re_mul = cost_scan_d_hold_re_div * hold_re
     cost_scan_d_hold_re_neg = -cost_scan_d_hold_re_mul
     cost_scan_d_hold_im_mul = cost_scan_d_hold_im_div * hold_im
-    cost_scan_d_hold_im_neg = -cost_scan_d_hold_im_mul
-    cost_scan_d_keep_zoh_p_mul2_add = cost_scan_d_keep_zoh_p_cexp_cos_neg + cost_scan_d_keep_zoh_p_cexp_sin_mul
+    cost_scan_d_keep_zoh_p_mul2_add = cost_scan_d_keep_zoh_p_cexp_sin_mul - cost_scan_d_keep_zoh_p_cexp_cos_mul
     cost_scan_d_keep_zoh_p_mul2_mul2 = cost_scan_d_keep_zoh_p_mul2_add * keep_exp
     cost_scan_d_keep_zoh_cdiv_mul2_mul2 = cost_scan_d_hold_re_div * keep_zoh_p_cexp_mul2
-    cost_scan_d_keep_zoh_cdiv_size2_add_add = cost_scan_d_hold_re_neg + cost_scan_d_hold_im_neg
+    cost_scan_d_keep_zoh_cdiv_size2_add_add = cost_scan_d_hold_re_neg - cost_scan_d_hold_im_mul
     cost_scan_d_keep_zoh_cdiv_size2_mul2_mul = cost_scan_d_keep_zoh_cdiv_size2_add_add * layer_frequency
-    cost_scan_d_keep_zoh_cdiv_mul4_mul2 = cost_scan_d_keep_zoh_cdiv_sub_neg * keep_zoh_sub
     cost_scan_d_pole_im_add = cost_scan_d_keep_zoh_p_mul2_mul2 + cost_scan_d_keep_zoh_cdiv_mul2_mul2
     cost_scan_d_pole_im_add2 = cost_scan_d_pole_im_add + cost_scan_d_keep_zoh_cdiv_size2_mul2_mul
     cost_scan_d_pole_im_add3 = cost_scan_d_pole_im_add2 + cost_scan_d_keep_zoh_cdiv_size2_mul2_mul
-    cost_scan_d_pole_im_add4 = cost_scan_d_pole_im_add3 + cost_scan_d_keep_zoh_cdiv_mul4_mul2
+    cost_scan_d_pole_im_add4_mul = cost_scan_d_hold_im_div * keep_zoh_sub
+    cost_scan_d_pole_im_add4 = cost_scan_d_pole_im_add3 - cost_scan_d_pole_im_add4_mul
     return (cost_scan_d_pole_im_add4,)

@@ -128,8 +128,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal_v_sum)
     start_gru_init_u_orthogonal_v_mul3 = start_gru_init_u_orthogonal_v_mul * start_gru_init_u_orthogonal_v_sqrt
     start_gru_init_u_orthogonal_v_add = start_gru_init_u_orthogonal_x_where + start_gru_init_u_orthogonal_v_mul3
-    start_gru_init_u_orthogonal_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal_v_add, (1, 0))
-    start_gru_init_u_orthogonal_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal_dots_transpose, start_gru_init_u_orthogonal_v_add)
+    start_gru_init_u_orthogonal_dots_matmul = jnp.einsum("ij,ik->jk", start_gru_init_u_orthogonal_v_add, start_gru_init_u_orthogonal_v_add)
     start_gru_init_u_orthogonal_above_lt = start_gru_init_u_orthogonal_below_expand_dims < start_gru_init_u_orthogonal_below_arange
     start_gru_init_u_orthogonal_half_mul = start_gru_init_u_orthogonal_v_add * start_gru_init_u_orthogonal_v_add
     start_gru_init_u_orthogonal_half_sum = jnp.sum(start_gru_init_u_orthogonal_half_mul, axis=0)
@@ -160,8 +159,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal_inverse_add7 = start_gru_init_u_orthogonal_inverse_add6 + start_gru_init_u_orthogonal_inverse_matmul7
     start_gru_init_u_orthogonal_q_neg = -start_gru_init_u_orthogonal_side_where
     start_gru_init_u_orthogonal_q_div = start_gru_init_u_orthogonal_inverse_add7 / start_gru_init_u_orthogonal_half_mul2
-    start_gru_init_u_orthogonal_q_transpose = jnp.transpose(start_gru_init_u_orthogonal_v_add, (1, 0))
-    start_gru_init_u_orthogonal_q_matmul = jnp.matmul(start_gru_init_u_orthogonal_q_div, start_gru_init_u_orthogonal_q_transpose)
+    start_gru_init_u_orthogonal_q_matmul = jnp.einsum("ij,kj->ik", start_gru_init_u_orthogonal_q_div, start_gru_init_u_orthogonal_v_add)
     start_gru_init_u_orthogonal_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal_v_add, start_gru_init_u_orthogonal_q_matmul)
     start_gru_init_u_orthogonal_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal_q_matmul2
     start_gru_init_u_orthogonal_q_mul = start_gru_init_u_orthogonal_q_neg * start_gru_init_u_orthogonal_q_sub
@@ -178,8 +176,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal2_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal2_v_sum)
     start_gru_init_u_orthogonal2_v_mul3 = start_gru_init_u_orthogonal2_v_mul * start_gru_init_u_orthogonal2_v_sqrt
     start_gru_init_u_orthogonal2_v_add = start_gru_init_u_orthogonal2_x_where + start_gru_init_u_orthogonal2_v_mul3
-    start_gru_init_u_orthogonal2_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal2_v_add, (1, 0))
-    start_gru_init_u_orthogonal2_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal2_dots_transpose, start_gru_init_u_orthogonal2_v_add)
+    start_gru_init_u_orthogonal2_dots_matmul = jnp.einsum("ij,ik->jk", start_gru_init_u_orthogonal2_v_add, start_gru_init_u_orthogonal2_v_add)
     start_gru_init_u_orthogonal2_half_mul = start_gru_init_u_orthogonal2_v_add * start_gru_init_u_orthogonal2_v_add
     start_gru_init_u_orthogonal2_half_sum = jnp.sum(start_gru_init_u_orthogonal2_half_mul, axis=0)
     start_gru_init_u_orthogonal2_half_mul2 = jnp.float32(0.5) * start_gru_init_u_orthogonal2_half_sum
@@ -209,8 +206,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal2_inverse_add7 = start_gru_init_u_orthogonal2_inverse_add6 + start_gru_init_u_orthogonal2_inverse_matmul7
     start_gru_init_u_orthogonal2_q_neg = -start_gru_init_u_orthogonal2_side_where
     start_gru_init_u_orthogonal2_q_div = start_gru_init_u_orthogonal2_inverse_add7 / start_gru_init_u_orthogonal2_half_mul2
-    start_gru_init_u_orthogonal2_q_transpose = jnp.transpose(start_gru_init_u_orthogonal2_v_add, (1, 0))
-    start_gru_init_u_orthogonal2_q_matmul = jnp.matmul(start_gru_init_u_orthogonal2_q_div, start_gru_init_u_orthogonal2_q_transpose)
+    start_gru_init_u_orthogonal2_q_matmul = jnp.einsum("ij,kj->ik", start_gru_init_u_orthogonal2_q_div, start_gru_init_u_orthogonal2_v_add)
     start_gru_init_u_orthogonal2_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal2_v_add, start_gru_init_u_orthogonal2_q_matmul)
     start_gru_init_u_orthogonal2_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal2_q_matmul2
     start_gru_init_u_orthogonal2_q_mul = start_gru_init_u_orthogonal2_q_neg * start_gru_init_u_orthogonal2_q_sub
@@ -227,8 +223,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal3_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal3_v_sum)
     start_gru_init_u_orthogonal3_v_mul3 = start_gru_init_u_orthogonal3_v_mul * start_gru_init_u_orthogonal3_v_sqrt
     start_gru_init_u_orthogonal3_v_add = start_gru_init_u_orthogonal3_x_where + start_gru_init_u_orthogonal3_v_mul3
-    start_gru_init_u_orthogonal3_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal3_v_add, (1, 0))
-    start_gru_init_u_orthogonal3_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal3_dots_transpose, start_gru_init_u_orthogonal3_v_add)
+    start_gru_init_u_orthogonal3_dots_matmul = jnp.einsum("ij,ik->jk", start_gru_init_u_orthogonal3_v_add, start_gru_init_u_orthogonal3_v_add)
     start_gru_init_u_orthogonal3_half_mul = start_gru_init_u_orthogonal3_v_add * start_gru_init_u_orthogonal3_v_add
     start_gru_init_u_orthogonal3_half_sum = jnp.sum(start_gru_init_u_orthogonal3_half_mul, axis=0)
     start_gru_init_u_orthogonal3_half_mul2 = jnp.float32(0.5) * start_gru_init_u_orthogonal3_half_sum
@@ -258,8 +253,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal3_inverse_add7 = start_gru_init_u_orthogonal3_inverse_add6 + start_gru_init_u_orthogonal3_inverse_matmul7
     start_gru_init_u_orthogonal3_q_neg = -start_gru_init_u_orthogonal3_side_where
     start_gru_init_u_orthogonal3_q_div = start_gru_init_u_orthogonal3_inverse_add7 / start_gru_init_u_orthogonal3_half_mul2
-    start_gru_init_u_orthogonal3_q_transpose = jnp.transpose(start_gru_init_u_orthogonal3_v_add, (1, 0))
-    start_gru_init_u_orthogonal3_q_matmul = jnp.matmul(start_gru_init_u_orthogonal3_q_div, start_gru_init_u_orthogonal3_q_transpose)
+    start_gru_init_u_orthogonal3_q_matmul = jnp.einsum("ij,kj->ik", start_gru_init_u_orthogonal3_q_div, start_gru_init_u_orthogonal3_v_add)
     start_gru_init_u_orthogonal3_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal3_v_add, start_gru_init_u_orthogonal3_q_matmul)
     start_gru_init_u_orthogonal3_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal3_q_matmul2
     start_gru_init_u_orthogonal3_q_mul = start_gru_init_u_orthogonal3_q_neg * start_gru_init_u_orthogonal3_q_sub
@@ -304,9 +298,6 @@ def net_out_b_0(
     gru.rt:32: loss = mean(cost[t = 0:T])
     gru.rt:34: net[0] = start
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     at_arange = jnp.arange(16, dtype=jnp.int32)
     at_index = jnp.int32(N//16)
@@ -314,35 +305,27 @@ def net_out_b_0(
     h_02 = jnp.full((16, 96), jnp.float32(0.0))
     loss_d_loss_index = jnp.int32(T)
     loss_d_loss_cast = loss_d_loss_index.astype(jnp.float32)
-    loss_d_loss_div = jnp.float32(1.0) / loss_d_loss_cast
-    loss_d_cost_div = loss_d_loss_div / jnp.float32(16.0)
+    loss_d_cost_div = jnp.float32(0.0625) / loss_d_loss_cast
     loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
     loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
     h_0 = lax.dynamic_update_index_in_dim(h_0, h_02, 0, 0)
     return at_mul, h_0, loss_d_cost_expand_dims2, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
 
 
-def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T):
+def at_add(at, at_mul, *, T):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
     """
     i = at[0]
     at_index2 = jnp.int32(T*i)
     at_add = at_mul + at_index2
-    state_gru_cell_a_transpose = jnp.transpose(net_cell_w, (1, 0))
-    state_gru_cell_g_transpose = jnp.transpose(net_cell_u, (1, 0))
-    logits_linear_transpose = jnp.transpose(net_out_w, (1, 0))
     loss_total_none = jnp.full((), jnp.float32(0.0))
-    return at_add, state_gru_cell_a_transpose, state_gru_cell_g_transpose, logits_linear_transpose, loss_total_none
+    return at_add, loss_total_none
 
 
 def cost(
-    at, at_add, text, net_letters, state_gru_cell_a_transpose, net_cell_b, h,
-    state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b,
-    loss_d_cost_expand_dims2, cost, *, N,
+    at, at_add, text, net_letters, net_cell_w, net_cell_b, h, net_cell_u, net_cell_c, net_out_w,
+    net_out_b, loss_d_cost_expand_dims2, cost, *, N,
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
@@ -375,13 +358,13 @@ def cost(
     next2 = jnp.take(text, jnp.where(next_add < 0, next_add + N, next_add), axis=0, mode="clip")
     holds3 = jnp.all((letter >= -58) & (letter < 58))
     state_getitem = jnp.take(net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip")
-    state_gru_cell_a_matmul = jnp.matmul(state_getitem, state_gru_cell_a_transpose)
+    state_gru_cell_a_matmul = jnp.einsum("ij,kj->ik", state_getitem, net_cell_w)
     state_gru_cell_a_add = state_gru_cell_a_matmul + net_cell_b
     state_gru_cell_r_split_0 = lax.slice_in_dim(state_gru_cell_a_add, 0, 96, axis=1)
     state_gru_cell_r_split_1 = lax.slice_in_dim(state_gru_cell_a_add, 96, 192, axis=1)
     state_gru_cell_r_split_2 = lax.slice_in_dim(state_gru_cell_a_add, 192, 288, axis=1)
     h_t = h[t]
-    state_gru_cell_g_matmul = jnp.matmul(h_t, state_gru_cell_g_transpose)
+    state_gru_cell_g_matmul = jnp.einsum("ij,kj->ik", h_t, net_cell_u)
     state_gru_cell_g_add = state_gru_cell_g_matmul + net_cell_c
     state_gru_cell_r_split2_0 = lax.slice_in_dim(state_gru_cell_g_add, 0, 96, axis=1)
     state_gru_cell_r_split2_1 = lax.slice_in_dim(state_gru_cell_g_add, 96, 192, axis=1)
@@ -397,7 +380,7 @@ def cost(
     state_gru_cell_mul = state_gru_cell_sub * state_gru_cell_n_tanh
     state_gru_cell_mul2 = state_gru_cell_z_sigmoid * h_t
     state = state_gru_cell_mul + state_gru_cell_mul2
-    logits_linear_matmul = jnp.matmul(state, logits_linear_transpose)
+    logits_linear_matmul = jnp.einsum("ij,kj->ik", state, net_out_w)
     logits = logits_linear_matmul + net_out_b
     cost_log_softmax_logsumexp = jax.nn.logsumexp(logits, axis=1, keepdims=True)
     cost_log_softmax_sub = logits - cost_log_softmax_logsumexp
@@ -408,6 +391,7 @@ def cost(
     cost_t = jnp.sum(cost_take_along, axis=(0, 1)) / jnp.float32(16)
     loss_d_state_gru_cell_n_tanh_mul = state_gru_cell_n_tanh * state_gru_cell_n_tanh
     loss_d_state_gru_cell_n_tanh_sub = jnp.float32(1.0) - loss_d_state_gru_cell_n_tanh_mul
+    loss_d_state_gru_cell_z_sigmoid_add_sub = h_t - state_gru_cell_n_tanh
     loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
     loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
     loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
@@ -418,15 +402,14 @@ def cost(
     loss_d_cost_take_along_where = jnp.where(loss_d_cost_take_along_lt, loss_d_cost_take_along_add, cost_expand_dims)
     loss_d_cost_take_along_one_hot = (loss_d_cost_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)).astype(jnp.float32)
     loss_d_cost_take_along_mul = loss_d_cost_take_along_expand_dims * loss_d_cost_take_along_one_hot
-    loss_d_cost_take_along_sum = jnp.sum(loss_d_cost_take_along_mul, axis=1)
-    loss_d_cost_neg_neg = -loss_d_cost_take_along_sum
+    loss_d_cost_take_along_sum = jnp.squeeze(loss_d_cost_take_along_mul, (1,))
     loss_d_cost_log_softmax_sub_sum = jnp.sum(loss_d_cost_take_along_sum, axis=1, keepdims=True)
     loss_d_cost_log_softmax_logsumexp_exp = jnp.exp(cost_log_softmax_sub)
     loss_d_cost_log_softmax_logsumexp_mul = loss_d_cost_log_softmax_sub_sum * loss_d_cost_log_softmax_logsumexp_exp
-    loss_d_logits_add = loss_d_cost_neg_neg + loss_d_cost_log_softmax_logsumexp_mul
-    loss_d_logits_linear_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_logits_add, logits_linear_transpose)
+    loss_d_logits_add = loss_d_cost_log_softmax_logsumexp_mul - loss_d_cost_take_along_sum
+    loss_d_logits_linear_matmul_einsum = jnp.matmul(loss_d_logits_add, net_out_w)
     cost = lax.dynamic_update_index_in_dim(cost, cost_t, t, 0)
-    return letter, state_getitem, state_gru_cell_r_split2_2, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid, state_gru_cell_n_tanh, state, cost, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_r_sigmoid_mul, loss_d_logits_add, loss_d_logits_linear_matmul_einsum, loss_d_logits_linear_matmul_einsum, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
+    return letter, state_getitem, state_gru_cell_r_split2_2, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid, state, cost, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_r_sigmoid_mul, loss_d_logits_add, loss_d_logits_linear_matmul_einsum, loss_d_logits_linear_matmul_einsum, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
 
 
 def h_1(at, state_prev_at, h):
@@ -444,9 +427,9 @@ def h_2(at, state_prev, h):
 
 def loss_d_h_add(
     at, loss_total_past, cost, loss_d_state, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
-    h, state_gru_cell_n_tanh, loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_r_split2_out2,
-    loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid, state_gru_cell_z_sigmoid,
-    state_gru_cell_g_transpose, loss_d_state_gru_cell_g_add_add2,
+    loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+    state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid,
+    state_gru_cell_z_sigmoid, net_cell_u, loss_d_state_gru_cell_g_add_add2,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])
@@ -463,11 +446,7 @@ def loss_d_h_add(
     loss_total_now = loss_total_past + cost_t
     loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub
     loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub
-    h_t = h[t]
-    loss_d_state_gru_cell_mul2_mul = loss_d_state * h_t
-    loss_d_state_gru_cell_mul_mul = loss_d_state * state_gru_cell_n_tanh
-    loss_d_state_gru_cell_sub_neg = -loss_d_state_gru_cell_mul_mul
-    loss_d_state_gru_cell_z_sigmoid_add = loss_d_state_gru_cell_mul2_mul + loss_d_state_gru_cell_sub_neg
+    loss_d_state_gru_cell_z_sigmoid_add = loss_d_state * loss_d_state_gru_cell_z_sigmoid_add_sub
     loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul
     loss_d_state_gru_cell_n_mul_mul = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_split2_out2
     loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul
@@ -479,7 +458,7 @@ def loss_d_h_add(
     loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
     loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add + loss_d_state_gru_cell_r_split2_concat
     loss_d_state_gru_cell_mul2_mul2 = loss_d_state * state_gru_cell_z_sigmoid
-    loss_d_state_gru_cell_g_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_g_add_add2_t, state_gru_cell_g_transpose)
+    loss_d_state_gru_cell_g_matmul_einsum = jnp.matmul(loss_d_state_gru_cell_g_add_add2_t, net_cell_u)
     loss_d_h_add = loss_d_state_gru_cell_mul2_mul2 + loss_d_state_gru_cell_g_matmul_einsum
     loss_d_state_gru_cell_g_add_add2 = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_g_add_add2, loss_d_state_gru_cell_g_add_add2_t, t, 0)
     return loss_total_now, loss_total_now, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2, loss_d_h_add
@@ -503,9 +482,9 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_cell_c_prev,
     net_adam_adam_direction_m_moving_average_m_out_w_prev,
     net_adam_adam_direction_m_moving_average_m_out_b_prev, loss_d_net_letters_sum_now_0,
-    loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose,
+    loss_d_state_gru_cell_a_transpose_transpose_now_0, loss_d_state_gru_cell_g_transpose_transpose,
     loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0,
-    loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum_now_0,
+    loss_d_logits_linear_transpose_transpose_now_0, loss_d_net_out_b_sum_now_0,
     net_adam_adam_direction_v_moving_average_m_letters_prev,
     net_adam_adam_direction_v_moving_average_m_cell_w_prev,
     net_adam_adam_direction_v_moving_average_m_cell_u_prev,
@@ -525,11 +504,11 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_mul6 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_out_w_prev
     net_adam_adam_direction_m_moving_average_m_mul7 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_out_b_prev
     net_adam_adam_direction_m_moving_average_m_mul8 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_mul9 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
+    net_adam_adam_direction_m_moving_average_m_mul9 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose_now_0
     net_adam_adam_direction_m_moving_average_m_mul10 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_mul11 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
     net_adam_adam_direction_m_moving_average_m_mul12 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_mul13 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
+    net_adam_adam_direction_m_moving_average_m_mul13 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose_now_0
     net_adam_adam_direction_m_moving_average_m_mul14 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
     net_adam_adam_direction_m_moving_average_m_letters_0 = net_adam_adam_direction_m_moving_average_m_mul + net_adam_adam_direction_m_moving_average_m_mul8
     net_adam_adam_direction_m_moving_average_m_cell_w_0 = net_adam_adam_direction_m_moving_average_m_mul2 + net_adam_adam_direction_m_moving_average_m_mul9
@@ -564,10 +543,10 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
 
 def loss_d_net_out_b_sum_now(
     at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
-    loss_d_state_gru_cell_r_sigmoid_mul2, state_gru_cell_a_transpose, letter,
-    loss_d_net_letters_sum_past, state_getitem, loss_d_state_gru_cell_a_transpose_einsum_past,
-    loss_d_net_cell_b_sum_past, loss_d_state_gru_cell_g_add_add2, loss_d_net_cell_c_sum_past,
-    loss_d_logits_add, state, loss_d_logits_linear_transpose_einsum_past, loss_d_net_out_b_sum_past,
+    loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter, loss_d_net_letters_sum_past,
+    state_getitem, loss_d_state_gru_cell_a_transpose_transpose_past, loss_d_net_cell_b_sum_past,
+    loss_d_state_gru_cell_g_add_add2, loss_d_net_cell_c_sum_past, loss_d_logits_add, state,
+    loss_d_logits_linear_transpose_transpose_past, loss_d_net_out_b_sum_past,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
@@ -588,63 +567,59 @@ def loss_d_net_out_b_sum_now(
     loss_d_state_gru_cell_a_add_add = loss_d_state_gru_cell_n_split_concat + loss_d_state_gru_cell_z_split_concat
     loss_d_state_gru_cell_r_split_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_2, h_0_2], axis=1)
     loss_d_state_gru_cell_a_add_add2 = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split_concat
-    loss_d_state_gru_cell_a_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_a_add_add2, state_gru_cell_a_transpose)
+    loss_d_state_gru_cell_a_matmul_einsum = jnp.matmul(loss_d_state_gru_cell_a_add_add2, net_cell_w)
     holds = jnp.all((letter >= -58) & (letter < 58))
     loss_d_state_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter < 0, letter + 58, letter)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")
     loss_d_net_letters_sum_now = loss_d_net_letters_sum_past + loss_d_state_getitem_scatter_add
-    loss_d_state_gru_cell_a_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_state_gru_cell_a_add_add2, state_getitem)
-    loss_d_state_gru_cell_a_transpose_einsum_now = loss_d_state_gru_cell_a_transpose_einsum_past + loss_d_state_gru_cell_a_transpose_einsum_each
+    loss_d_state_gru_cell_a_transpose_transpose_each = jnp.einsum("jk,jl->kl", loss_d_state_gru_cell_a_add_add2, state_getitem)
+    loss_d_state_gru_cell_a_transpose_transpose_now = loss_d_state_gru_cell_a_transpose_transpose_past + loss_d_state_gru_cell_a_transpose_transpose_each
     loss_d_state_gru_cell_a_add_sum = jnp.sum(loss_d_state_gru_cell_a_add_add2, axis=0)
     loss_d_net_cell_b_sum_now = loss_d_net_cell_b_sum_past + loss_d_state_gru_cell_a_add_sum
     loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add2[t]
     loss_d_state_gru_cell_g_add_sum = jnp.sum(loss_d_state_gru_cell_g_add_add2_t, axis=0)
     loss_d_net_cell_c_sum_now = loss_d_net_cell_c_sum_past + loss_d_state_gru_cell_g_add_sum
-    loss_d_logits_linear_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_logits_add, state)
-    loss_d_logits_linear_transpose_einsum_now = loss_d_logits_linear_transpose_einsum_past + loss_d_logits_linear_transpose_einsum_each
+    loss_d_logits_linear_transpose_transpose_each = jnp.einsum("jk,jl->kl", loss_d_logits_add, state)
+    loss_d_logits_linear_transpose_transpose_now = loss_d_logits_linear_transpose_transpose_past + loss_d_logits_linear_transpose_transpose_each
     loss_d_logits_sum = jnp.sum(loss_d_logits_add, axis=0)
     loss_d_net_out_b_sum_now = loss_d_net_out_b_sum_past + loss_d_logits_sum
-    return loss_d_net_letters_sum_now, loss_d_net_letters_sum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_c_sum_now, loss_d_net_cell_c_sum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_net_out_b_sum_now, loss_d_net_out_b_sum_now, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    return loss_d_net_letters_sum_now, loss_d_net_letters_sum_now, loss_d_state_gru_cell_a_transpose_transpose_now, loss_d_state_gru_cell_a_transpose_transpose_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_c_sum_now, loss_d_net_cell_c_sum_now, loss_d_logits_linear_transpose_transpose_now, loss_d_logits_linear_transpose_transpose_now, loss_d_net_out_b_sum_now, loss_d_net_out_b_sum_now, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
 def net_adam_adam_direction_v_mul7(
-    at, loss_d_state_gru_cell_a_transpose_einsum_now_0, loss_d_state_gru_cell_g_add_add2, h,
-    loss_d_logits_linear_transpose_einsum_now_0, loss_d_net_letters_sum_now_0,
-    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0, loss_d_net_out_b_sum_now_0,
+    at, loss_d_state_gru_cell_g_add_add2, h, loss_d_net_letters_sum_now_0,
+    loss_d_state_gru_cell_a_transpose_transpose_now_0, loss_d_net_cell_b_sum_now_0,
+    loss_d_net_cell_c_sum_now_0, loss_d_logits_linear_transpose_transpose_now_0,
+    loss_d_net_out_b_sum_now_0,
 ):
-    """nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
+    """nn.rt:133: g = h @ cell.u.T + cell.c
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     """
-    loss_d_state_gru_cell_a_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_a_transpose_einsum_now_0, (1, 0))
-    loss_d_state_gru_cell_g_transpose_einsum = jnp.einsum("aij,aik->kj", loss_d_state_gru_cell_g_add_add2, h)
-    loss_d_state_gru_cell_g_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_g_transpose_einsum, (1, 0))
-    loss_d_logits_linear_transpose_transpose = jnp.transpose(loss_d_logits_linear_transpose_einsum_now_0, (1, 0))
+    loss_d_state_gru_cell_g_transpose_transpose = jnp.einsum("ijk,ijl->kl", loss_d_state_gru_cell_g_add_add2, h)
     net_adam_adam_direction_v_mul = loss_d_net_letters_sum_now_0 * loss_d_net_letters_sum_now_0
-    net_adam_adam_direction_v_mul2 = loss_d_state_gru_cell_a_transpose_transpose * loss_d_state_gru_cell_a_transpose_transpose
+    net_adam_adam_direction_v_mul2 = loss_d_state_gru_cell_a_transpose_transpose_now_0 * loss_d_state_gru_cell_a_transpose_transpose_now_0
     net_adam_adam_direction_v_mul3 = loss_d_state_gru_cell_g_transpose_transpose * loss_d_state_gru_cell_g_transpose_transpose
     net_adam_adam_direction_v_mul4 = loss_d_net_cell_b_sum_now_0 * loss_d_net_cell_b_sum_now_0
     net_adam_adam_direction_v_mul5 = loss_d_net_cell_c_sum_now_0 * loss_d_net_cell_c_sum_now_0
-    net_adam_adam_direction_v_mul6 = loss_d_logits_linear_transpose_transpose * loss_d_logits_linear_transpose_transpose
+    net_adam_adam_direction_v_mul6 = loss_d_logits_linear_transpose_transpose_now_0 * loss_d_logits_linear_transpose_transpose_now_0
     net_adam_adam_direction_v_mul7 = loss_d_net_out_b_sum_now_0 * loss_d_net_out_b_sum_now_0
-    return loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose, loss_d_logits_linear_transpose_transpose, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
+    return loss_d_state_gru_cell_g_transpose_transpose, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
 
 
 def net_adam_adam_direction_v_moving_average_m_out_b_1(
-    at, loss_d_net_letters_sum_now_0, loss_d_state_gru_cell_a_transpose_transpose,
+    at, loss_d_net_letters_sum_now_0, loss_d_state_gru_cell_a_transpose_transpose_now_0,
     loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum_now_0,
-    loss_d_net_cell_c_sum_now_0, loss_d_logits_linear_transpose_transpose,
+    loss_d_net_cell_c_sum_now_0, loss_d_logits_linear_transpose_transpose_now_0,
     loss_d_net_out_b_sum_now_0, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
     net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
     net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
 ):
     """optim.rt:64: m[i] = (1.0 - decay) * x"""
     net_adam_adam_direction_m_moving_average_m_letters_1 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_cell_w_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
+    net_adam_adam_direction_m_moving_average_m_cell_w_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose_now_0
     net_adam_adam_direction_m_moving_average_m_cell_u_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_cell_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
     net_adam_adam_direction_m_moving_average_m_cell_c_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_out_w_1 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
+    net_adam_adam_direction_m_moving_average_m_out_w_1 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose_now_0
     net_adam_adam_direction_m_moving_average_m_out_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
     net_adam_adam_direction_v_moving_average_m_letters_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul
     net_adam_adam_direction_v_moving_average_m_cell_w_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul2
@@ -752,19 +727,19 @@ def save_net(at, net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, ne
     return net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b
 
 
-def loss_d_state_gru_cell_a_transpose_einsum_none(at):
+def loss_d_net_out_b_sum_none(at):
     """gru.rt:34: net[0] = start
     gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
     nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     """
+    loss_d_logits_linear_transpose_transpose_none = jnp.full((58, 96), jnp.float32(0.0))
+    loss_d_state_gru_cell_a_transpose_transpose_none = jnp.full((288, 24), jnp.float32(0.0))
     loss_d_net_letters_sum_none = jnp.full((58, 24), jnp.float32(0.0))
     loss_d_net_cell_b_sum_none = jnp.full((288,), jnp.float32(0.0))
     loss_d_net_cell_c_sum_none = jnp.full((288,), jnp.float32(0.0))
     loss_d_net_out_b_sum_none = jnp.full((58,), jnp.float32(0.0))
-    loss_d_logits_linear_transpose_einsum_none = jnp.full((96, 58), jnp.float32(0.0))
-    loss_d_state_gru_cell_a_transpose_einsum_none = jnp.full((24, 288), jnp.float32(0.0))
-    return loss_d_net_letters_sum_none, loss_d_net_cell_b_sum_none, loss_d_net_cell_c_sum_none, loss_d_net_out_b_sum_none, loss_d_logits_linear_transpose_einsum_none, loss_d_state_gru_cell_a_transpose_einsum_none
+    return loss_d_logits_linear_transpose_transpose_none, loss_d_state_gru_cell_a_transpose_transpose_none, loss_d_net_letters_sum_none, loss_d_net_cell_b_sum_none, loss_d_net_cell_c_sum_none, loss_d_net_out_b_sum_none
 
 
 def loss_d_state_0_add(at, loss_d_logits_linear_matmul_einsum, loss_d_h_add_next):
