@@ -320,7 +320,8 @@ _ELEMENTWISE = (
 _REDUCTIONS = "sum prod max min any all mean var logsumexp argmax argmin"
 _OTHERS: Mapping[str, Rule] = {
     "sort": _along, "argsort": _along, "cumsum": _along, "cumprod": _along, "cummax": _along,
-    "split": _along, "top_k": _top_k, "matmul": _matmul, "einsum": _einsum, "conv": _conv,
+    "cummin": _along, "cumlogsumexp": _along, "split": _along, "top_k": _top_k,
+    "matmul": _matmul, "einsum": _einsum, "conv": _conv,
     "transpose": _transpose, "expand_dims": _expand_dims, "squeeze": _squeeze, "full": _made,
     "arange": _made, "pad": _pad, "flip": _flip, "reshape": _reshape, "concat": _concat,
     "stack": _stack, "getitem": _getitem, "take": _take, "take_along": _take_along,
@@ -334,6 +335,6 @@ RULES: Mapping[str, Rule] = {
 OPAQUE = (
     "literal", "index", "input", "param", "eye", "seed", "random_key", "uniform", "normal",
     "bernoulli", "categorical", "permutation", "merge", "ensure", "cond", "print", "save", "until",
-    "associative_scan", "fold", "extern_jax", "extern_host", "extern_vjp",
+    "associative_scan", "fold", "recurrence", "window", "extern_jax", "extern_host", "extern_vjp",
 )  # fmt: skip
 """Operators without axes, given from outside, with effects, or that look at whole tensors."""

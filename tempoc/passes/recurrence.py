@@ -19,10 +19,14 @@ from tempoc.ops.arithmetic import Nary
 from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.control import Copy, Merge, Select
 from tempoc.ops.elementwise import Unary
+from tempoc.ops.indexing import SpatialIndex
+from tempoc.ops.joining import Concat, Split, Stack
 from tempoc.ops.movement import BroadcastTo, ExpandDims, Squeeze, Transpose
 from tempoc.ops.opdef import Op
 from tempoc.ops.reduction import Reduction
+from tempoc.ops.reshape import Reshape
 from tempoc.ops.steps import Step
+from tempoc.ops.types import DType
 from tempoc.poly.space import Space
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components, mentioned, operand_type
@@ -32,8 +36,8 @@ from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction,
 from tempoc.symbolic.walk import substitute_entry, symbols
 
 OPERATORS = (
-    Unary, Nary, Select, Copy, ExpandDims, Squeeze, Transpose, BroadcastTo, MatMul, Einsum,
-    Reduction,
+    Unary, Nary, Select, Copy, ExpandDims, Squeeze, Transpose, BroadcastTo, Reshape, Concat, Stack,
+    Split, MatMul, Einsum, Reduction,
 )  # fmt: skip
 """What steps are made of."""
 MOST = 200
@@ -61,6 +65,10 @@ class Recurring:
     steps: tuple[Step, ...]
     carried: tuple[int, ...]
     operands: tuple[Edge, ...]
+
+    def varies(self, operand: Edge) -> bool:
+        """Whether an operand is another one at each step."""
+        return any(self.dim in symbols(e) for e in operand.entries)
 
     @property
     def first(self) -> Expr:
@@ -141,8 +149,8 @@ def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> R
 
 def _check(graph: Graph, node: Node, dim: str) -> None:
     """Raise unless a node can be (part of) a step, or a state."""
-    known = isinstance(node.op, (*OPERATORS, Merge)) and len(node.types) == 1
-    if not known:
+    part = isinstance(node.op, SpatialIndex) and not node.op.gathers
+    if not part and not isinstance(node.op, (*OPERATORS, Merge)):
         raise Unfit(f"`{node.op.name}` is not done in steps")
     if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
         raise Unfit("shapes vary from point to point")
@@ -179,10 +187,11 @@ def _region(
 
 @dataclass(frozen=True, slots=True)
 class _Ref:
-    """A value on its way to a number: of a state, an operand or a step."""
+    """A value on its way to a number: a state, an operand or a result of a step."""
 
     kind: str
     place: int
+    out: int = 0
 
 
 @dataclass(slots=True)
@@ -196,32 +205,32 @@ class _Walk:
     branches: tuple[int, ...]
     before: int
     operands: list[Edge] = field(default_factory=list)
-    steps: list[tuple[Op, tuple[_Ref, ...], Step]] = field(default_factory=list)
+    steps: list[tuple[Op, tuple[_Ref, ...], tuple[DType, ...]]] = field(default_factory=list)
     _known: dict[tuple[str, int], _Ref] = field(default_factory=dict)
     _waiting: set[tuple[str, int]] = field(default_factory=set)
 
     def made(self, state: str) -> _Ref:
         """What makes a state at its own point."""
-        return self.value(state, 0)
+        return self.value(state, 0, 0)
 
-    def value(self, name: str, at: int) -> _Ref:
+    def value(self, name: str, out: int, at: int) -> _Ref:
         """What a node of the cycle computes at a distance from the states at hand."""
-        if (name, at) in self._known:
-            return self._known[name, at]
         if (name, at) in self._waiting or abs(at) > len(self.inside):
             raise Unfit(f"`{name}` needs itself at its own point")
-        self._waiting.add((name, at))
-        node = self.graph.nodes[name]
-        if name in self.states:
-            found = self.state(node, at)
-        else:
-            refs = tuple(self.operand(node, e, at) for e in node.inputs)
-            step = (node.op, (), tuple(t.dtype for t in node.types))
-            self.steps.append((node.op, refs, step))
-            found = _Ref("step", len(self.steps) - 1)
-        self._waiting.discard((name, at))
-        self._known[name, at] = found
-        return found
+        if (name, at) not in self._known:
+            self._waiting.add((name, at))
+            node = self.graph.nodes[name]
+            of = self.state if name in self.states else self.step
+            self._known[name, at] = of(node, at)
+            self._waiting.discard((name, at))
+        found = self._known[name, at]
+        return found if name in self.states else replace(found, out=out)
+
+    def step(self, node: Node, at: int) -> _Ref:
+        """The first result of an operator."""
+        refs = tuple(self.operand(node, e, at) for e in node.inputs)
+        self.steps.append((node.op, refs, tuple(t.dtype for t in node.types)))
+        return _Ref("step", len(self.steps) - 1)
 
     def state(self, node: Node, at: int) -> _Ref:
         """A state of the step before, or of this one."""
@@ -233,14 +242,14 @@ class _Walk:
         edge = node.inputs[self.branches[place]]
         shift = distance(self.graph, node, edge, self.dim)
         assert shift is not None
-        return self.value(edge.source, shift)
+        return self.value(edge.source, edge.out, shift)
 
     def operand(self, node: Node, edge: Edge, at: int) -> _Ref:
         """What a node of the cycle reads."""
         if edge.source in self.inside:
             shift = distance(self.graph, node, edge, self.dim)
             assert shift is not None
-            return self.value(edge.source, at + shift)
+            return self.value(edge.source, edge.out, at + shift)
         here = {self.dim: add(Sym(self.dim), Const(at))}
         entries = tuple(substitute_entry(e, here) for e in edge.entries)
         moved = replace(edge, entries=entries)
@@ -253,10 +262,14 @@ class _Walk:
 
     def number(self, ref: _Ref) -> int:
         """The number of a value among all: states, operands, results of steps."""
-        starts = {"state": 0, "operand": len(self.states)}
-        return starts.get(ref.kind, len(self.states) + len(self.operands)) + ref.place
+        if ref.kind == "state":
+            return ref.place
+        if ref.kind == "operand":
+            return len(self.states) + ref.place
+        before = sum(len(dtypes) for _, _, dtypes in self.steps[: ref.place])
+        return len(self.states) + len(self.operands) + before + ref.out
 
     def renumbered(self) -> Iterator[Step]:
         """The steps, their values numbered."""
-        for op, refs, (_, _, dtypes) in self.steps:
+        for op, refs, dtypes in self.steps:
             yield op, tuple(self.number(r) for r in refs), dtypes

@@ -109,8 +109,8 @@ class _Maker:
             there = Domain(there.dims, conjunction(there.where, states[0].inputs[k].guard))
         domain = self.space.project(there, around)
         first = [self.start(s, k, whole) for s, k in self.pairs()]
-        moving = [e for e in self.found.operands if self.varies(e)]
-        rest = [e for e in self.found.operands if not self.varies(e)]
+        moving = [e for e in self.found.operands if self.found.varies(e)]
+        rest = [e for e in self.found.operands if not self.found.varies(e)]
         rows = [self.rows(e) for e in moving]
         inputs = tuple(self.there(e, domain) for e in (*first, *(e for e, _ in rows), *rest))
         order = [*range(len(states)), *(len(states) + self.found.operands.index(e)
@@ -157,10 +157,6 @@ class _Maker:
         made = replace(source, name=self.free(source.name), domain=Domain(()))
         self.made.append(made)
         return replace(edge, source=made.name)
-
-    def varies(self, edge: Edge) -> bool:
-        """Whether an operand is another one at each step."""
-        return any(self.dim in symbols(e) for e in edge.entries)
 
     def start(self, state: Node, branch: int, whole: bool) -> Edge:
         """The first row of a state: what its other equation gives, or the state itself there."""

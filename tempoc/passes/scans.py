@@ -34,6 +34,7 @@ from tempoc.passes.rows import with_rows
 from tempoc.passes.vectorize import Vectorize
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.query import reachable
 from tempoc.sdg.rewrite import drop_dead
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.expr import Const, Slice
@@ -58,11 +59,7 @@ class Scans:
             return graph
         found: dict[Names, Recurring] = {}
         for dim in graph.universe.dims:
-            for cycle in cycles(graph, dim.name):
-                try:
-                    found[cycle] = self.fitting(graph, dim.name, cycle, context)
-                except Unfit as reason:
-                    _missed(graph, dim.name, cycle, str(reason), context)
+            found |= self.along(graph, dim.name, context)
         while found:
             made, nodes = _made(graph, found, context)
             found = {c: r for c, r in found.items() if c in nodes}
@@ -74,6 +71,27 @@ class Scans:
                     _done(graph, found[cycle], node, context)
                 return made
         return graph
+
+    def along(self, graph: Graph, dim: str, context: PassContext) -> dict[Names, Recurring]:
+        """The recurrences along a dimension, as far as one can see by looking at each alone."""
+        found: dict[Names, Recurring] = {}
+        loops: set[str] = set()
+        for cycle in cycles(graph, dim):
+            try:
+                found[cycle] = self.fitting(graph, dim, cycle, context)
+            except Unfit as reason:
+                _missed(graph, dim, cycle, str(reason), context)
+                loops.update(cycle)
+        for cycle, recurring in tuple(found.items()):
+            moving = [e.source for e in recurring.operands if recurring.varies(e)]
+            slow = [s for s in moving if s in loops and not _is_whole(graph, s, dim)]
+            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _needs_itself(graph, recurring):
+                _missed(graph, dim, cycle, "what it reads needs it in turn", context)
+                del found[cycle]
+            elif slow:
+                _missed(graph, dim, cycle, _made_by_a_loop(slow[0]), context)
+                del found[cycle]
+        return found
 
     def fitting(self, graph: Graph, dim: str, cycle: Names, context: PassContext) -> Recurring:
         """A recurrence with states that are not too large; raises ``Unfit``."""
@@ -89,6 +107,16 @@ class Scans:
         if size > self.limit:
             raise Unfit(f"a state has {size} elements")
         return found
+
+
+def _needs_itself(graph: Graph, found: Recurring) -> bool:
+    """Whether an operand needs a state, at whichever point."""
+    needed = reachable(graph, [e.source for e in found.operands])
+    return any(s in needed for s in found.states)
+
+
+def _made_by_a_loop(name: str) -> str:
+    return f"`{name}`, which it reads, is made by a loop"
 
 
 def _made(
@@ -131,7 +159,7 @@ def _checked(
             and not _is_at_once(graph, starred, e.source, recurring.dim)
         ]
         if slow:
-            reasons[cycle] = f"`{slow[0]}`, which it reads, is made by a loop"
+            reasons[cycle] = _made_by_a_loop(slow[0])
     return starred, reasons
 
 

@@ -86,6 +86,25 @@ dim t < T
 %h = merge{targets=((t,), (t,), (t,))} %a when t == 0, %b when t == 1, %h.2 when t >= 2 : [t] f32[2]
 output h = %h[0:T]
 """,
+    "parts of what a step makes": """
+bound T
+dim t < T
+%w = input{dtype=f32, shape=(4, 2)} : [] f32[4, 2]
+%x = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%dot = matmul %w, %h[t-1] : [t | t >= 1] f32[4]
+%both = add %dot, %x : [t | t >= 1] f32[4]
+%gates = split{sections=2, axis=0} %both : [t | t >= 1] f32[2], f32[2]
+%c.mul = mul %gates, %c[t-1] : [t | t >= 1] f32[2]
+%c.1 = add %c.mul, %gates@1 : [t | t >= 1] f32[2]
+%h.1 = tanh %c : [t | t >= 1] f32[2]
+%zero = full{shape=(2,), value=0.0, dtype=f32} : [] f32[2]
+%h.0 = copy %zero : [] f32[2]
+%c.0 = copy %zero : [] f32[2]
+%c = merge{targets=((0,), (t,))} %c.0 when t == 0, %c.1 when t >= 1 : [t] f32[2]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
+output h = %h[0:T]
+output gates = %gates@1[1:T]
+""",
     "a derivative: nodes of the cycle read at a distance": """
 bound T
 dim t < T
