@@ -10,7 +10,7 @@ from jax import lax
 
 
 def in_batches(point, size, in_axes=0, out_axes=0):
-    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 MiB.
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 * 2**20.
 
     Those of one point have up to `size` bytes.
     """
@@ -19,7 +19,7 @@ def in_batches(point, size, in_axes=0, out_axes=0):
     def call(*arrays):
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
         count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
-        batches = -(-count // max(1, 2**26 // max(1, size)))
+        batches = -(-count // max(1, 64 * 2**20 // max(1, size)))
         if batches <= 1:
             return every(*arrays)
         batch = -(-count // batches)
@@ -51,6 +51,7 @@ def surprise(at, Wq, x, k, v, *, T):
     nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     """
+    v_finite = jnp.all(jnp.isfinite(v))
     def point(t, x):
         q = jnp.matmul(Wq, x)
         score_matmul = jnp.matmul(k, q)
@@ -65,8 +66,7 @@ def surprise(at, Wq, x, k, v, *, T):
         weight = weight_softmax_e_exp / weight_softmax_sum
         weight_masked = jnp.where(valid, weight, jnp.float32(0.0))
         valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
-        v_masked = jnp.where(valid2, v, jnp.float32(0.0))
-        a = jnp.matmul(weight_masked, v_masked)
+        a = lax.cond(v_finite, lambda: jnp.matmul(weight_masked, v), lambda: jnp.matmul(weight_masked, jnp.where(valid2, v, jnp.float32(0.0))))
         weight_masked2 = jnp.where(valid, weight, jnp.float32(-jnp.inf))
         surprise_max = jnp.max(weight_masked2, axis=0)
         surprise_log = jnp.log(surprise_max)

@@ -10,7 +10,7 @@ from jax import lax
 
 
 def in_batches(point, size, in_axes=0, out_axes=0):
-    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 MiB.
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 * 2**20.
 
     Those of one point have up to `size` bytes.
     """
@@ -19,7 +19,7 @@ def in_batches(point, size, in_axes=0, out_axes=0):
     def call(*arrays):
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
         count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
-        batches = -(-count // max(1, 2**26 // max(1, size)))
+        batches = -(-count // max(1, 64 * 2**20 // max(1, size)))
         if batches <= 1:
             return every(*arrays)
         batch = -(-count // batches)
@@ -49,6 +49,7 @@ def sparse(at, k, q, v, *, T):
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:82: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
     """
+    v_finite = jnp.all(jnp.isfinite(v))
     def point(t, k, q, v):
         k_slice = lax.dynamic_slice_in_dim(k, jnp.maximum(0, t-3), min(4, T), axis=0)
         near_attention_matmul = jnp.matmul(k_slice, q)
@@ -64,8 +65,7 @@ def sparse(at, k, q, v, *, T):
         v_slice = lax.dynamic_slice_in_dim(v, jnp.maximum(0, t-3), min(4, T), axis=0)
         near_attention_softmax_div_masked = jnp.where(valid, near_attention_softmax_div, jnp.float32(0.0))
         valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
-        v_slice_masked = jnp.where(valid2, v_slice, jnp.float32(0.0))
-        near = jnp.matmul(near_attention_softmax_div_masked, v_slice_masked)
+        near = lax.cond(v_finite, lambda: jnp.matmul(near_attention_softmax_div_masked, v_slice), lambda: jnp.matmul(near_attention_softmax_div_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))
         k_slice2 = jnp.take(k, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
         sparse_attention_matmul = jnp.matmul(k_slice2, q)
         sparse_attention_div = sparse_attention_matmul / jnp.float32(2.8284270763397217)

@@ -202,7 +202,7 @@ def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *,
     def point(t, a_reshape_early, k, v, x_early):
         k_slice = k[:min(S, T)]
         a_grouped_attention_scores_einsum_early = jnp.einsum("kgd,skd->kgs", a_reshape_early, k_slice)
-        a_grouped_attention_scores_div_early = a_grouped_attention_scores_einsum_early / jnp.float32(8.0)
+        a_grouped_attention_scores_div_early = a_grouped_attention_scores_einsum_early * jnp.float32(0.125)
         valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
         a_grouped_attention_scores_div_early_masked = jnp.where(valid, a_grouped_attention_scores_div_early, jnp.float32(-jnp.inf))
         a_grouped_attention_softmax_e_max_early = jnp.max(a_grouped_attention_scores_div_early_masked, axis=2, keepdims=True)
@@ -250,7 +250,7 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, T,
     t, l = at[0], at[1]
     def point(a_reshape_late, k, v, x_late):
         a_grouped_attention_scores_einsum_late = jnp.einsum("kgd,skd->kgs", a_reshape_late, k)
-        a_grouped_attention_scores_div_late = a_grouped_attention_scores_einsum_late / jnp.float32(8.0)
+        a_grouped_attention_scores_div_late = a_grouped_attention_scores_einsum_late * jnp.float32(0.125)
         valid = jnp.arange(T, dtype=jnp.int32) < t+1
         a_grouped_attention_scores_div_late_masked = jnp.where(valid, a_grouped_attention_scores_div_late, jnp.float32(-jnp.inf))
         a_grouped_attention_softmax_e_max_late = jnp.max(a_grouped_attention_scores_div_late_masked, axis=2, keepdims=True)
@@ -260,9 +260,7 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, T,
         a_grouped_attention_softmax_sum_late = jnp.sum(a_grouped_attention_softmax_e_exp_late_masked, axis=2, keepdims=True)
         a_grouped_attention_softmax_div_late = a_grouped_attention_softmax_e_exp_late / a_grouped_attention_softmax_sum_late
         a_grouped_attention_softmax_div_late_masked = jnp.where(valid, a_grouped_attention_softmax_div_late, jnp.float32(0.0))
-        valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None, None]
-        v_masked = jnp.where(valid2, v, jnp.float32(0.0))
-        a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v_masked)
+        a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v)
         z_reshape_late = jnp.reshape(a_late, (576,))
         z_matmul_late = jnp.matmul(wo, z_reshape_late)
         z_late = x_late + z_matmul_late

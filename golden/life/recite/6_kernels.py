@@ -458,13 +458,15 @@ def drawn_logits_x_attention_q_rope_angle_power(at):
     return (drawn_logits_x_attention_q_rope_angle_power,)
 
 
-def letter_0(at, prompt, letter):
+def letter_0(at, prompt, letter, *, T, P):
     """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P"""
-    t = at[0]
-    prompt_t = prompt[t]
-    letter_0 = jnp.broadcast_to(prompt_t, (3,))
-    letter = lax.dynamic_update_index_in_dim(letter, letter_0, t, 0)
-    return (letter,)
+    def point(t):
+        prompt_t = prompt[t]
+        letter_0 = jnp.broadcast_to(prompt_t, (3,))
+        return letter_0
+    letter_0_rows = jax.vmap(point)(jnp.arange(min(P, T), dtype=jnp.int32))
+    letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
+    return (letter2,)
 
 
 def letter_1(at, drawn_temperature_categorical_prev, letter):
