@@ -31,7 +31,7 @@ def test_first_program(tempoc: Session) -> None:
         # numpy writes no safetensors.
         assert tempoc(line.removeprefix("tempoc ").replace(".safetensors", ".npz")) == 0
     assert "f32[5, 8]" in tempoc.out
-    assert tempoc("explain smooth.rt") == 0
+    assert tempoc("explain smooth.rt -O1") == 0
     assert tempoc.out in blocks("")
 
 
