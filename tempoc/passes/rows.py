@@ -300,7 +300,8 @@ class _Maker:
                 o if found is None else replace(o, source=node.name, out=found[0], entries=found[1])
             )
 
-        nodes = {
-            name: replace(n, inputs=tuple(map(edge, n.inputs))) for name, n in graph.nodes.items()
-        }
+        nodes = dict(graph.nodes)
+        for name, n in graph.nodes.items():
+            if any(e.source in outs for e in n.inputs):
+                nodes[name] = replace(n, inputs=tuple(map(edge, n.inputs)))
         return replace(graph, nodes=nodes, outputs=tuple(map(output, graph.outputs)))

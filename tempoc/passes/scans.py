@@ -124,7 +124,7 @@ def _made(
 ) -> tuple[Graph, dict[Names, Node]]:
     """The graph with all recurrences for which nodes can be made, and these."""
     nodes: dict[Names, Node] = {}
-    plain = {name: replace(n, vector=()) for name, n in graph.nodes.items()}
+    plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
     made = replace(graph, nodes=plain)
     for cycle, recurring in found.items():
         try:

@@ -33,10 +33,15 @@ def kept_whole(graph: Graph, dim: str) -> set[str]:
     """
     found = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     found |= {o.source for o in graph.outputs if _is_long(_along(graph, o.source, o.entries, dim))}
-    rounds = _rounds(graph, dim)
+    known = {
+        n.name: [[*_ways(graph, n, e, dim)] for e in n.inputs]
+        for n in graph.nodes.values()
+        if is_computed(n)
+    }
+    rounds = _rounds({name: [w for each in ways for w in each] for name, ways in known.items()})
     for node in graph.nodes.values():
         if is_computed(node):
-            ways = [[*_ways(graph, node, e, dim)] for e in node.inputs]
+            ways = known[node.name]
             here = rounds[node.name].number
             adds = dim not in node.domain.dims and is_small_sum(graph, node)
             if adds:  # in the loop that makes the last of what is added
@@ -82,15 +87,14 @@ def _is_long(entry: Entry | None) -> bool:
 # ---------------------------------------------------------------- rounds
 
 
-def _rounds(graph: Graph, dim: str) -> Mapping[str, _Round]:
+def _rounds(ways: Mapping[str, Sequence[_Way]]) -> Mapping[str, _Round]:
     """In which round each computed node runs, at one point of all other dimensions."""
-    nodes = [n for n in graph.nodes.values() if is_computed(n)]
-    ways = {n.name: [w for e in n.inputs for w in _ways(graph, n, e, dim)] for n in nodes}
     found: dict[str, _Round] = {}
-    for part in components([n.name for n in nodes], lambda n: [w.writer for w in ways[n]]):
-        inside = [w.step for n in part for w in ways[n] if w.writer in part]
+    for part in components(list(ways), lambda n: [w.writer for w in ways[n]]):
+        members = {*part}
+        inside = [w.step for n in part for w in ways[n] if w.writer in members]
         own = {1 if s < 0 else -1 for s in inside if s}
-        given = [w for n in part for w in ways[n] if w.writer not in part]
+        given = [w for n in part for w in ways[n] if w.writer not in members]
         here = _after(given, found, own.pop() if len(own) == 1 else 0)
         found |= dict.fromkeys(part, here)
     return found
@@ -135,6 +139,8 @@ def _way(writer: Node, read: Entry | None, written: Entry | None, dim: str) -> _
         return _Way(writer.name, ends=False)
     if isinstance(read, Slice):
         return _Way(writer.name, ends=_is_long(read) and _is_far(read.hi, dim))
+    if read == written:
+        return _Way(writer.name, ends=False)
     if isinstance(written, Expr):
         step = sub(read, written)
         if isinstance(step, Const):
