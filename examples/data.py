@@ -218,6 +218,13 @@ EXAMPLES = (
         params=s5,
         heavy=True,
     ),
+    Example(
+        name="16_large_vocabulary",
+        bounds=only_t,
+        inputs=lambda b, r: {"place": normal(r, b["T"], 8), "word": integers(r, 2048, b["T"])},
+        params=lambda b, r: {"mix": normal(r, 8, 8), "head": normal(r, 8, 2048)},
+        heavy=True,
+    ),
 )
 
 

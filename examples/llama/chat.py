@@ -44,11 +44,12 @@ def decode(
 ) -> list[list[int]]:
     """At most `tokens` new ids for each prompt, from the compiled program in `out`."""
     inputs = batch(prompts)
-    steps = int(inputs["length"].max()) + tokens
+    shortest, longest = (int(f(inputs["length"])) for f in (min, max))
+    bounds = f"T={longest + tokens},S={shortest}"
     with tempfile.TemporaryDirectory() as scratch:
         given, result = Path(scratch, "inputs.npz"), Path(scratch, "results.npz")
         np.savez(given, **inputs)
-        command = [sys.executable, str(out), "--bounds", f"T={steps}", "--input", str(given)]
+        command = [sys.executable, str(out), "--bounds", bounds, "--input", str(given)]
         command += ["--params", str(weights), "--output", str(result)]
         command += ["--seed", str(seed)]
         subprocess.run(command, check=True)

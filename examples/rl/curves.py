@@ -34,7 +34,7 @@ class Run(NamedTuple):
 RUNS = {
     "reinforce": Run("REINFORCE", "I=20,T=200,B=16", 200 * 16),
     "gym": Run("REINFORCE, gymnasium", "I=20,T=200,B=16", 200 * 16),
-    "a2c": Run("A2C", "I=200,T=16", 16 * 64),
+    "a2c": Run("A2C", "I=200,T=16,B=64", 16 * 64),
     "ppo": Run("PPO", "I=20,T=128", 128 * 64),
     "dqn": Run("DQN", "T=6000", 16),
     "breakout": Run("PPO, Breakout", "I=60,T=64", 64 * 64),

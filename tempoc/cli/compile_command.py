@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tempoc.cli.options import FileName, compile_options, dump_options, options_from
-from tempoc.cli.show import echo_remarks, echo_timing, write_dumps
+from tempoc.cli.show import echo_counts, echo_remarks, echo_timing, write_dumps
 from tempoc.driver.compilation import Compilation
 
 
@@ -22,18 +22,24 @@ def command(
     defines: tuple[str, ...],
     level: str,
     passes: str | None,
+    tile: int | None,
+    regions: bool,
     verify_each: bool,
     timing: bool,
     remarks: bool,
+    stats: bool,
     error_format: str,
     dump_after: str | None,
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
+    options = options_from(defines, level, passes, verify_each, tile, regions)
+    compilation = Compilation.from_path(file, options)
     write_dumps(compilation, dump_after, dump_dir)
     compilation.write(out)
     if remarks:
-        echo_remarks(compilation)
+        echo_remarks(compilation, error_format)
+    if stats:
+        echo_counts(compilation)
     if timing:
         echo_timing(compilation)

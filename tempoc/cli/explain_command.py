@@ -11,14 +11,15 @@ from tempoc.cli.options import (
     options_from,
     refuse_if_compiled,
 )
-from tempoc.cli.show import echo_remarks, echo_timing, write_dumps
+from tempoc.cli.show import echo_counts, echo_remarks, echo_timing, write_dumps
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.stages import STAGES, stage_text
+from tempoc.driver.stages import VIEWS, stage_text
 
 
 @click.command("explain")
 @click.argument("file", type=FileName())
 @click.option("--dump-sdg", is_flag=True, help="The graph after the front end.")
+@click.option("--dump-passes", is_flag=True, help="The graph after each pass; what is new, marked.")
 @click.option("--dump-optimized", is_flag=True, help="The graph after all passes.")
 @click.option("--dump-schedule", is_flag=True, help="The loops.")
 @click.option(
@@ -31,6 +32,7 @@ from tempoc.driver.stages import STAGES, stage_text
 def command(
     file: str,
     dump_sdg: bool,
+    dump_passes: bool,
     dump_optimized: bool,
     dump_schedule: bool,
     dump_memory: bool,
@@ -39,9 +41,12 @@ def command(
     defines: tuple[str, ...],
     level: str,
     passes: str | None,
+    tile: int | None,
+    regions: bool,
     verify_each: bool,
     timing: bool,
     remarks: bool,
+    stats: bool,
     error_format: str,
     dump_after: str | None,
     dump_dir: Path | None,
@@ -52,9 +57,11 @@ def command(
     """
     if file != "-" and Path(file).is_dir():
         refuse_if_compiled(file)
-    compilation = Compilation.from_path(file, options_from(defines, level, passes, verify_each))
-    flags = (dump_sdg, dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
-    chosen = [stage for stage, flag in zip(STAGES, flags, strict=True) if flag]
+    options = options_from(defines, level, passes, verify_each, tile, regions)
+    compilation = Compilation.from_path(file, options)
+    later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
+    flags = (dump_sdg, dump_passes, *later)
+    chosen = [view for view, flag in zip(VIEWS, flags, strict=True) if flag]
     if not chosen and dump_after is None and dump_dir is None:
         chosen = ["schedule", "memory"]
     texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
@@ -64,6 +71,8 @@ def command(
         click.echo(text, nl=False)
     write_dumps(compilation, dump_after, dump_dir)
     if remarks:
-        echo_remarks(compilation)
+        echo_remarks(compilation, error_format)
+    if stats:
+        echo_counts(compilation)
     if timing:
         echo_timing(compilation)

@@ -78,9 +78,23 @@ compile_options = stack(
     click.option(
         "--passes", metavar="SPEC", help="Passes instead of a level, e.g. canonicalize,fuse."
     ),
+    click.option(
+        "--tile",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Cut axes that come from temporal slices into tiles of N, be they large or not.",
+    ),
+    click.option(
+        "--regions",
+        is_flag=True,
+        help="Run loops on the device where the host has nothing to do in them.",
+    ),
     click.option("--verify-each", is_flag=True, help="Prove every stage again, independently."),
     click.option("--timing", is_flag=True, help="How long each stage took."),
-    click.option("--remarks", is_flag=True, help="What passes did, or did not and why."),
+    click.option(
+        "--remarks", is_flag=True, help="What passes did to each equation, or did not and why."
+    ),
+    click.option("--stats", is_flag=True, help="How much of everything each pass left."),
     error_format_option,
 )  # fmt: skip
 dump_options = stack(
@@ -96,17 +110,29 @@ dump_options = stack(
 
 
 def options_from(
-    defines: tuple[str, ...], level: str = "2", passes: str | None = None, verify_each: bool = False
+    defines: tuple[str, ...],
+    level: str = "2",
+    passes: str | None = None,
+    verify_each: bool = False,
+    tile: int | None = None,
+    regions: bool = False,
 ) -> Options:
     """The compilation options of a command line."""
     return Options(
-        level=int(level), passes=passes, defines=parse_defines(defines), verify_each=verify_each
+        level=int(level),
+        passes=passes,
+        tile=tile,
+        regions=regions,
+        defines=parse_defines(defines),
+        verify_each=verify_each,
     )
 
 
 def refuse_if_compiled(path: str) -> None:
     """A compiled program keeps the options with which it was compiled."""
     context = click.get_current_context()
-    for name, flag in (("defines", "-D"), ("level", "-O"), ("passes", "--passes")):
+    flags = {"defines": "-D", "level": "-O"}
+    flags |= {name: f"--{name}" for name in ("passes", "tile", "regions")}
+    for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

@@ -6,8 +6,10 @@ import click
 
 from tempoc.cli.options import refuse
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.counts import counts, show_counts
 from tempoc.driver.stages import STAGES, SUFFIX, stage_text
-from tempoc.pipeline.trace import show_remarks
+from tempoc.driver.story import story
+from tempoc.driver.story_text import show_story, story_json
 
 
 def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path | None) -> None:
@@ -26,9 +28,17 @@ def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path
             path.write_text(stage_text(compilation, stage), encoding="utf-8")
 
 
-def echo_remarks(compilation: Compilation) -> None:
-    """One line for each remark, on standard error."""
-    click.echo(show_remarks(compilation.remarks), err=True, nl=False)
+def echo_remarks(compilation: Compilation, error_format: str) -> None:
+    """What became of each equation, on standard error; as JSON where errors are JSON."""
+    chapters = story(compilation)
+    path = compilation.loaded.main.source.path
+    text = story_json(chapters) if error_format == "json" else show_story(chapters, path)
+    click.echo(text, err=True, nl=False)
+
+
+def echo_counts(compilation: Compilation) -> None:
+    """How much there is after each pass, on standard error."""
+    click.echo(show_counts(counts(compilation)), err=True, nl=False)
 
 
 def echo_timing(compilation: Compilation) -> None:

@@ -14,6 +14,7 @@ from typing import assert_never
 import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
+from tempoc.codegen.batches import bytes_of_a_point
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, hosted, imports
@@ -41,7 +42,7 @@ from tempoc.codegen.lengths import (
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.regions import Regions
-from tempoc.codegen.stages import Cell, Stages
+from tempoc.codegen.stages import BATCH, Cell, Stages
 from tempoc.memory.storage import Plan
 from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType
@@ -62,37 +63,37 @@ from tempoc.symbolic.walk import substitute
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emitted:
-    """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``."""
+    """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``.
+
+
+    ``batches``: the bytes that a point takes, by statements that run in batches of points.
+    """
 
     program: nodes.Program
     kernels: str
+    batches: Mapping[str, Expr]
 
 
-def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space: Space) -> Emitted:
-    """Emit all kernels and the program that calls them; the program is verified."""
-    wide = (DType.I64, DType.F64)
-    x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
+def assemble(
+    graph: Graph,
+    statements: Statements,
+    tree: Tree,
+    plan: Plan,
+    space: Space,
+    batch: int = BATCH,
+) -> Emitted:
+    """Emit all kernels and the program that calls them; the program is verified.
+
+    ``batch``: how many bytes the largest array may have that all points of a kernel make together.
+    """
     functions_of = imports(graph)
-    run = Run(space) if graph.universe.ended else None
-    largest: dict[str, Expr] = {} if run is None else {n: Sym(m) for n, m in run.largest.items()}
-    stages = Stages(
-        graph=graph,
-        statements=statements,
-        plan=with_largest(plan, largest),
-        space=space if run is None else run,
-        room=space if run is None else Unended(space),
-        tree=loops_with_largest(tree, largest),
-        x64=x64,
-        imports=functions_of,
-        largest=largest,
-    )
+    stages = _stages(graph, statements, tree, plan, space)
+    stages = replace(stages, imports=functions_of, batch=batch)
     hosts_of = hosted(graph, functions_of)
     names = Names([*RESERVED, *functions_of.values()])
     calling = [s for s in statements.statements if calls_host(s, graph)]
     computing = [s for s in statements.statements if s not in calling]
-    functions = {
-        s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing
-    }
+    functions = {s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing}
     hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
@@ -111,7 +112,7 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
         name=graph.name,
         doc=graph.doc,
         compiler=f"tempoc {tempoc.__version__}",
-        x64=x64,
+        x64=stages.x64,
         bounds=bounds(graph.universe),
         lengths=lengths(graph.universe),
         dims=tuple((d.name, d.bound) for d in graph.universe.dims),
@@ -127,7 +128,30 @@ def assemble(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space
     )
     verify(program)
     loops = tuple(r.text for r in regions.made)
-    return Emitted(program=program, kernels=module(graph.name, emitted, functions_of, loops))
+    batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
+    return Emitted(
+        program=program,
+        kernels=module(graph.name, emitted, functions_of, batch, loops),
+        batches={name: size for name, size in batches.items() if size is not None},
+    )
+
+
+def _stages(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space: Space) -> Stages:
+    """What codegen consumes; where lengths are found out, with names for the largest ones."""
+    wide = (DType.I64, DType.F64)
+    x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
+    run = Run(space) if graph.universe.ended else None
+    largest: dict[str, Expr] = {} if run is None else {n: Sym(m) for n, m in run.largest.items()}
+    return Stages(
+        graph=graph,
+        statements=statements,
+        plan=with_largest(plan, largest),
+        space=space if run is None else run,
+        room=space if run is None else Unended(space),
+        tree=loops_with_largest(tree, largest),
+        x64=x64,
+        largest=largest,
+    )
 
 
 def _constants(universe: Universe) -> dict[str, int | None]:
@@ -239,9 +263,7 @@ class _Tree:
             outer = self.stages.graph.universe.outer(name)
             step = next(d for d in statement.domain.dims if d not in outer)
             point = tuple(to_arith(env[d]) for d in outer)
-            endings.append(
-                nodes.Ending(bound=name, outer=point, length=to_arith(env[step] + 1))
-            )
+            endings.append(nodes.Ending(bound=name, outer=point, length=to_arith(env[step] + 1)))
         return nodes.Call(
             kernel=f.name,
             point=tuple(to_arith(e) for e in env.values()),

@@ -8,6 +8,7 @@ the row just written does not go through the store at all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +16,7 @@ from tempoc.base.names import Names
 from tempoc.codegen import access
 from tempoc.codegen.access import Frame
 from tempoc.codegen.choices import served_by, wanted_outside
-from tempoc.codegen.garbage import is_zeros
+from tempoc.codegen.garbage import has_many_ends, is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages, either
@@ -34,16 +35,7 @@ from tempoc.sdg.graph import Node
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.sdg.verify import DomainFacts
-from tempoc.symbolic.expr import (
-    TRUE,
-    Expr,
-    Slice,
-    Sym,
-    compare,
-    conjunction,
-    disjunction,
-    negation,
-)  # fmt: skip
+from tempoc.symbolic.expr import TRUE, Expr, Slice, Sym, compare, conjunction, disjunction, negation
 from tempoc.symbolic.walk import substitute
 
 
@@ -62,6 +54,7 @@ class Body:
         self._pending: list[Write] = []
         self.shown: tuple[str, ...] = ()
         self.endings: dict[str, str] = {}
+        self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
         self._owners = owners(stages.graph, statement.members)
         self.frame = Frame(
             out=out,
@@ -319,9 +312,10 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         edge = self.stages.graph.nodes[read.member].inputs[read.slot]
         type_ = operand_type(self.stages.graph, edge)
-        statements, tree = self.stages.statements, self.stages.tree
-        finite = not array.gathered and is_zeros(read, store, self.statement, statements, tree)
-        return self.out.align(Value(text, type_, array.padded, finite), self._padded(type_))
+        finite = not array.gathered and is_zeros(read, self.statement, self.stages)
+        many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
+        shared = name if many and name == self.arguments[self._cell(read)].name else ""
+        return self.out.align(Value(text, type_, array.padded, finite, shared), self._padded(type_))
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""

@@ -2,65 +2,127 @@
 
 A slice whose length varies is read at its greatest length; what is too much is garbage, which
 readers mask, since zero times NaN is NaN. Of ``k[0:t+1]`` it is known to be zeros if ``k`` is
-written row by row as ``t`` grows, into a block that starts as zeros: nothing later is there yet.
-Then a contraction need not mask the store, only the weights it meets.
+written row by row as ``t`` grows, into a block that starts as zeros, and nothing later is there
+yet. Then a contraction need not mask the store, only the weights it meets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
+from tempoc.codegen.stages import Stages
 from tempoc.memory.storage import Store
+from tempoc.poly.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
-from tempoc.sdg.statements import Read, Statement, Statements
-from tempoc.symbolic.expr import ONE, Expr, Slice, Sym, add
+from tempoc.sdg.statements import Read, Statement, Write
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, Slice, Sym, add, compare, sub
+from tempoc.symbolic.walk import symbols
 
 
-def is_zeros(
-    read: Read, store: Store, statement: Statement, statements: Statements, tree: Tree
-) -> bool:
+def is_zeros(read: Read, statement: Statement, stages: Stages) -> bool:
     """Whether rows from the slice's end on hold zeros when the statement reads them."""
-    tensor = statements.tensors[read.tensor]
-    writers = statements.writers(read.tensor)
-    if not read.forwarded or len(writers) != 1 or writers[0][0] != statement:
+    store = stages.plan.stores[read.tensor]
+    dims = stages.statements.tensors[read.tensor].domain.dims
+    if not _starts_empty(store):
         return False
-    if store.kind == "resident" or any(k.modulo is not None for k in store.keys):
-        return False
-    if len(store.axes) != 1 or store.axes[0].ring:
-        return False
-    own = tuple(Sym(d) for d in tensor.domain.dims)
-    if writers[0][1].entries != own:
-        return False
-    for dim, entry in zip(tensor.domain.dims, read.entries, strict=True):
-        if dim == store.axes[0].dim:
+    dim = store.axes[0].dim
+    for d, entry in zip(dims, read.entries, strict=True):
+        if d == dim:
             growing = isinstance(entry, Slice) and entry.hi == add(Sym(dim), ONE)
             if not growing or (isinstance(entry, Slice) and entry.step != 1):
                 return False
-        elif entry != Sym(dim):
+        elif entry != Sym(d):
             return False
-    return _is_plain_nest(tree, statement)
+    vector = stages.graph.nodes[statement.members[0]].vector
+    mine = _runs(stages.tree, statement, dim, vector)
+    if mine is None:
+        return False
+    for writer, write in stages.statements.writers(read.tensor):
+        done = vector if writer == statement else ()
+        runs = _runs(stages.tree, writer, dim, done)
+        if _is_behind(write, writer, dims.index(dim), dim, statement, stages.space):
+            continue
+        at = dict(zip(dims, write.entries, strict=True))
+        if runs is None or any(at[d] != Sym(d) for d in (dim, *(k.dim for k in store.keys))):
+            return False
+        if not all(_is_later(y, x, stages.space) for x in mine for y in runs):
+            return False
+    return True
 
 
-def _is_plain_nest(tree: Tree, statement: Statement) -> bool:
-    """Whether the statement is executed at one place, each coordinate the variable of a loop.
+def _starts_empty(store: Store) -> bool:
+    """Whether the rows of a store are zeros until they are written, each only once."""
+    apart = all(k.modulo is None for k in store.keys)
+    return store.kind != "resident" and apart and len(store.axes) == 1 and not store.axes[0].ring
 
-    Then two instances that differ in one coordinate are executed in its order.
+
+def _is_behind(
+    write: Write, writer: Statement, place: int, dim: str, statement: Statement, space: Space
+) -> bool:
+    """Whether all rows that are written come before all those at which the statement stands."""
+    at = write.entries[place]
+    last = sub(at.hi, ONE) if isinstance(at, Slice) else at
+    first = space.lower_bound(Sym(dim), statement.domain)
+    return space.implies(Domain(()), compare("<", space.upper_bound(last, writer.domain), first))
+
+
+# ---------------------------------------------------------------- what runs when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A place in the tree at which a statement is executed, and the loop over a dimension of it."""
+
+    order: int
+    loop: Loop
+
+
+def _runs(
+    tree: Tree, statement: Statement, dim: str, vector: tuple[str, ...]
+) -> list[_Run] | None:
+    """Where a statement is executed; ``None`` if the dimension is no rising loop somewhere.
+
+    ``vector``: dimensions of the statement's domain that are none of its point.
     """
-    found = list(_executions(tree, statement.name))
-    return (
-        len(found) == 1
-        and len({*found[0]}) == len(found[0])
-        and all(isinstance(e, Sym) for e in found[0])
-    )
+    dims = [d for d in statement.domain.dims if d not in vector]
+    if dim not in dims:
+        return None
+    found = []
+    for order, (execute, loops) in enumerate(_executions(tree, ())):
+        if execute.statement == statement.name:
+            at = execute.point[dims.index(dim)]
+            loop = next((x for x in loops if at == Sym(x.var) and x.step > 0), None)
+            if loop is None or not all(isinstance(e, Sym) for e in execute.point):
+                return None
+            found.append(_Run(order=order, loop=loop))
+    return found
 
 
-def _executions(tree: Tree, name: str) -> Iterator[tuple[Expr, ...]]:
+def _is_later(run: _Run, other: _Run, space: Space) -> bool:
+    """Whether what comes later along the dimension is run later in time, too."""
+    if run.loop is other.loop or run.order > other.order:
+        return True
+    ends = run.loop.upper, other.loop.lower
+    known = not any(space.universe.is_dim(n) for e in ends for n in symbols(e))
+    return known and space.implies(Domain(()), compare("<=", *ends))
+
+
+def _executions(tree: Tree, loops: tuple[Loop, ...]) -> Iterator[tuple[Execute, tuple[Loop, ...]]]:
     match tree:
         case Sequence(items=items):
             for item in items:
-                yield from _executions(item, name)
-        case Loop(body=body) | Guard(body=body):
-            yield from _executions(body, name)
-        case Execute(statement=statement, point=point):
-            if statement == name:
-                yield point
+                yield from _executions(item, loops)
+        case Loop(body=body):
+            yield from _executions(body, (*loops, tree))
+        case Guard(body=body):
+            yield from _executions(body, loops)
+        case Execute():
+            yield tree, loops
+
+
+def has_many_ends(read: Read, dims: Iterable[str]) -> bool:
+    """Whether points that differ in some of the dimensions read different parts of a tensor."""
+    moving = [s for e in read.entries for s in symbols(e)]
+    return any(d in moving for d in dims)

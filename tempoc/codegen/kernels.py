@@ -17,6 +17,8 @@ from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.codegen.vector import Together
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement, Vector
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ZERO, Expr, compare, maximum
 
 WIDTH = 100
 INDENT = "    "
@@ -60,7 +62,7 @@ def function(
     names = Names([*RESERVED, *taken])
     out = KernelEmitter(
         dims=(*point.domain.dims, *lengths),
-        bound=lambda e: stages.pad(point, e),
+        bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),
         names=names,
         imports=stages.imports,
     )
@@ -90,6 +92,18 @@ def function(
         vector=statement.vector,
         lengths=passed,
         endings=tuple(body.endings),
+    )
+
+
+def _room(point: Statement, stages: Stages, extent: Expr) -> Expr:
+    """The least known upper bound of an extent, no less than 0 also where there are no points.
+
+    A kernel of one point is never traced there, one of all points is.
+    """
+    found = stages.pad(point, extent)
+    free = Domain(())
+    return (
+        found if stages.room.implies(free, compare(">=", found, ZERO)) else maximum(ZERO, found)
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
 from tempoc.codegen.regions import FIRST_FAULT
+from tempoc.codegen.stages import BATCH
 from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.opdef import Import
 
@@ -28,13 +30,19 @@ def module(
     name: str,
     functions: tuple[Function, ...],
     own: Mapping[Import, str] = MappingProxyType({}),
+    batch: int = BATCH,
     regions: tuple[str, ...] = (),
 ) -> str:
-    """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes."""
+    """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes.
+
+    ``batch`` is the memory of a batch of points.
+    """
     kernels = "\n\n".join(f.text for f in functions)
+    batches = [in_batches(batch)] if "in_batches(" in kernels else []
     loops = "\n\n".join(regions)
     faults = [FIRST_FAULT] if "first_fault(" in loops else []
-    body = "\n\n".join([*helpers_in(kernels), kernels, *faults, *([loops] if loops else [])])
+    last = [*faults, *([loops] if loops else [])]
+    body = "\n\n".join([*helpers_in(kernels), *batches, kernels, *last])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:
         imports += ["", *(_import(place, alias) for place, alias in own.items())]

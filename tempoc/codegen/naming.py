@@ -12,7 +12,17 @@ from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 
 RESERVED = tuple(
     sorted(
-        {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *HELPERS, "at", "jax", "jnp", "lax"}
+        {
+            *keyword.kwlist,
+            *keyword.softkwlist,
+            *dir(builtins),
+            *HELPERS,
+            "in_batches",
+            "at",
+            "jax",
+            "jnp",
+            "lax",
+        }
     )
 )
 """Names that emitted code must not bind, sorted."""

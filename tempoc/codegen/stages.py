@@ -18,12 +18,17 @@ Cell = tuple[str, tuple[Expr, ...]]
 """A tensor and the key of one of its arrays, in statement coordinates."""
 
 
+BATCH = 64 * 2**20
+"""How many bytes the largest array may have that all points of a kernel make together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
     """What codegen consumes of one compilation. ``x64``: some tensor has a 64-bit dtype.
 
     ``space`` proves things about runs whose lengths are known, ``room`` finds sizes that are enough
     for all lengths; these are over the names in ``largest``, like all sizes of the plan.
+    ``batch``: how many bytes the largest array may have that points make together.
     ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
     """
 
@@ -36,6 +41,7 @@ class Stages:
     x64: bool = False
     imports: Mapping[Import, str] = field(default_factory=dict)
     largest: Mapping[str, Expr] = field(default_factory=dict)
+    batch: int = BATCH
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
         """Whether the condition provably holds wherever the statement is executed."""

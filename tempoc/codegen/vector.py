@@ -20,28 +20,50 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
+from tempoc.codegen.batches import bytes_of_a_point
 from tempoc.codegen.body import Body
 from tempoc.codegen.naming import identifier
+from tempoc.codegen.positions import Element, pointwise
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages
 from tempoc.memory.storage import Axis, Store
 from tempoc.ops.emission import Block, KernelEmitter
 from tempoc.sdg.statements import Read, Statement, Write
-from tempoc.symbolic.expr import TRUE, ZERO, Const, Expr, Slice, Sym, add, compare, conjunction, sub
+from tempoc.symbolic.expr import (
+    TRUE,
+    ZERO,
+    Const,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    mul,
+    sub,
+)
 from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Home:
-    """The store of a tensor; where only ``x[t+c]`` is touched, ``shifts`` has ``t: c``."""
+    """The store of a tensor; where only ``x[t+c]`` is touched, ``shifts`` has ``t: c``.
+
+    With ``element`` it stands for an array of another tensor, one of its spatial axes being ``t``.
+    """
 
     store: Store
     shifts: Mapping[str, Expr]
+    element: Element | None = None
 
     def place(self, dim: str, done: Sequence[str]) -> int | None:
         """The position of a mapped axis when those of ``done`` are gone; ``None`` if not mapped."""
         left = [a.dim for a in self.store.axes if a.dim not in done or a.dim not in self.shifts]
-        return left.index(dim) if dim in self.shifts else None
+        return left.index(dim) + self.before(dim) if dim in self.shifts else None
+
+    def before(self, dim: str) -> int:
+        """How many spatial axes stand before the axis of a dimension."""
+        return self.element.axis if self.element and self.element.dim == dim else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +81,8 @@ class Together:
     def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
         assert statement.single is not None
         self.statement = statement
-        self.single = statement.single
-        self.stages = stages
+        one = pointwise(statement, stages)
+        self.single, self.stages, self.elements = one.single, one.stages, one.elements
         self.out = out
         self.names = names
         self.vector = {v.dim: v for v in statement.vector}
@@ -79,6 +101,9 @@ class Together:
     def run(self) -> tuple[Result, ...]:
         """Write the function of a point, its ``vmap`` and the updates of stores."""
         body = Body(*self._inside(), self.out, self.names)
+        body.shared = {
+            t: [d for d in self.vector if d not in home.shifts] for t, home in self.homes.items()
+        }
         inner: list[Result] = []
 
         def write() -> str:
@@ -87,9 +112,10 @@ class Together:
 
         block = self.out.apart(write)
         self.out.checks += block.checks
-        self.arguments = dict(body.arguments)
+        for argument in body.arguments.values():
+            self._outer(argument)
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
-        made = self._call(block, inner)
+        made = self._call(block, inner, list(body.arguments.values()))
         self._fault = made[len(inner)] if block.checks else ""
         found: dict[Cell, Result] = {}
         for result, text in zip(inner, made, strict=False):
@@ -102,6 +128,17 @@ class Together:
         every = self.out.bind("faults", f"jnp.ravel({self._fault})")
         first = self.out.bind("first", f"jnp.argmax({every} != 0)")
         return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
+
+    def _outer(self, argument: Argument) -> Argument:
+        """What the kernel is given for an argument of a point."""
+        tensor, key = argument.cell
+        if tensor not in self.elements:
+            return self.arguments.setdefault(argument.cell, argument)
+        cell = self.elements[tensor].tensor, key
+        if cell not in self.arguments:
+            name = self.names.fresh(identifier(cell[0]))
+            self.arguments[cell] = replace(argument, cell=cell, name=name)
+        return self.arguments[cell]
 
     # ------------------------------------------------------------ one point
 
@@ -117,7 +154,10 @@ class Together:
             only = found.pop()
             if not found and only is not None:
                 shifts[dim] = only
-        return _Home(store=store, shifts=shifts)
+        element = self.elements.get(tensor)
+        if element is not None:
+            shifts[element.dim] = sub(element.at, Sym(element.dim))
+        return _Home(store=store, shifts=shifts, element=element)
 
     def _inside(self) -> tuple[Statement, Stages]:
         """The statement of a point, and the stages as it sees them."""
@@ -139,14 +179,19 @@ class Together:
 
     # ------------------------------------------------------------ all points
 
-    def _call(self, block: Block, inner: Sequence[Result]) -> list[str]:
+    def _call(
+        self, block: Block, inner: Sequence[Result], arguments: Sequence[Argument]
+    ) -> list[str]:
         """Write the function of a point and its call; the names of what it gives for all points."""
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
-        moving = [a for a in self.arguments.values() if self.homes[a.cell[0]].shifts]
+        size = bytes_of_a_point(self.statement, self.stages)
+        moving = [a for a in arguments if self.homes[a.cell[0]].shifts]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
         indices = [d for d in self.vector if d in words or d not in mapped]
         point = self.names.fresh("point")
+        for array, name in self.out.ahead.items():
+            self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({array}))")
         self.out.lines.append(f"def {point}({', '.join([*indices, *(a.name for a in moving)])}):")
         self.out.lines += [f"    {line}" for line in (*block.lines, f"return {_tuple(returned)}")]
         each = point
@@ -155,7 +200,9 @@ class Together:
             places = [0 if d == dim else None for d in indices]
             places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
             outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
-            each = _vmap(each, places, outs)
+            each = _vmap(each, places, outs, "" if size is None else self.out.static(size))
+            if size is not None:
+                size = mul(size, sub(self.vector[dim].upper, self.vector[dim].lower))
             if k > 0:
                 self.out.lines.append(f"{point} = {each}")
                 each = point
@@ -184,13 +231,14 @@ class Together:
     def _moved(self, argument: Argument) -> str:
         """The part of a store that the points see, one after the other."""
         home = self.homes[argument.cell[0]]
-        cuts = [
-            self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":"
-            for a in home.store.axes
-        ]
+        cuts: list[str] = []
+        for a in home.store.axes:
+            cuts += [":"] * home.before(a.dim)
+            cuts.append(self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":")
         while cuts and cuts[-1] == ":":
             cuts.pop()
-        return f"{argument.name}[{', '.join(cuts)}]" if cuts else argument.name
+        name = self._outer(argument).name
+        return f"{name}[{', '.join(cuts)}]" if cuts else name
 
     def _range(self, axis: Axis, shift: Expr) -> str:
         """The slots of an axis that the points touch; ``:`` for all."""
@@ -289,12 +337,15 @@ def _shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
     return shift if isinstance(shift, Const) else None
 
 
-def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int]) -> str:
-    """``jax.vmap`` of a function, axes spelled out where they are not all the first."""
+def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int], size: str = "") -> str:
+    """``jax.vmap`` of a function, axes spelled out where they are not all the first.
+
+    In batches if ``size``, the bytes that a point takes, is given.
+    """
     more = "" if all(p == 0 for p in places) else f", in_axes={_tuple([str(p) for p in places])}"
     if any(outs):
         more += f", out_axes={_tuple([str(p) for p in outs])}"
-    return f"jax.vmap({function}{more})"
+    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
 
 
 def _tuple(texts: Sequence[str]) -> str:

@@ -3,5 +3,5 @@
 In: loaded sources and options. Out: every stage of one compilation, computed at most once.
 
 May import: base, codegen, frontend, memory, ops, passes, pipeline, poly, program,
-runtime, schedule, sdg
+runtime, schedule, sdg, symbolic
 """

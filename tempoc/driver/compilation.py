@@ -11,13 +11,14 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY
+from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_tiles
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.passes.context import PassContext
+from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome, run_pipeline
 from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
@@ -35,6 +36,8 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
 from tempoc.sdg.text import show
 from tempoc.sdg.verify import verify as verify_graph
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.text import show as text
 
 R = TypeVar("R")
 
@@ -56,6 +59,7 @@ class Compilation:
         self.options = options
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
+        self._spaces: dict[Universe, Space] = {}
 
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
@@ -92,26 +96,36 @@ class Compilation:
 
     @cached_property
     def space(self) -> Space:
-        """The polyhedral space of the program; one for each compilation."""
-        return Space(self.graph.universe)
+        """The polyhedral space of the program as it is written."""
+        return self.space_of(self.graph)
+
+    def space_of(self, graph: Graph) -> Space:
+        """The polyhedral space of a graph; one for all that have the same dimensions."""
+        if graph.universe not in self._spaces:
+            self._spaces[graph.universe] = Space(graph.universe)
+        return self._spaces[graph.universe]
+
+    @cached_property
+    def steps(self) -> tuple[Pass, ...]:
+        """The passes that run: those of the level, or those that the options name."""
+        steps = LEVELS[self.options.level]
+        if self.options.passes is not None:
+            steps = parse_pipeline(self.options.passes, REGISTRY)
+        return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
 
     @cached_property
     def passes(self) -> Outcome[Graph]:
         """All passes with what they did; the graph is verified before and after each."""
-        graph, space = self.graph, self.space
-        if self.options.passes is None:
-            steps = LEVELS[self.options.level]
-        else:
-            steps = parse_pipeline(self.options.passes, REGISTRY)
+        graph, context, steps = self.graph, PassContext(space=self.space), self.steps
 
         def check(result: Graph, step: str) -> None:
-            verify_graph(result, space, after=step)
+            verify_graph(result, context.space, after=step)
 
         verify = check if self.options.verify_each else None
         if verify is not None:
             verify(graph, "elaborate")
         outcome = self._timed(
-            "passes", lambda: run_pipeline(graph, steps, PassContext(space=space), verify=verify)
+            "passes", lambda: run_pipeline(graph, steps, context, verify=verify)
         )
         self.timings += [(f"  {r.step}", r.seconds) for r in outcome.records]
         return outcome
@@ -143,14 +157,15 @@ class Compilation:
                 return self._order(kept)
             except DiagnosticError:
                 pass  # branches that are computed whether taken or not
-        parts = self._timed("statements", lambda: statements(graph, self.space))
-        scheduled = self._timed("schedule", lambda: compute(parts, self.space, graph))
-        if self.options.regions and self.options.level > 1:
+        space = self.space_of(graph)
+        parts = self._timed("statements", lambda: statements(graph, space))
+        scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
+        if self.options.regions:
             tree = with_regions(scheduled.tree, parts, graph)
             scheduled = replace(scheduled, tree=tree)
         if self.options.verify_each:
             check = self._timed
-            check("verify schedule", lambda: verify_schedule(parts, scheduled, self.space))
+            check("verify schedule", lambda: verify_schedule(parts, scheduled, space))
         return Ordered(graph, parts, scheduled)
 
     @property
@@ -176,7 +191,8 @@ class Compilation:
     @cached_property
     def plan(self) -> Plan:
         """Where every tensor lives and how long."""
-        parts = self.statements, self.scheduled, self.optimized.outputs, self.space
+        space = self.space_of(self.optimized)
+        parts = self.statements, self.scheduled, self.optimized.outputs, space
         found = self._timed("memory", lambda: plan(*parts))
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(found, *parts))
@@ -185,8 +201,16 @@ class Compilation:
     @cached_property
     def emitted(self) -> Emitted:
         """The program and the text of its kernels."""
-        parts = self.optimized, self.statements, self.scheduled.tree, self.plan, self.space
-        return self._timed("codegen", lambda: assemble(*parts))
+        space = self.space_of(self.optimized)
+        parts = self.optimized, self.statements, self.scheduled.tree, self.plan, space
+        most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
+        found = self._timed("codegen", lambda: assemble(*parts, batch=most * 2**20))
+        for name, size in found.batches.items():
+            message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
+            spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()
+            span = spans[0] if spans else None
+            self.later_remarks.append(Remark(step="vectorize", message=message, span=span))
+        return found
 
     def texts_after(self, step: str) -> tuple[str, ...]:
         """The graph after each run of a pass of that name, as text."""

@@ -9,21 +9,23 @@ from types import MappingProxyType
 class Options:
     """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`.
 
-    ``regions``: loops run on the device where the host has nothing to do in them.
+    `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
+    `regions`: loops run on the device where the host has nothing to do in them.
     """
 
     level: int = 2
     passes: str | None = None
+    tile: int | None = None
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     verify_each: bool = False
-    regions: bool = True
+    regions: bool = False
 
     def to_provenance(self) -> dict[str, str]:
         """What must be known to repeat the compilation, as texts."""
-        chosen = {"level": str(self.level)} | (
-            {} if self.passes is None else {"passes": self.passes}
-        )
-        chosen |= {} if self.regions else {"regions": "no"}
+        chosen = {"level": str(self.level)}
+        chosen |= {} if self.passes is None else {"passes": self.passes}
+        chosen |= {} if self.tile is None else {"tile": str(self.tile)}
+        chosen |= {"regions": "yes"} if self.regions else {}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -33,6 +35,7 @@ class Options:
         return cls(
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
-            regions=kept.get("regions", "yes") == "yes",
+            tile=int(kept["tile"]) if "tile" in kept else None,
+            regions=kept.get("regions") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

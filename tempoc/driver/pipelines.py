@@ -1,12 +1,19 @@
 """The pipelines, as data: reading one tuple is reading the compiler."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tempoc.passes.accumulate import Accumulate
 from tempoc.passes.algebra import Algebra
 from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
+from tempoc.passes.lift import Lift
+from tempoc.passes.reassociate import Reassociate
+from tempoc.passes.reduce_domain import ReduceDomain
+from tempoc.passes.scans import Scans
+from tempoc.passes.split import Split
+from tempoc.passes.tile import Tile
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
@@ -15,13 +22,41 @@ Pass = Step[Graph, PassContext]
 
 O0: tuple[Pass, ...] = ()
 O1: tuple[Pass, ...] = (Canonicalize(), Fuse())
-O2: tuple[Pass, ...] = (Canonicalize(), Algebra(), Canonicalize(), Accumulate(), Fuse())
+O2: tuple[Pass, ...] = (
+    Canonicalize(),
+    Algebra(),
+    Reassociate(),
+    Canonicalize(),
+    ReduceDomain(),
+    Split(),
+    Vectorize(),
+    Lift(),
+    Scans(),
+    Vectorize(),
+    Tile(),
+    Accumulate(),
+    Fuse(),
+)
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
+
+ANEW: tuple[str, ...] = ("vectorize",)
+"""Passes that decide everything anew whenever they run: what their last run says, counts."""
 
 REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "canonicalize": Canonicalize,
     "algebra": Algebra,
-    "accumulate": Accumulate,
+    "reassociate": Reassociate,
+    "reduce_domain": ReduceDomain,
+    "split": Split,
     "vectorize": Vectorize,
+    "lift": Lift,
+    "scans": Scans,
+    "tile": Tile,
+    "accumulate": Accumulate,
     "fuse": Fuse,
 }
+
+
+def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
+    """The steps with tiles of that size, whatever fits."""
+    return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)

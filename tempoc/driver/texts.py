@@ -20,12 +20,12 @@ def optimize_text(source: Source, passes: str) -> str:
     graph = read_graph(source.text, source.path)
     holding = ("groups",) if graph.groups else ()
     steps = parse_pipeline(passes, REGISTRY, holding=holding) if passes else ()
-    space = Space(graph.universe)
+    context = PassContext(space=Space(graph.universe))
     outcome = run_pipeline(
         graph,
         steps,
-        PassContext(space=space),
-        verify=lambda result, step: verify(result, space, after=step),
+        context,
+        verify=lambda result, step: verify(result, context.space, after=step),
         holding=holding,
     )
     return show(outcome.graph)

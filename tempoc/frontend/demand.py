@@ -148,25 +148,32 @@ class _Demand:
 
 def _image(round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft) -> Expr:
     """The points of a source that are read from `sink`; all if lengths there are not known."""
-    found = _exact_image(round, sink, entries, source)
-    return found if round.universe.has_lengths(found, source.dims) else TRUE
+    if sink.where == FALSE:
+        return FALSE
+    key = ("image", sink, entries, source.dims)
+    return round.space.known.once(key, lambda: _find_image(round, sink, entries, source.dims))
+
+
+def _find_image(
+    round: Round, sink: Domain, entries: tuple[Entry, ...], dims: tuple[str, ...]
+) -> Expr:
+    found = _exact_image(round, sink, entries, dims)
+    return found if round.universe.has_lengths(found, dims) else TRUE
 
 
 def _exact_image(
-    round: Round, sink: Domain, entries: tuple[Entry, ...], source: Draft
+    round: Round, sink: Domain, entries: tuple[Entry, ...], dims: tuple[str, ...]
 ) -> Expr:
-    if sink.where == FALSE:
-        return FALSE
-    pairs = list(zip(source.dims, entries, strict=True))
-    if moves_elsewhere(round.universe, sink, entries, Domain(source.dims)):
-        return TRUE
-    if all(e == Sym(d) for d, e in pairs):
-        return round.space.symbolic.project(sink, source.dims).where
-    if sink.where == TRUE and all(_whole(round, d, e) for d, e in pairs):
+    pairs = list(zip(dims, entries, strict=True))
+    if moves_elsewhere(round.universe, sink, entries, Domain(dims)):
         return TRUE
     there = round.space.symbolic
-    points = there.access_map(sink, entries, Domain(source.dims)).range()
-    return there.domain(points, source.dims).where
+    if all(e == Sym(d) for d, e in pairs):
+        return there.project(sink, dims).where
+    if sink.where == TRUE and all(_whole(round, d, e) for d, e in pairs):
+        return TRUE
+    points = there.access_map(sink, entries, Domain(dims)).range()
+    return there.domain(points, dims).where
 
 
 def _whole(round: Round, dim: str, entry: Entry) -> bool:

@@ -151,9 +151,12 @@ class _Planner:
         return self.at_least(1 if sliced or guarded else 0, limit)
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
-        """Spatial extents, padded where they vary with the point."""
+        """Spatial extents, padded where they vary with the point.
+
+        Where the tensor has no point they may be negative.
+        """
         return tuple(
-            self.at_least(0, self.space.upper_bound(e, tensor.domain)) if self.varies(e) else e
+            self.at_least(0, self.space.upper_bound(e, tensor.domain) if self.varies(e) else e)
             for e in tensor.type.shape
         )
 

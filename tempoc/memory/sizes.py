@@ -14,9 +14,11 @@ from tempoc.symbolic.walk import evaluate, symbols
 _TYPICAL, _HUGE = 100, 1_000_000
 
 
-def typical_bounds(universe: Universe, huge: str | None = None) -> dict[str, int]:
+def typical_bounds(
+    universe: Universe, huge: str | None = None, typical: int = _TYPICAL
+) -> dict[str, int]:
     """A value for each bound: fixed ones have theirs, derived ones follow, ``huge`` is large."""
-    values = {b.name: _TYPICAL for b in universe.bounds if b.value is None}
+    values = {b.name: typical for b in universe.bounds if b.value is None}
     if huge in values:
         values[huge] = _HUGE
     rest = [b for b in universe.bounds if b.value is not None]

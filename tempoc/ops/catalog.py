@@ -23,9 +23,11 @@ binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maxi
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
 search     ArgMax ArgMin (axis: int or None, keepdims) Sort(axis) ArgSort(axis)
            TopK(k), two results
-scan       CumSum CumProd CumMax (axis, reverse)
+scan       CumSum CumProd CumMax CumMin CumLogSumExp (axis, reverse)
+           Window(reduce, size: E, before: E, after: E, axis), for passes
            Fold(steps, carried, outputs, elements, reverse), for derivatives
            AssociativeScan(steps, results, leaves, axis) of leaves and what its function reads
+           Recurrence(steps, carried, starts, count: E, reverse), for passes
 movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(shape)
            Pad(widths: a pair (E, E) for each axis, value) Flip(axes or None)
            Reshape(shape; Const(-1) may stand once)
@@ -124,12 +126,14 @@ from tempoc.ops.random import (
     Seed,
     Uniform,
 )  # fmt: skip
+from tempoc.ops.recurrence import Recurrence
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
 from tempoc.ops.reshape import Reshape
-from tempoc.ops.scan import CumMax, CumProd, CumSum
+from tempoc.ops.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
 from tempoc.ops.scatter import ScatterAdd
 from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
 from tempoc.ops.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
+from tempoc.ops.window import Window
 
 OPS: dict[str, type[typing.Any]] = {
     # source
@@ -161,8 +165,9 @@ OPS: dict[str, type[typing.Any]] = {
     # search
     "argmax": ArgMax, "argmin": ArgMin, "sort": Sort, "argsort": ArgSort, "top_k": TopK,
     # scan
-    "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax,
-    "associative_scan": AssociativeScan, "fold": Fold,
+    "cumsum": CumSum, "cumprod": CumProd, "cummax": CumMax, "cummin": CumMin,
+    "cumlogsumexp": CumLogSumExp, "window": Window,
+    "associative_scan": AssociativeScan, "fold": Fold, "recurrence": Recurrence,
     # movement, joining, reshape
     "transpose": Transpose, "expand_dims": ExpandDims, "squeeze": Squeeze,
     "broadcast_to": BroadcastTo, "pad": Pad, "flip": Flip, "concat": Concat, "stack": Stack,

@@ -6,7 +6,7 @@ operand whose garbage is known to be finite need not be masked when the other on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,6 +51,27 @@ def clean(
     if other is not None and (v.finite or not v.type.dtype.is_float):
         return v
     return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
+
+
+def contracted(
+    v: Value,
+    axes: tuple[int, ...],
+    other: Value | None,
+    dtype: DType,
+    out: Emitter,
+    spell: Callable[[str], str],
+) -> str:
+    """A product with an operand that is cleaned.
+
+    Where all points read the operand from one array and ``other`` brings the zeros, the array need
+    not be masked for each point as long as all of it is finite, and so one product serves all.
+    """
+    needed = any(v.is_ragged(k) for k in axes) and v.type.dtype.is_float and not v.finite
+    finite = out.finite(v) if needed and other is not None else ""
+    if not finite:
+        return spell(clean(v, axes, other, dtype, out).text)
+    masked = out.masking(v, axes, scalar(0, dtype))
+    return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {spell(masked)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +123,10 @@ class MatMul(Op):
         a, b = (retyped(v, result.dtype, out) for v in (a, b))
         row = 0 if b.type.ndim == 1 else b.type.ndim - 2
         x = clean(a, (a.type.ndim - 1,), None, result.dtype, out)
-        y = clean(b, (row,), a, result.dtype, out)
-        return (f"jnp.matmul({x.text}, {y.text})",)
+        text = contracted(
+            b, (row,), a, result.dtype, out, lambda y: f"jnp.matmul({x.text}, {y})"
+        )
+        return (text,)
 
 
 def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -203,16 +226,21 @@ class Einsum(Op):
             for letter, extent in zip(term, v.type.shape, strict=True):
                 if sizes.get(letter, ONE) == ONE:
                     sizes[letter] = out.pad(extent)
-        texts: list[str] = []
-        masked: dict[str, Value] = {}
+        spec = f"{','.join(terms)}->{result}"
+        precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
+        operands: list[tuple[Value, tuple[int, ...], Value | None]] = []
+        masked: set[str] = set()
         for term, v in zip(terms, args, strict=True):
             extents = zip(term, v.type.shape, strict=True)
             goal = tuple(ONE if e == ONE else sizes[letter] for letter, e in extents)
             v = retyped(out.align(v, goal), dtype, out)
             summed = tuple(k for k, c in enumerate(term) if c not in result and v.is_ragged(k))
             other = v if summed and all(term[k] in masked for k in summed) else None
-            texts.append(clean(v, summed, other, dtype, out).text)
-            masked.update((term[k], v) for k in summed)
-        spec = f"{','.join(terms)}->{result}"
-        precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
-        return (f'jnp.einsum("{spec}", {", ".join(texts)}{precise})',)
+            operands.append((v, summed, other))
+            masked |= {term[k] for k in summed}
+        texts = [clean(*operand, dtype, out).text for operand in operands[:-1]]
+
+        def spell(last: str) -> str:
+            return f'jnp.einsum("{spec}", {", ".join([*texts, last])}{precise})'
+
+        return (contracted(*operands[-1], dtype, out, spell),)

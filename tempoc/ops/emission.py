@@ -7,7 +7,8 @@ are Python integers. A mask is written once and found again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from keyword import iskeyword
 from types import MappingProxyType
 
 from tempoc.base.names import Names
@@ -56,6 +57,9 @@ class KernelEmitter:
     Kernels cannot raise. A ``check`` becomes a boolean in the kernel, ``checks`` collects the
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
     else the number, counted from 1, of the first that did not. The runner tests it.
+
+    ``ahead`` has the arrays of which a function of one point must know whether they are finite, and
+    what that is called; who writes the call of that function says so ahead of it.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class KernelEmitter:
         self.dims = tuple(dims)
         self.lines: list[str] = []
         self.checks: list[str] = []
+        self.ahead: dict[str, str] = {}
         self.names = names
         self._bound = bound
         self._imports = imports
@@ -77,7 +82,8 @@ class KernelEmitter:
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the name: ``hint`` or, if that is taken, one like it."""
-        name = self.names.fresh(hint if hint.isidentifier() else "value")
+        good = hint.isidentifier() and not iskeyword(hint)
+        name = self.names.fresh(hint if good else "value")
         self.lines.append(f"{name} = {text}")
         return name
 
@@ -226,10 +232,22 @@ class KernelEmitter:
             return v.text
         key = (v.text, tuple(ragged), v.type.shape, neutral)
         if key not in self._known:
-            mask = " & ".join(self.valid(v, k) for k in ragged)
-            name = self.bind(f"{v.text}_masked", f"jnp.where({mask}, {v.text}, {neutral})")
+            name = self.bind(f"{v.text}_masked", self.masking(v, axes, neutral))
             self._known[key] = name
         return self._known[key]
+
+    def masking(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+        """What ``masked`` binds, as a text."""
+        mask = " & ".join(self.valid(v, k) for k in axes if v.is_ragged(k))
+        return f"jnp.where({mask}, {v.text}, {neutral})"
+
+    def finite(self, v: Value) -> str:
+        """The name of a boolean scalar that is found out ``ahead`` of a function of one point."""
+        if not v.shared:
+            return ""
+        if v.shared not in self.ahead:
+            self.ahead[v.shared] = self.names.fresh(f"{v.shared}_finite")
+        return self.ahead[v.shared]
 
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
         """``v`` with these padded extents: cut, or lengthened by zeros, at the end of each axis."""
@@ -238,7 +256,7 @@ class KernelEmitter:
         key = (v.text, v.padded, padded)
         if key not in self._known:
             self._known[key] = self.bind(v.text, self._fitted(v, padded))
-        return Value(self._known[key], v.type, padded, v.finite)
+        return replace(v, text=self._known[key], padded=padded)
 
     def _fitted(self, v: Value, padded: tuple[Expr, ...]) -> str:
         """Cut where that is plain, else ``lax.pad``, which also cuts (by negative padding)."""

@@ -35,6 +35,7 @@ RULES: dict[str, Rule] = {
     "max": reduction.extremum, "min": reduction.extremum, "logsumexp": reduction.logsumexp,
     "var": reduction.variance,
     "cumsum": reduction.cumsum, "cumprod": reduction.cumprod, "cummax": reduction.cummax,
+    "cummin": reduction.cummax,
     "ensure": movement.ensure, "transpose": movement.transpose,
     "expand_dims": movement.expand_dims, "squeeze": movement.squeeze,
     "broadcast_to": movement.broadcast_to, "pad": movement.pad, "flip": movement.flip,
@@ -56,3 +57,5 @@ FLAT = (
     "permutation",
 )  # fmt: skip
 """Operators through which nothing flows back."""
+LATE = ("cumlogsumexp", "window", "recurrence")
+"""Operators that passes make of others, after derivatives have been taken."""

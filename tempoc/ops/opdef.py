@@ -51,12 +51,15 @@ class Value:
     extents (over bounds only) that the array really has. An axis is *ragged* where the two differ:
     positions from the true extent on hold garbage, which ``emit`` must keep out of valid results.
     ``finite`` promises that this garbage has no NaN and no infinity, so that zero times it is zero.
+    ``shared`` names the array that all points of a kernel read this from, each with an end of its
+    own; empty if there is no such array.
     """
 
     text: str
     type: TensorType
     padded: tuple[Expr, ...]
     finite: bool = False
+    shared: str = ""
 
     def is_ragged(self, axis: int) -> bool:
         """Whether the axis has invalid positions at the end."""
@@ -83,6 +86,15 @@ class Emitter(Protocol):
 
     def masked(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
         """``v`` with ``neutral`` at invalid positions of these axes; ``v`` if none is ragged."""
+
+    def masking(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
+        """The text of what ``masked`` names, where it is needed only once, or never."""
+
+    def finite(self, v: Value) -> str:
+        """Text of a boolean scalar: whether all that the points read ``v`` from is finite.
+
+        It is found out once for all points; empty where each point must mask for itself.
+        """
 
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
         """``v`` cut or lengthened (by zeros) to these padded extents; elements stay in place."""

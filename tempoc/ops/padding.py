@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tempoc.ops.opdef import Emitter, Value
 from tempoc.ops.spell import cast, jax_dtype
@@ -47,7 +48,7 @@ def retyped(v: Value, dtype: DType, out: Emitter) -> Value:
     if v.type.dtype is dtype:
         return v
     name = out.bind(dtype.value, cast(v.text, v.type.dtype, dtype))
-    return Value(name, TensorType(dtype, v.type.shape), v.padded, v.finite)
+    return replace(v, text=name, type=TensorType(dtype, v.type.shape), shared="")
 
 
 def atom(text: str) -> str:

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tempoc.ops.opdef import Array, Emitter, Facts, Op, Value
+from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import natural, retyped
-from tempoc.ops.promote import Kind, kind_of, numeric
+from tempoc.ops.promote import Kind, inexact, kind_of, numeric
 from tempoc.ops.reduction import HALVES
 from tempoc.ops.shapes import axis_of, require
-from tempoc.ops.spell import cast, least, meant_by, scalar
+from tempoc.ops.spell import cast, greatest, least, meant_by, scalar
 from tempoc.ops.types import DType, TensorType
 
 
@@ -102,4 +102,32 @@ class CumMax(Scan):
 
     def neutral(self, dtype: DType) -> str:
         """Nothing is smaller."""
+        return least(dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CumMin(Scan):
+    """The least of all elements so far; NaN from the first one on."""
+
+    name, jax, numpy = "cummin", "lax.cummin", np.minimum
+
+    def neutral(self, dtype: DType) -> str:
+        """Nothing is greater."""
+        return greatest(dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CumLogSumExp(Scan):
+    """``log(sum(exp(x)))`` of all elements so far, without overflow. Floating point alone."""
+
+    name, jax, numpy = "cumlogsumexp", "lax.cumlogsumexp", np.logaddexp
+
+    def kind(self, operand: Kind) -> Kind:
+        """That of the operand."""
+        if inexact(operand) != operand:
+            raise OperandError(f"cumlogsumexp takes floating point, not {operand[0].value}")
+        return operand
+
+    def neutral(self, dtype: DType) -> str:
+        """The logarithm of 0."""
         return least(dtype)

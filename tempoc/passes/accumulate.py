@@ -27,12 +27,13 @@ from tempoc.ops.reduction import Mean, Sum
 from tempoc.ops.shapes import axes_of
 from tempoc.ops.source import Full, IndexValue
 from tempoc.ops.types import DType, TensorType
-from tempoc.passes.carried import Loop, loops
+from tempoc.passes.carried import Cycles, Loop
 from tempoc.passes.context import PassContext
 from tempoc.passes.copies import forward_copies
 from tempoc.passes.legality import dependences
-from tempoc.passes.terms import terms
-from tempoc.passes.worth import is_worth
+from tempoc.passes.terms import SMALL, Term, is_small_sum, terms
+from tempoc.passes.whole import kept_whole
+from tempoc.passes.worth import is_step_by_step, is_worth
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -42,7 +43,6 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
     ZERO,
-    Const,
     Expr,
     Sym,
     add,
@@ -57,7 +57,7 @@ from tempoc.symbolic.expr import (
 class Accumulate:
     """Cuts sums over whole dimensions into steps."""
 
-    limit: int = field(default=16384, metadata={"help": "most elements of a running sum"})
+    limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
 
     name: ClassVar[str] = "accumulate"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -67,16 +67,21 @@ class Accumulate:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with running sums."""
         lazy = together(graph)
-        sums = [n for n in graph.nodes.values() if n.name not in lazy and self.is_sum(graph, n)]
-        names, uses = {n.name for n in sums}, users(graph)
+        whole = {d.name: kept_whole(graph, d.name) for d in graph.universe.dims}
+        steps = {
+            n.name: found
+            for n in graph.nodes.values()
+            if n.name not in lazy and (found := self.steps(graph, n, whole))
+        }
+        sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
         chosen = [n for n in sums if is_worth(graph, n, names, uses)]
         if not chosen:
             return graph
-        needs = dependences(graph, context.space)
+        cycles = Cycles(dependences(graph, context.space), names)
         made: dict[str, list[Node]] = {}
         for node in chosen:
-            dims = graph.universe.sorted(tuple(t.dim for t in terms(graph, node)))
-            nest = loops(node, dims, needs, names)
+            dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
+            nest = cycles.loops(node, dims)
             made[node.name] = _Cutter(graph).whole(node, nest)
             along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
             span = node.spans[0] if node.spans else None
@@ -84,14 +89,11 @@ class Accumulate:
         nodes = [n for old in graph.nodes.values() for n in made.get(old.name, [old])]
         return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
 
-    def is_sum(self, graph: Graph, node: Node) -> bool:
-        """Whether a node is a sum over whole dimensions, and small."""
-        size = 1
-        for e in node.types[0].shape if node.types else ():
-            if not isinstance(e, Const):
-                return False
-            size *= e.value
-        return len(node.types) == 1 and size <= self.limit and bool(terms(graph, node))
+    def steps(self, graph: Graph, node: Node, whole: Mapping[str, set[str]]) -> list[Term]:
+        """What a small sum adds up step by step; what is there at once is best added at once."""
+        if not is_small_sum(graph, node, self.limit):
+            return []
+        return [t for t in terms(graph, node) if is_step_by_step(graph, t, whole[t.dim])]
 
 
 @dataclass(slots=True)

@@ -20,51 +20,64 @@ class Loop:
     forward: bool = True
 
 
-def loops(
-    node: Node, dims: Sequence[str], needs: Sequence[Dependence], sums: Container[str]
-) -> tuple[Loop, ...]:
-    """Loops over all of some dimensions, outermost first, as those that make what a node needs.
+class Cycles:
+    """The cycles among nodes, for questions about one node after the other.
 
-    Where these differ the later ones count: those that need what the others make. Loops over the
-    node's own dimensions are around them. What ``sums`` need comes after the loops, and does not
-    count. Without a reason against it the order is that of ``dims``, all forward.
+    What ``sums`` need comes after the loops, and does not count.
     """
-    nests = [
-        tuple(Loop(d, w) for d, w in zip(order, ways, strict=True))
-        for order in permutations(dims)
-        for ways in choices((True, False), repeat=len(order))
-    ]
-    for cycle in reversed(_cycles(node, needs, sums)):
-        nests = [nest for nest in nests if all(_runs(d, nest) for d in cycle)] or nests
-    return nests[0]
+
+    def __init__(self, needs: Sequence[Dependence], sums: Container[str]) -> None:
+        self.needs = needs
+        self.sums = sums
+        self.sources: dict[str, list[str]] = {}
+        for d in needs:
+            self.sources.setdefault(d.sink, []).append(d.source)
+        self._inside: dict[tuple[str, ...], list[list[Dependence]]] = {}
+
+    def loops(self, node: Node, dims: Sequence[str]) -> tuple[Loop, ...]:
+        """Loops over all of some dimensions, outermost first, as those that make what a node needs.
+
+        Where these differ the later ones count: those that need what the others make. Loops over
+        the node's own dimensions are around them. Without a reason against it the order is that of
+        ``dims``, all forward.
+        """
+        nests = [
+            tuple(Loop(d, w) for d, w in zip(order, ways, strict=True))
+            for order in permutations(dims)
+            for ways in choices((True, False), repeat=len(order))
+        ]
+        needed = _reached(node.name, self.sources)
+        for cycle in reversed(self.inside(node.domain.dims)):
+            if cycle[0].sink in needed:
+                nests = [nest for nest in nests if all(_runs(d, nest) for d in cycle)] or nests
+        return nests[0]
+
+    def inside(self, dims: tuple[str, ...]) -> list[list[Dependence]]:
+        """The cycles at one point of some dimensions; what others need comes first."""
+        if dims not in self._inside:
+            self._inside[dims] = self._cycles(dims)
+        return self._inside[dims]
+
+    def _cycles(self, dims: tuple[str, ...]) -> list[list[Dependence]]:
+        inner = [
+            d
+            for d in self.needs
+            if d.sink not in self.sums and all(0 in s for k, s in d.signs if k in dims)
+        ]
+        sources: dict[str, list[str]] = {}
+        for d in inner:
+            sources.setdefault(d.sink, []).append(d.source)
+            sources.setdefault(d.source, [])
+        parts = components(list(sources), sources.__getitem__)
+        home = {name: k for k, names in enumerate(parts) for name in names}
+        found: list[list[Dependence]] = [[] for _ in parts]
+        for d in inner:
+            if home[d.source] == home[d.sink]:
+                found[home[d.sink]].append(d)
+        return [cycle for cycle in found if cycle]
 
 
-def _cycles(
-    node: Node, needs: Sequence[Dependence], sums: Container[str]
-) -> list[list[Dependence]]:
-    """The cycles among what a node needs, at one point of its own dimensions; needs come first."""
-    sources: dict[str, list[str]] = {}
-    inner = []
-    for d in needs:
-        sources.setdefault(d.sink, []).append(d.source)
-        around = any(0 not in signs for dim, signs in d.signs if dim in node.domain.dims)
-        if not around and d.sink not in sums:
-            inner.append(d)
-    needed = _reached(node.name, sources)
-    inside: dict[str, list[str]] = {name: [] for name in needed}
-    for d in inner:
-        if d.sink in inside and d.source in inside:
-            inside[d.sink].append(d.source)
-    parts = components(needed, inside.__getitem__)
-    home = {name: k for k, names in enumerate(parts) for name in names}
-    found: list[list[Dependence]] = [[] for _ in parts]
-    for d in inner:
-        if d.sink in home and home.get(d.source) == home[d.sink]:
-            found[home[d.sink]].append(d)
-    return [cycle for cycle in found if cycle]
-
-
-def _reached(start: str, sources: dict[str, list[str]]) -> tuple[str, ...]:
+def _reached(start: str, sources: dict[str, list[str]]) -> dict[str, None]:
     found = {start: None}
     waiting = [start]
     while waiting:
@@ -72,7 +85,7 @@ def _reached(start: str, sources: dict[str, list[str]]) -> tuple[str, ...]:
             if name not in found:
                 found[name] = None
                 waiting.append(name)
-    return tuple(found)
+    return found
 
 
 def _runs(need: Dependence, nest: Sequence[Loop]) -> bool:

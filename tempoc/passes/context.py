@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 
 from tempoc.pipeline.step import Remarks
 from tempoc.poly.space import Space
+from tempoc.symbolic.domain import Universe
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PassContext:
-    """The polyhedral space of the compilation, and a place for remarks."""
+    """The polyhedral space of the graph at hand, and a place for remarks."""
 
     space: Space
     remarks: Remarks = field(default_factory=Remarks)
+
+    def declare(self, universe: Universe) -> None:
+        """From here on the graph has these dimensions and bounds."""
+        if universe != self.space.universe:
+            self.space = Space(universe)

@@ -7,17 +7,20 @@ All nodes of one operator, domain and type start out as equal; classes are split
 at equal places come from different classes. What is left together is equal: two nodes that read
 equal values at equal points have equal values, by induction along the order of evaluation. Starting
 from "all equal" instead of "all different" finds duplicates inside cycles (two equal recurrences).
-Nodes that only a branch of a `cond` needs stay apart from those that others need.
+Sums, products and merges are alike in whatever order their operands stand. Nodes that only a
+branch of a `cond` needs stay apart from those that others need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tempoc.ops.arithmetic import Add, And, Equal, Multiply, NotEqual, Or
+from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
 from tempoc.ops.source import Input, Param
-from tempoc.sdg.branches import needs
+from tempoc.sdg.branches import Need, needs
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.rewrite import redirect
 from tempoc.sdg.turns import turn
@@ -49,33 +52,79 @@ def merge_duplicates(graph: Graph) -> Graph:
 
 
 def _classes(graph: Graph) -> dict[str, int]:
-    """The number of each node's class; classes are numbered in node order."""
+    """The number of each node's class.
+
+    After a split only classes are looked at again of which some node reads what has a new class
+    now, or is needed where that holds (Hopcroft, An n log n algorithm for minimizing states in a
+    finite automaton, 1971, without the choice of the smaller part).
+    """
     classes = _numbered({name: _start(node) for name, node in graph.nodes.items()})
     needed = needs(graph)
+    uses: dict[str, list[str]] = {name: [] for name in graph.nodes}
+    for name, node in graph.nodes.items():
+        for source in dict.fromkeys(_sources(node, needed[name])):
+            uses[source].append(name)
+    members: dict[int, list[str]] = {}
+    for name, number in classes.items():
+        members.setdefault(number, []).append(name)
 
-    def needed_where(name: str) -> Key:
-        found = [n.condition for n in needed[name]]
-        held = (n.holds for n in needed[name])
-        return (*((classes[e.source], e.out, e.entries) for e in found), *held)
+    places = {name: _places(node) for name, node in graph.nodes.items() if _is_unordered(node)}
 
-    while True:
-        keys: dict[str, Key] = {
-            name: (classes[name], needed_where(name), *(classes[e.source] for e in node.inputs))
-            for name, node in graph.nodes.items()
-        }
-        finer = _numbered(keys)
-        if finer == classes:
-            return classes
-        classes = finer
+    def key(name: str) -> Key:
+        operands: Key = tuple(classes[e.source] for e in graph.nodes[name].inputs)
+        if name in places:
+            operands = tuple(sorted(zip(operands, places[name], strict=True)))
+        return operands, tuple((classes[n.condition.source], _about(n)) for n in needed[name])
+
+    waiting = dict.fromkeys(members)
+    while waiting:
+        moved: list[str] = []
+        for number in waiting:
+            if len(members[number]) == 1:
+                continue
+            parts: dict[Key, list[str]] = {}
+            for name in members[number]:
+                parts.setdefault(key(name), []).append(name)
+            members[number], *others = parts.values()
+            for part in others:
+                fresh = len(members)
+                members[fresh] = part
+                classes.update(dict.fromkeys(part, fresh))
+                moved += part
+        waiting = dict.fromkeys(classes[reader] for name in moved for reader in uses[name])
+    return classes
+
+
+def _sources(node: Node, needed: Sequence[Need]) -> list[str]:
+    return [e.source for e in node.inputs] + [n.condition.source for n in needed]
+
+
+def _about(need: Need) -> Key:
+    """What must agree besides the condition's source."""
+    return need.condition.out, need.condition.entries, need.holds
 
 
 def _start(node: Node) -> Key:
     """All that must agree besides the operands' sources."""
     own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
     given = node.name if own else ""
+    if _is_unordered(node):
+        return (given, node.op.name, node.domain, node.types, tuple(sorted(_places(node))))
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
     return (given, repr(node.op), node.domain, node.types, accesses)
+
+
+def _is_unordered(node: Node) -> bool:
+    """Whether operands may change places: of what commutes to the last bit, and of merges."""
+    return isinstance(node.op, Add | Multiply | And | Or | Equal | NotEqual | Merge)
+
+
+def _places(node: Node) -> list[str]:
+    """For each operand how it is read, and which points of a merge it becomes."""
+    targets = node.op.targets if isinstance(node.op, Merge) else ((),) * len(node.inputs)
+    pairs = zip(node.inputs, targets, strict=True)
+    return [repr((e.out, e.entries, e.guard, target)) for e, target in pairs]
 
 
 def _numbered(keys: Mapping[str, Key]) -> dict[str, int]:

@@ -22,7 +22,7 @@ from tempoc.passes.sink import is_cheap, kept_sources, sink
 from tempoc.poly.space import Space
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import is_computed
-from tempoc.sdg.graph import Graph, Group, Node
+from tempoc.sdg.graph import Graph, Group
 from tempoc.sdg.query import topological
 from tempoc.sdg.rewrite import drop_dead
 from tempoc.symbolic.domain import Domain
@@ -80,20 +80,20 @@ class Fuse:
 
 def _one_domain_each(graph: Graph, space: Space) -> Graph:
     """The graph with domains that have the same points spelled in the same way."""
-    spelled: list[Domain] = []
-    nodes: dict[str, Node] = {}
-    for name, node in graph.nodes.items():
-        own = node.domain
-        for other in spelled:
-            if other.dims == own.dims and (
-                other == own or space.equal(other.where, own.where, Domain(own.dims))
-            ):
-                own = other
-                break
-        else:
-            spelled.append(own)
-        nodes[name] = node if own == node.domain else replace(node, domain=own)
+    spelled: dict[Domain, Domain] = {}
+    for own in (n.domain for n in graph.nodes.values()):
+        if own not in spelled:
+            alike = (d for d in dict.fromkeys(spelled.values()) if _is_same(d, own, space))
+            spelled[own] = next(alike, own)
+    nodes = {
+        name: replace(node, domain=own) if (own := spelled[node.domain]) != node.domain else node
+        for name, node in graph.nodes.items()
+    }
     return replace(graph, nodes=nodes)
+
+
+def _is_same(a: Domain, b: Domain, space: Space) -> bool:
+    return a.dims == b.dims and space.equal(a.where, b.where, Domain(a.dims))
 
 
 def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, ...]:

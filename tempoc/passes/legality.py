@@ -32,6 +32,7 @@ from tempoc.symbolic.walk import symbols
 
 Vectors = tuple[tuple[str, ...], tuple[str, ...]]
 _Found = tuple[tuple[tuple[str, Signs], ...], bool]
+_End = tuple[tuple[str, ...], tuple[str, ...]]
 
 ANY: Signs = frozenset((-1, 0, 1))
 STAYS: Signs = frozenset((0,))
@@ -42,8 +43,9 @@ class Dependence:
     """``sink`` needs ``source``; ``signs`` of sink minus source, by common dimension in order.
 
     A dimension of which either computes all points at once is none of the common ones; ``apart``
-    says that a point may need other points along such a dimension than its own, or that the runner
-    must see what the source found: they are not in one kernel.
+    says that they are not in one kernel: that a point may need other points along such a dimension
+    than its own, or what all points have put into a store just now among what was there before, or
+    that the runner must see what the source found.
     """
 
     sink: str
@@ -83,20 +85,38 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
     What takes turns depends on what has its turn before.
     """
     found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
-    known: dict[tuple[Passage, Vectors], _Found | None] = {}
     for sink in graph.nodes.values():
         if is_computed(sink):
             for edge in sink.inputs:
-                for source, passage in _passages(graph, sink, edge):
-                    vectors = sink.vector, graph.nodes[source].vector
-                    if (passage, vectors) not in known:
-                        known[passage, vectors] = _signs(space, passage, vectors)
-                    if (signs := known[passage, vectors]) is not None:
+                for source, signs in _needs(graph, space, sink, edge):
+                    if signs is not None:
                         listed, apart = signs
                         need = Dependence(sink=sink.name, source=source, signs=listed, apart=apart)
                         found[need] = None
     found |= dict.fromkeys(_waiting(graph, space))
     return tuple(found)
+
+
+def _needs(
+    graph: Graph, space: Space, sink: Node, edge: Edge
+) -> Iterator[tuple[str, _Found | None]]:
+    """The nodes that compute what an edge reads, with the signs from there to the sink."""
+    source = graph.nodes[edge.source]
+    if is_computed(source) and edge.entries == identity(source.domain):
+        ends = (sink.domain.dims, sink.vector), (source.domain.dims, source.vector)
+        here = space.known.once(("here", ends), lambda: _here(space, *ends))
+        if here is not None:
+            yield source.name, here
+            return
+    for name, passage in _passages(graph, sink, edge):
+        yield name, _signs(space, passage, (sink.vector, graph.nodes[name].vector))
+
+
+def _here(space: Space, reader: _End, writer: _End) -> _Found | None:
+    """The signs between a point and itself; `None` if that is not plain to see."""
+    along = _along(space, loops(*reader), loops(*writer))
+    same = all(e == other for e, other in along.values())
+    return (tuple((d, STAYS) for d in along), False) if same else None
 
 
 def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
@@ -184,17 +204,46 @@ def _signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
 
     `vectors` are the dimensions that reader and writer compute at once. None: no pair.
     """
+    key = ("signs", passage, vectors)
+    return space.known.once(key, lambda: _find_signs(space, passage, vectors))
+
+
+def _find_signs(space: Space, passage: Passage, vectors: Vectors) -> _Found | None:
     ends = passage.reader.dims, passage.writer.dims
     reader, writer = (loops(dims, vector) for dims, vector in zip(ends, vectors, strict=True))
     along = _along(space, reader, writer)
     at_once = [d for d in ends[0] if d in ends[1] and any(d in v for v in vectors)]
     same = all(e == other for e, other in along.values())
     if same and passage.read == identity(passage.tensor) == passage.written:
-        return tuple((d, STAYS) for d in along), False
+        return None if _is_apart(space, passage) else (tuple((d, STAYS) for d in along), False)
     found = distance.signs(space, passage, along | {d: (Sym(d), Sym(d)) for d in at_once})
     if found is None:
         return None
-    return tuple((d, found[d]) for d in along), any(found[d] != STAYS for d in at_once)
+    signs = tuple((d, found[d]) for d in along)
+    apart = any(found[d] != STAYS for d in at_once) or (bool(at_once) and _is_around(signs))
+    return signs, apart or _is_respelled(passage, at_once)
+
+
+def _is_respelled(passage: Passage, at_once: Sequence[str]) -> bool:
+    """Whether an index along such a dimension is written in one way and read in another.
+
+    Both may be the same, as ``x[0]`` where ``t == 0`` is ``x[t]``: a kernel does not see that.
+    """
+    pairs = zip(passage.read, passage.written, strict=True)
+    return any(a != b and any(d in (*symbols(a), *symbols(b)) for d in at_once) for a, b in pairs)
+
+
+def _is_around(signs: tuple[tuple[str, Signs], ...]) -> bool:
+    """Whether a reader sees what its own step writes among what other steps have written."""
+    return all(0 in s for _, s in signs) and any(s != STAYS for _, s in signs)
+
+
+def _is_apart(space: Space, passage: Passage) -> bool:
+    """Whether reader and writer, each at the points of the tensor, have no point in common."""
+    ends = passage.reader, passage.tensor, passage.writer
+    where = conjunction(*(end.where for end in ends))
+    dims = space.universe.sorted(tuple(d for end in ends for d in end.dims))
+    return any(end.where != where for end in ends) and space.is_empty(Domain(dims, where))
 
 
 def loops(dims: tuple[str, ...], vector: tuple[str, ...]) -> tuple[str, ...]:
@@ -206,8 +255,12 @@ def _along(
     space: Space, reader: tuple[str, ...], writer: tuple[str, ...]
 ) -> dict[str, tuple[Expr, Expr]]:
     """The dimensions along which both ends stand somewhere, with their coordinates."""
-    here, there = (coordinates(space.universe, dims) for dims in (reader, writer))
-    return {d: (e, there[d]) for d, e in here.items() if d in there}
+
+    def found() -> dict[str, tuple[Expr, Expr]]:
+        here, there = (coordinates(space.universe, dims) for dims in (reader, writer))
+        return {d: (e, there[d]) for d, e in here.items() if d in there}
+
+    return space.known.once(("along", reader, writer), found)
 
 
 # ---------------------------------------------------------------- the test

@@ -55,9 +55,13 @@ class Nests:
         self.names = tuple(names)
         self.dims = dims
         self.bits = {name: 1 << k for k, name in enumerate(names)}
+        self.alive = sum(self.bits.values())
         self.touching: dict[str, dict[Dependence, None]] = {name: {} for name in names}
+        self.own: dict[str, dict[Dependence, None]] = {name: {} for name in names}
         for d in needs:
-            self.touching[d.sink][d] = self.touching[d.source][d] = None
+            ends = (self.own[d.sink],) if d.sink == d.source else self._ends(d)
+            for end in ends:
+                end[d] = None
         self.outer = self._level(self.names, ())
 
     # -------------------------------------------------------------- questions
@@ -66,7 +70,7 @@ class Nests:
         """The dependences of two statements on each other."""
         pair = (a, b)
         near = min((self.touching[a], self.touching[b]), key=len)
-        return [d for d in near if d.sink != d.source and d.sink in pair and d.source in pair]
+        return [d for d in near if d.sink in pair and d.source in pair]
 
     def may_join(self, a: str, b: str) -> bool:
         """Whether some loop nest still runs all that is in a cycle with them if they are one."""
@@ -91,12 +95,11 @@ class Nests:
 
     def _own(self, a: str, b: str) -> list[Dependence]:
         """What two statements need of themselves when they are one."""
-        pair = (a, b)
-        found: list[Dependence] = []
-        for d in self.touching[a] | self.touching[b]:
-            if d.sink in pair and d.source in pair:
-                found += (d,) if d.sink == d.source else d.moving()
-        return found
+        across = (part for d in self.between(a, b) for part in d.moving())
+        return [*self.own[a], *self.own[b], *across]
+
+    def _ends(self, d: Dependence) -> tuple[dict[Dependence, None], ...]:
+        return self.touching[d.sink], self.touching[d.source]
 
     def _holds(self, level: _Level, a: str, b: str, own: Needs, *, alone: bool = False) -> bool:
         """Whether a level's cycles can be carried when two are one (``alone``: only theirs)."""
@@ -104,12 +107,12 @@ class Nests:
         others = () if alone else dict.fromkeys(level.cycles.values())
         if not all(c.is_schedulable or c.members & together for c in others):
             return False
+        if together & self.alive == self.bits[a] | self.bits[b] and not own:
+            return True
         cycle = level.cycles.get(a)
         if cycle is not None and cycle is level.cycles.get(b):
             return self._carries(level, cycle, a, b, own)
         names = self._listed(together)
-        if len(names) == 2 and not own:
-            return True
         around = self._inside(names, level.carried, apart=(a, b))
         needs = [*_joined(around, a, b), *_joined(own, a, b)]
         left = [n for n in names if n != b]
@@ -150,14 +153,16 @@ class Nests:
     def join(self, a: str, b: str) -> None:
         """Make the second statement part of the first; that must be legal (``may_join``)."""
         own = self._own(a, b)
-        near = self.touching[a] | self.touching[b]
-        for d in near:
-            for end in dict.fromkeys((d.sink, d.source)):
-                del self.touching[end][d]
-        del self.touching[b]
-        others = [d for d in near if not {d.sink, d.source} <= {a, b}]
-        for d in (*_joined(others, a, b), *_joined(own, a, b)):
-            self.touching[d.sink][d] = self.touching[d.source][d] = None
+        for d in tuple(self.touching[b]):
+            for end in self._ends(d):
+                del end[d]
+            if a not in (d.sink, d.source):
+                (moved,) = _joined((d,), a, b)
+                for end in self._ends(moved):
+                    end[moved] = None
+        del self.touching[b], self.own[b]
+        self.own[a] = dict.fromkeys(_joined(own, a, b))
+        self.alive ^= self.bits[b]
         self._merge(self.outer, a, b, own)
 
     def _merge(self, level: _Level, a: str, b: str, own: Needs) -> None:
@@ -165,11 +170,11 @@ class Nests:
         together = self._cycle(level, a, b)
         self._close(level, a, b)
         cycle, other = (level.cycles.pop(x, None) for x in (a, b))
+        if together & self.alive == self.bits[a] and not own:
+            return
         if cycle is None or cycle is not other:
-            names = self._listed(together)
-            if len(names) > 1 or own:
-                fresh = _Cycle(members=together, is_schedulable=True)
-                level.cycles.update(dict.fromkeys(names, fresh))
+            fresh = _Cycle(members=together, is_schedulable=True)
+            level.cycles.update(dict.fromkeys(self._listed(together), fresh))
             return
         level.cycles[a] = cycle
         cycle.is_schedulable = True
@@ -238,14 +243,15 @@ class Nests:
     ) -> list[Dependence]:
         """The dependences among some statements that no loop carries, but those among ``apart``."""
         known = {*names}
-        return [
+        found = [
             d
             for name in names
             for d in self.touching[name]
             if d.sink == name and d.source in known
             if not (apart and d.sink in apart and d.source in apart)
-            if not any(_is_strict(d, way) for way in carried)
         ]
+        found += [d for name in names if name not in apart for d in self.own[name]]
+        return [d for d in found if not any(_is_strict(d, way) for way in carried)]
 
     def _cycle(self, level: _Level, a: str, b: str) -> int:
         """What is in a cycle with two if they are one, themselves included."""
@@ -255,11 +261,12 @@ class Nests:
     def _listed(self, members: int) -> list[str]:
         """The statements that there still are."""
         found: list[str] = []
+        members &= self.alive
         while members:
             last = members & -members
             found.append(self.names[last.bit_length() - 1])
             members ^= last
-        return [n for n in found if n in self.touching]
+        return found
 
 
 def _is_strict(d: Dependence, way: Way) -> bool:

@@ -13,9 +13,12 @@ from tempoc.ops.shapes import axes_of
 from tempoc.ops.types import DType
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_types
-from tempoc.symbolic.expr import ZERO, Slice, Sym
+from tempoc.symbolic.expr import ZERO, Const, Slice, Sym
 
 EXACT = (DType.F32, DType.F64, DType.I32, DType.I64, DType.U32)
+
+SMALL = 16384
+"""The most elements of a sum that is cheap to carry along."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,16 @@ class Term:
     dim: str
     op: Op
     inputs: tuple[Edge, ...]
+
+
+def is_small_sum(graph: Graph, node: Node, limit: int = SMALL) -> bool:
+    """Whether a node is a sum over whole dimensions, and small."""
+    size = 1
+    for e in node.types[0].shape if node.types else ():
+        if not isinstance(e, Const):
+            return False
+        size *= e.value
+    return len(node.types) == 1 and size <= limit and bool(terms(graph, node))
 
 
 def terms(graph: Graph, node: Node) -> tuple[Term, ...]:

@@ -10,29 +10,28 @@ of dependences then has no loop that carries it, its nodes lose their star again
 a loop, and what surrounds it does not). Loops over other dimensions carry what they can: of
 ``u[i+1, x] = u[i, x-1] + u[i, x+1]`` all ``x`` run at once, step by step in ``i``.
 
-Where some nodes keep their loop, a starred one must not make a store longer than it has to be
-anyway: it may read and be read at its own index only by what is starred too, or is kept whole
-because somebody reads slices of it.
+Where some nodes keep their loop, what is starred must not make memory grow (``frugal.py``). What a
+kernel makes for all points at once is bounded: as many points at once as fit ``batch``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
-from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
-from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.passes.frugal import frugal
+from tempoc.passes.legality import Dependence, dependences, loops, stuck
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
+from tempoc.sdg.query import components
 from tempoc.sdg.together import Ranges, ranges, touched
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Slice
 from tempoc.symbolic.walk import symbols
 
 
@@ -40,28 +39,42 @@ from tempoc.symbolic.walk import symbols
 class Vectorize:
     """Stars what can be starred."""
 
+    batch: int = field(default=64, metadata={"help": "MiB of an array that points make at once"})
+
     name: ClassVar[str] = "vectorize"
     needs: ClassVar[tuple[str, ...]] = ()
     gives: ClassVar[tuple[str, ...]] = ()
     before: ClassVar[tuple[str, ...]] = ("groups",)
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
-        """The graph with stars; a program whose lengths the data decide stays as it is."""
-        if graph.universe.lengths:
-            return graph
+        """The graph with stars, which do not depend on those that it has.
+
+        What ends when the data say so is done step by step, and so is what it varies over.
+        """
+        graph = replace(
+            graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}
+        )
+        lengths = graph.universe.lengths
+        steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
-            graph = _along(graph, dim.name, context)
+            if dim.name in steps or dim.bound in lengths:
+                message = f"{dim.name} stays a loop: its points are not known before the run"
+                context.remarks.add("vectorize", message)
+            else:
+                graph = _along(graph, dim.name, context)
         return graph
 
 
 def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
-    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space)]
+    into = _into_merges(graph)
+    stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
+    stuck_anyway: set[str] = set()
     while stars:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
-        nodes = [n for n in starred.nodes.values() if is_computed(n)]
+        nodes = [n for n in starred.nodes.values() if is_computed(n) and n.name not in stuck_anyway]
         dims = {
             n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
             for n in nodes
@@ -69,21 +82,33 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
         found = stuck(list(dims), needs, dims)
         if not found:
             break
-        cycle = [s for s in stars if s in found]
-        if not cycle:  # no plain loop carries these anyway: what stars would do is not known
-            _missed(graph, dim, stars, "no plain loop carries another cycle", context)
-            return graph
-        _missed(graph, dim, cycle, "their points wait for each other", context)
-        stars = [s for s in stars if s not in found]
+        cycle, why = [s for s in stars if s in found], "their points wait for each other"
+        if not cycle:  # no plain loop carries these: what stars around them would do is not known
+            stuck_anyway |= _cycle_of(found[0], list(dims), needs)
+            cycle, why = (
+                [s for s in stars if s in stuck_anyway],
+                "no plain loop carries a cycle",
+            )
+        _missed(graph, dim, cycle, why, context)
+        stars = [s for s in stars if s not in cycle]
     if len(stars) < len(having):
-        frugal = _frugal(graph, dim, stars)
-        rest = [s for s in stars if s not in frugal]
+        cheap = frugal(graph, dim, stars, context.space)
+        rest = [s for s in stars if s not in cheap]
         _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = frugal
+        stars = cheap
     if stars:
         message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
         context.remarks.add("vectorize", message)
     return _starred(graph, stars, dim)
+
+
+def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
+    """All that is in a cycle of dependences with a node."""
+    sources: dict[str, list[str]] = {n: [] for n in names}
+    for d in needs:
+        if d.sink in sources and d.source in sources:
+            sources[d.sink].append(d.source)
+    return {n for part in components(names, sources.__getitem__) if name in part for n in part}
 
 
 def _missed(graph: Graph, dim: str, names: list[str], why: str, context: PassContext) -> None:
@@ -106,7 +131,23 @@ def _starred(graph: Graph, names: list[str], dim: str) -> Graph:
 # ---------------------------------------------------------------- what can be stated
 
 
-def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space) -> bool:
+def _into_merges(graph: Graph) -> dict[str, list[tuple[Node, int]]]:
+    """For each node the branches of merges that it writes."""
+    found: dict[str, list[tuple[Node, int]]] = {name: [] for name in graph.nodes}
+    for node in graph.nodes.values():
+        if isinstance(node.op, Merge):
+            for k, edge in enumerate(node.inputs):
+                found[edge.source].append((node, k))
+    return found
+
+
+def _is_regular(
+    graph: Graph,
+    node: Node,
+    vector: tuple[str, ...],
+    space: Space,
+    into: dict[str, list[tuple[Node, int]]],
+) -> bool:
     """Whether the points form ranges, and all that they touch can be stated and is there."""
     if isinstance(node.op, Effect | ExternHost):
         return False
@@ -115,58 +156,22 @@ def _is_regular(graph: Graph, node: Node, vector: tuple[str, ...], space: Space)
         return False
     left = space.project(node.domain, loops(node.domain.dims, vector))
     inside = all(_is_inside(graph, e, left, found, space) for e in node.inputs)
-    merges = [m for m in graph.nodes.values() if isinstance(m.op, Merge)]
-    return inside and not any(_writes_parts(graph, node, m, vector, space) for m in merges)
+    return inside and not any(
+        _writes_parts(graph, node, merge, k, vector, space) for merge, k in into[node.name]
+    )
 
 
 def _is_inside(graph: Graph, edge: Edge, left: Domain, found: Ranges, space: Space) -> bool:
-    source = graph.nodes[edge.source]
-    return space.outside(left, touched(edge.entries, found), source.domain) is None
+    source, vector = graph.nodes[edge.source], tuple(found.values())
+    key = ("inside", left, edge.entries, vector, source.domain)
+    return space.known.once(
+        key, lambda: space.outside(left, touched(edge.entries, found), source.domain) is None
+    )
 
 
 def _writes_parts(
-    graph: Graph, node: Node, merge: Node, vector: tuple[str, ...], space: Space
+    graph: Graph, node: Node, merge: Node, branch: int, vector: tuple[str, ...], space: Space
 ) -> bool:
     """Whether the node writes into a merge at some points of its ranges only."""
-    for k, edge in enumerate(merge.inputs):
-        if edge.source == node.name:
-            where = space.simplify(written_where(merge, k, graph), node.domain)
-            if any(d in symbols(where) for d in vector):
-                return True
-    return False
-
-
-# ---------------------------------------------------------------- what it costs
-
-
-def _frugal(graph: Graph, dim: str, stars: list[str]) -> list[str]:
-    """Those of the stars that make no store longer along a dimension that is a loop for others."""
-    whole = _kept_whole(graph, dim)
-    kept = list(stars)
-    while True:
-        long = [s for s in kept if _is_longer(graph, s, dim, kept, whole)]
-        if not long:
-            return kept
-        kept = [s for s in kept if s not in long]
-
-
-def _is_longer(graph: Graph, name: str, dim: str, stars: list[str], whole: set[str]) -> bool:
-    """Whether some store between a star and a loop would grow."""
-    free = {*stars, *whole}
-    sources = {e.source for e in graph.nodes[name].inputs} - free
-    if any(dim in graph.nodes[s].domain.dims for s in sources):
-        return True
-    readers = [n for n in graph.nodes.values() if any(e.source == name for e in n.inputs)]
-    return name not in whole and any(dim in r.domain.dims and r.name not in free for r in readers)
-
-
-def _kept_whole(graph: Graph, dim: str) -> set[str]:
-    """Tensors of which slices of the dimension are read, or that are given whole."""
-    found = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
-    reads = [(o.source, o.entries) for o in graph.outputs]
-    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
-    for source, entries in reads:
-        at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
-        if isinstance(at.get(dim), Slice):
-            found.add(source)
-    return found
+    where = space.simplify(written_where(merge, branch, graph), node.domain)
+    return any(d in symbols(where) for d in vector)

@@ -1,10 +1,14 @@
-"""Whether adding up a sum on the way saves memory: whether what is summed is kept only for it."""
+"""Whether adding up a sum on the way saves memory: whether what is summed is kept only for it.
+
+What all points of a dimension make at once is kept whole along it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 
 from tempoc.ops.control import Merge
+from tempoc.passes.terms import Term
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import Use
@@ -19,11 +23,29 @@ def is_worth(
     return any(not _is_kept(graph, edge, sums, uses) for edge in node.inputs)
 
 
+def is_step_by_step(graph: Graph, term: Term, whole: Container[str]) -> bool:
+    """Whether a loop over the term's dimension makes some of what is added, and forgets it.
+
+    ``whole``: what is kept whole along the dimension.
+    """
+    made = [e.source for e in term.inputs if term.dim not in _at_once(graph, e.source)]
+    return any(name not in whole for name in made)
+
+
+def _at_once(graph: Graph, name: str) -> tuple[str, ...]:
+    """The dimensions along which somebody writes all points of a tensor at once."""
+    node = graph.nodes[name]
+    if not isinstance(node.op, Merge):
+        return node.vector
+    return tuple(d for e in node.inputs for d in graph.nodes[e.source].vector)
+
+
 def _is_kept(
     graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[Use, ...]]
 ) -> bool:
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
     dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
+    dims -= {*_at_once(graph, edge.source)}
     if not dims:
         return True
     for name in _stored_with(graph, edge.source, uses):

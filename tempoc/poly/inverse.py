@@ -31,6 +31,13 @@ def covering(
 
     Remainders are left out of the limits: they save little and make for long conditions.
     """
+    key = ("covering", sink, entries, source)
+    return space.known.once(key, lambda: _covering(space, sink, entries, source))
+
+
+def _covering(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> Inverse:
     there = space.symbolic
     back = there.access_map(sink, entries, source).reverse().remove_divs().coalesce()
     where = recover.condition(back.domain(), there.set(source))
@@ -48,6 +55,13 @@ def readers(
 
     Conditions of different pieces may overlap. `None` where no such pieces are found.
     """
+    key = ("readers", sink, entries, source)
+    return space.known.once(key, lambda: _readers(space, sink, entries, source))
+
+
+def _readers(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> tuple[Inverse, ...] | None:
     there = space.symbolic
     back = there.access_map(sink, entries, source).reverse().coalesce()
     if back.is_empty():

@@ -133,7 +133,12 @@ class Liveness:
 
     def _gaps(self, life: _Life) -> isl.Set | None:
         """How far apart values are that are alive together."""
-        gaps = [clash.deltas() for clash in self._clashes(life)]
+        if not life.writes:
+            return None
+        writes = replace(life, reads=(), kept=())
+        gaps = [self._clash(writes, use) for use in life.reads]
+        if (kept := self._kept(life)) is not None:
+            gaps.append(self._since(writes).intersect_domain(kept).deltas())
         return maps.union(gaps) if gaps else None
 
     def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
@@ -199,15 +204,24 @@ class Liveness:
         domain = self._points(here)
         touched = self._touch(life, here)
         later = isl.Set.empty(space.set(domain).get_space())
-        now = self.timeline.relation(here.moments)
-        after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
         for use in life.reads:
-            again = touched.apply_range(self._reading(life, use))
-            later = later.union(again.intersect(after).domain())
+            later = later.union(self._again(replace(life, reads=(), kept=()), use))
         if (kept := self._kept(life)) is not None:
             later = later.union(touched.intersect_range(kept).domain())
         dead = space.set(domain).subtract(later)
         return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
+
+    def _again(self, life: _Life, use: _Touch) -> isl.Set:
+        """When what the one who writes touches is used after that."""
+
+        def made() -> isl.Set:
+            (here,) = life.writes
+            now = self.timeline.relation(here.moments)
+            after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
+            again = self._touch(life, here).apply_range(self._reading(life, use))
+            return again.intersect(after).domain()
+
+        return self._once("again", (life, use), made)
 
     # Relations
 
@@ -256,22 +270,33 @@ class Liveness:
             total = s if total is None else total.union(s)
         return total
 
-    def _clashes(self, life: _Life) -> Iterator[isl.Map]:
-        """Pairs of cells of which the first is alive when the second is written, use by use."""
-        if not life.writes:
-            return
-        born = maps.union([self._reading(life, w) for w in life.writes])
-        times = born.get_space().range()
-        backwards = born.reverse()
-        since = born.apply_range(isl.Map.lex_le(times)).apply_range(backwards)
-        for use in life.reads:
-            reading = self._reading(life, use)
+    def _clash(self, writes: _Life, use: _Touch) -> isl.Set:
+        """How far apart cells are of which the second is written while the first awaits the use."""
+
+        def made() -> isl.Set:
+            born = self._born(writes)
+            times = born.get_space().range()
             order = isl.Map.lex_ge(times) if use.late else isl.Map.lex_gt(times)
-            until = reading.apply_range(order).apply_range(backwards)
-            yield since.intersect(until)
-        kept = self._kept(life)
-        if kept is not None:
-            yield since.intersect_domain(kept)
+            until = self._reading(writes, use).apply_range(order).apply_range(born.reverse())
+            return self._since(writes).intersect(until).deltas()
+
+        return self._once("clash", (writes, use), made)
+
+    def _since(self, writes: _Life) -> isl.Map:
+        """Pairs of cells of which the second is written when the first is, or later."""
+
+        def made() -> isl.Map:
+            born = self._born(writes)
+            later = isl.Map.lex_le(born.get_space().range())
+            return born.apply_range(later).apply_range(born.reverse())
+
+        return self._once("since", writes, made)
+
+    def _born(self, writes: _Life) -> isl.Map:
+        """The cells to the times at which they are written."""
+        return self._once(
+            "born", writes, lambda: maps.union([self._reading(writes, w) for w in writes.writes])
+        )
 
     def _deaths(self, life: _Life) -> isl.Map | None:
         """Each cell that dies to the time of its last use."""

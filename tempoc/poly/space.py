@@ -58,11 +58,8 @@ class Space:
         self.universe = universe
         self.frame = frame or Frame(tuple(b.name for b in universe.bounds))
         self.known = Known()
-        self._sets: dict[Domain, isl.Set] = {}
         self._proofs: dict[tuple[Domain, Expr], bool] = {}
-        self._simple: dict[tuple[Domain, Expr], Expr] = {}
         self._maps: dict[tuple[Domain, tuple[Entry, ...], Domain], isl.Map] = {}
-        self._outside: dict[tuple[Domain, tuple[Entry, ...], Domain], Outside | None] = {}
 
     @cached_property
     def context(self) -> isl.Set:
@@ -93,10 +90,7 @@ class Space:
 
     def set(self, domain: Domain) -> isl.Set:
         """The points of a domain, under the facts about the bounds."""
-        found = self._sets.get(domain)
-        if found is None:
-            found = self._sets[domain] = self._set(domain)
-        return found
+        return self.known.once(("set", domain), lambda: self._set(domain))
 
     def _set(self, domain: Domain) -> isl.Set:
         if domain.where != TRUE:
@@ -196,11 +190,8 @@ class Space:
 
     def simplify(self, condition: Expr, given: Domain) -> Expr:
         """A condition with the same truth at every point of `given`, as short as possible."""
-        key = (given, condition)
-        found = self._simple.get(key)
-        if found is None:
-            found = self._simple[key] = self._simplify(condition, given)
-        return found
+        key = ("simplify", condition, given)
+        return self.known.once(key, lambda: self._simplify(condition, given))
 
     def _simplify(self, condition: Expr, given: Domain) -> Expr:
         if condition in (TRUE, FALSE) or self.implies(given, condition):
@@ -251,6 +242,9 @@ class Space:
         dims = tuple(d for d in domain.dims if d in keep)
         if domain.where == TRUE or dims == domain.dims or not self._couples(domain, dims):
             return Domain(dims, domain.where)
+        return self.known.once(("project", domain, dims), lambda: self._projected(domain, dims))
+
+    def _projected(self, domain: Domain, dims: tuple[str, ...]) -> Domain:
         s = self.symbolic.set(domain)
         for k in reversed(range(len(domain.dims))):
             if domain.dims[k] not in dims:
@@ -304,8 +298,11 @@ class Space:
                 lambda f: self.implies(domain, compare(">=", f, ZERO)),
                 greatest=greatest,
             )
-        there = self.symbolic
-        points = there.set(domain)
+        key = ("limit", e, domain, greatest)
+        return self.known.once(key, lambda: self._affine_limit(e, domain, greatest))
+
+    def _affine_limit(self, e: Expr, domain: Domain, greatest: bool) -> Expr:
+        points = self.symbolic.set(domain)
         if points.is_empty():
             return ZERO
         function = self.frame.value(e, self.frame.coordinates(domain.dims))
@@ -345,16 +342,14 @@ class Space:
 
         An empty slice reads nothing.
         """
-        if fast.inside(sink, entries, source, self.universe):
-            return None
-        key = (sink, entries, source)
-        if key not in self._outside:
-            self._outside[key] = self._find_outside(sink, entries, source)
-        return self._outside[key]
+        key = ("outside", sink, entries, source)
+        return self.known.once(key, lambda: self._find_outside(sink, entries, source))
 
     def _find_outside(
         self, sink: Domain, entries: tuple[Entry, ...], source: Domain
     ) -> Outside | None:
+        if fast.inside(sink, entries, source, self.universe):
+            return None
         bad = self.access_map(sink, entries, source, clip=False).subtract_range(self.set(source))
         found = None if bad.is_empty() else least_point(_flat(bad), self.frame.params)
         if found is None:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
+from tempoc.ops.opdef import Op
 from tempoc.ops.random import Seed
 from tempoc.ops.source import Input, Param
 from tempoc.poly.space import Space
@@ -58,7 +60,12 @@ def statements(graph: Graph, space: Space) -> Statements:
 
 def is_computed(node: Node) -> bool:
     """Whether the node is executed: not given from outside, and not a merge."""
-    return not isinstance(node.op, Input | Param | Seed | Merge)
+    return _is_executed(type(node.op))
+
+
+@cache
+def _is_executed(op: type[Op]) -> bool:
+    return not issubclass(op, Input | Param | Seed | Merge)
 
 
 def is_identity(edge: Edge, graph: Graph) -> bool:

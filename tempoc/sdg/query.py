@@ -11,7 +11,7 @@ from tempoc.ops.opdef import Op
 from tempoc.ops.source import Param
 from tempoc.ops.types import TensorType
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.symbolic.expr import Expr, Slice
+from tempoc.symbolic.expr import Expr, Slice, Sym
 from tempoc.symbolic.walk import extent, substitute
 
 
@@ -44,11 +44,19 @@ def operand_type(graph: Graph, edge: Edge) -> TensorType:
     """
     source = graph.nodes[edge.source]
     type_ = source.types[edge.out]
+    if _here(source, edge):
+        return type_
     pairs = list(zip(source.domain.dims, edge.entries, strict=True))
     points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
     lead = tuple(extent(entry) for _, entry in pairs if isinstance(entry, Slice))
     shape = tuple(substitute(e, points) for e in type_.shape)
     return TensorType(type_.dtype, lead + shape, type_.weak)
+
+
+def _here(source: Node, edge: Edge) -> bool:
+    """Whether a read is at the reader's own point."""
+    pairs = zip(source.domain.dims, edge.entries, strict=True)
+    return all(isinstance(e, Sym) and e.name == d for d, e in pairs)
 
 
 def operand_types(graph: Graph, node: Node) -> tuple[TensorType, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from tempoc.ops.types import TensorType
@@ -105,7 +106,7 @@ class Statement:
         return not (self.reads or self.turn or self.ends or self.mentions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Statements:
     """The whole program; outputs are read after the last statement."""
 
@@ -114,8 +115,24 @@ class Statements:
 
     def writers(self, tensor: str) -> tuple[tuple[Statement, Write], ...]:
         """Who writes the tensor, in statement order."""
-        return tuple((s, w) for s in self.statements for w in s.writes if w.tensor == tensor)
+        return tuple(self._writers.get(tensor, ()))
 
     def readers(self, tensor: str) -> tuple[tuple[Statement, Read], ...]:
         """Who reads the tensor, in statement order."""
-        return tuple((s, r) for s in self.statements for r in s.reads if r.tensor == tensor)
+        return tuple(self._readers.get(tensor, ()))
+
+    @cached_property
+    def _writers(self) -> dict[str, list[tuple[Statement, Write]]]:
+        found: dict[str, list[tuple[Statement, Write]]] = {}
+        for s in self.statements:
+            for w in s.writes:
+                found.setdefault(w.tensor, []).append((s, w))
+        return found
+
+    @cached_property
+    def _readers(self) -> dict[str, list[tuple[Statement, Read]]]:
+        found: dict[str, list[tuple[Statement, Read]]] = {}
+        for s in self.statements:
+            for r in s.reads:
+                found.setdefault(r.tensor, []).append((s, r))
+        return found

@@ -61,6 +61,11 @@ def together(single: Statement, dims: tuple[str, ...], space: Space) -> Statemen
 
 def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
     """From where to where dimensions of a domain run; ``None`` if that varies or has holes."""
+    key = ("ranges", domain, tuple(dims))
+    return space.known.once(key, lambda: _ranges(domain, dims, space))
+
+
+def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
     parts = domain.where.args if isinstance(domain.where, And) else (domain.where,)
     found: dict[str, Vector] = {}
     for dim in dims:

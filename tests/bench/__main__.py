@@ -17,22 +17,32 @@ from datetime import date
 
 import jax
 
+from tests.bench.chains import chains
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
+from tests.bench.cumulative import cumulative
 from tests.bench.decoding import decoding
 from tests.bench.examples import examples
+from tests.bench.frozen import frozen
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
+from tests.bench.prefill import prefill
+from tests.bench.recurrences import recurrences
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 
 JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compile": compiling,
     "examples": examples,
+    "chains": chains,
+    "cumulative": cumulative,
     "rnn": rnn,
+    "recurrences": recurrences,
+    "frozen": frozen,
     "training": training,
     "ppo": ppo,
     "llama": decoding,
+    "prefill": prefill,
 }
 
 

@@ -30,7 +30,7 @@ def decoding() -> Iterator[Row]:
         }
 
         def ours(steps: int, inputs: dict[str, np.ndarray] = inputs) -> np.ndarray:
-            return run_program(out, inputs, WEIGHTS, T=steps)["tok"]
+            return run_program(out, inputs, WEIGHTS, T=steps, S=len(PROMPT))["tok"]
 
         def theirs(steps: int, prompts: list[list[int]] = prompts) -> np.ndarray:
             return llama_jax.decode(weights, prompts, steps)

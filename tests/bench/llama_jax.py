@@ -111,3 +111,42 @@ def decode(w: Tree, prompts: list[list[int]], steps: int, window: int = 0) -> np
             token, caches = step(w, caches, tokens[-1], forced[:, t + 1], np.int32(t), window)
             tokens.append(token)
     return np.stack([np.asarray(token) for token in tokens], 1)
+
+
+def look_at_all(w: Tree, x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Causal attention of all positions at once, with the keys and values it has made."""
+    batch, steps, _ = x.shape
+    q = (x @ w["wq"].T).reshape(batch, steps, HEADS, HEAD)
+    k = (x @ w["wk"].T).reshape(batch, steps, KV, HEAD)
+    v = (x @ w["wv"].T).reshape(batch, steps, KV, HEAD)
+    place = jnp.arange(steps)[:, None, None]
+    q, k = rope(q, place), rope(k, place)
+    q = q.reshape(batch, steps, KV, HEADS // KV, HEAD)
+    scores = jnp.einsum("btkgd,bskd->bkgts", q, k) / HEAD**0.5
+    seen = jnp.tril(jnp.ones((steps, steps), bool))
+    weights = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), -1)
+    mixed = jnp.einsum("bkgts,bskd->btkgd", weights, v)
+    return mixed.reshape(batch, steps, WIDTH) @ w["wo"].T, k, v
+
+
+@jax.jit
+def whole(w: Tree, tokens: jax.Array) -> tuple[jax.Array, Tree]:
+    """What follows a prompt `i32[B, S]`, and the caches that it leaves behind."""
+    x = w["embed"][tokens]
+    caches = []
+    for layer in w["layers"]:
+        mixed, k, v = look_at_all(layer, rms_norm(x, layer["n1"]))
+        caches.append((k, v))
+        x = x + mixed
+        m = rms_norm(x, layer["n2"])
+        x = x + (jax.nn.silu(m @ layer["wg"].T) * (m @ layer["wu"].T)) @ layer["wd"].T
+    last = rms_norm(x[:, -1], w["norm"]) @ w["embed"].T
+    return jnp.argmax(last, -1).astype(jnp.int32), caches
+
+
+def prefill(w: Tree, tokens: np.ndarray) -> np.ndarray:
+    """The token that follows a prompt of which all positions are computed at once."""
+    with jax.default_matmul_precision("highest"):
+        token, caches = whole(w, jnp.asarray(tokens))
+        jax.block_until_ready(caches)
+        return np.asarray(token)

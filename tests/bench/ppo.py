@@ -43,6 +43,6 @@ def ppo() -> Iterator[Row]:
         return np.asarray(found[1])
 
     # Both draw their own numbers; that they learn alike shows in how rarely carts fall.
-    np.testing.assert_allclose(ours(10), theirs(10), rtol=0.25)
+    np.testing.assert_allclose(ours(10).mean(), theirs(10).mean(), rtol=0.1)
     mine, other = per_step(ours, theirs, few=1, many=6, rounds=5)
     yield Row(name=f"PPO, {CARTS} carts for {STEPS} steps, per iteration", ours=mine, theirs=other)

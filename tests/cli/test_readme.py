@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.cli.session import Session
 from tests.support.golden import ROOT
 
-README = (ROOT.parent / "README.md").read_text(encoding="utf-8")
+FILE = ROOT.parent / "README.md"
+README = FILE.read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -29,8 +31,19 @@ def test_first_program(tempoc: Session) -> None:
         # numpy writes no safetensors.
         assert tempoc(line.removeprefix("tempoc ").replace(".safetensors", ".npz")) == 0
     assert "f32[5, 8]" in tempoc.out
-    assert tempoc("explain smooth.rt") == 0
+    assert tempoc("explain smooth.rt -O1") == 0
     assert tempoc.out in blocks("")
+
+
+def test_remarks(tempoc: Session, request: pytest.FixtureRequest) -> None:
+    (program,) = blocks("rt")
+    Path("smooth.rt").write_text(program, encoding="utf-8")
+    assert tempoc("explain smooth.rt --remarks") == 0
+    (shown,) = (block for block in blocks("") if block.startswith("smooth.rt:"))
+    if request.config.getoption("--bless"):
+        FILE.write_text(README.replace(shown, tempoc.err), encoding="utf-8")
+    else:
+        assert tempoc.err == shown
 
 
 def test_first_mistake(tempoc: Session) -> None:

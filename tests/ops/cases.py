@@ -55,11 +55,13 @@ from tempoc.ops.elementwise import (
     Tanh,
 )  # fmt: skip
 from tempoc.ops.folding import Fold
+from tempoc.ops.recurrence import Recurrence
 from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
-from tempoc.ops.scan import CumMax, CumProd, CumSum
+from tempoc.ops.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
 from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
 from tempoc.ops.source import Arange, Eye, Full, IndexValue, Literal
 from tempoc.ops.types import DType
+from tempoc.ops.window import Window
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Arg, Case, shape
 
@@ -210,6 +212,12 @@ _STEPS = ((Multiply(), (0, 2), (F,)), (Multiply(), (2, 1), (F,)), (Add(), (5, 3)
 _ZERO = Literal(value=0.0, dtype=F)
 _SHIFT = ((Add(), (0, 1), (F,)), (_ZERO, (), (F,)), (Multiply(), (2, 4), (F,)),
           (Add(), (3, 5), (F,)))  # fmt: skip
+_AROUND = tuple(
+    tuple(parse(e) for e in text.split(","))
+    for text in ("1,0,0", "3,0,2", "5,4,0", "4,1,1", "11,10,0", "23,5,30", "T,T-1,0", "2,3,T")
+)
+_LINEAR = ((Multiply(), (1, 0), (F,)), (Add(), (3, 2), (F,)))
+_COUPLED = ((Add(), (0, 1), (F,)), (Subtract(), (0, 2), (F,)), (Maximum(), (4, 3), (F,)))
 _FOLD = ((Add(), (0, 1), (F,)), (Multiply(), (1, 2), (F,)))
 SCAN = [
     *(Case(AssociativeScan(steps=_STEPS, results=(4, 6), leaves=2, axis=k), (Arg(F, s), Arg(F, s)),
@@ -218,15 +226,42 @@ SCAN = [
     *(Case(Fold(steps=_FOLD, carried=(3,), outputs=(0, 4), elements=1, reverse=back),
            (Arg(F, (2,)), Arg(F, s), Arg(F)), extra=x)
       for back in (False, True) for s, x in (((4, 2), 0), (("t", 2), 2), ((0, 2), 0))),
+    *(Case(Recurrence(steps=_LINEAR, carried=(4,), starts=(k, 0), count=parse(n), reverse=back),
+           (Arg(F, (2,), low=-1, high=1), Arg(F, ("T", 2), low=-1, high=1), Arg(F, ("T", 2))))
+      for back in (False, True) for k, n in ((0, "T"), (1, "T-1"), (0, "0"))),
+    *(Case(Recurrence(steps=_LINEAR, carried=(4,), starts=(0, 0), count=parse("T-1"), reverse=back),
+           (Arg(F, (2,)), Arg(F, ("T-1", 2), low=-1, high=1), Arg(F, ("T-1", 2))))
+      for back in (False, True)),
+    *(Case(Recurrence(steps=_COUPLED, carried=(6, 5), starts=(2,), count=parse("3"), reverse=back),
+           (Arg(F, (), special=True), Arg(F), Arg(F, (7,), special=True), Arg(F)))
+      for back in (False, True)),
+    Case(Recurrence(steps=((And(), (0, 1), (B,)),), carried=(2,), starts=(0,), count=parse("T")),
+         (Arg(B, (3,)), Arg(B, ("T", 3)))),
     Case(AssociativeScan(steps=_SHIFT, results=(6,), leaves=1, axis=1), (Arg(F, (2, "t")), Arg(F)),
          rtol=1e-4, atol=1e-5),
     Case(AssociativeScan(steps=((Maximum(), (0, 1), (Z,)),), results=(2,), leaves=1),
          (Arg(Z, ("t", "T - t")),)),
     *(Case(c(axis=a, reverse=r), (Arg(F, ("t", 3)),), rtol=1e-5, atol=1e-5)
-      for c in (CumSum, CumProd, CumMax) for a in (0, -1) for r in (False, True)),
+      for c in (CumSum, CumProd, CumMax, CumMin, CumLogSumExp) for a in (0, -1)
+      for r in (False, True)),
     *(Case(c(axis=1, reverse=r), (Arg(d, (2, "T - t")),))
-      for c in (CumSum, CumProd, CumMax) for r in (False, True) for d in (Z, B, H)),
-    *(Case(c(), (Arg(F, (0,)),)) for c in (CumSum, CumProd, CumMax)),
+      for c in (CumSum, CumProd, CumMax, CumMin) for r in (False, True) for d in (Z, B, H)),
+    *(Case(CumLogSumExp(axis=1, reverse=r), (Arg(H, (2, "T - t")),), rtol=1e-3, atol=1e-3)
+      for r in (False, True)),
+    *(Case(c(), (Arg(F, (0,)),)) for c in (CumSum, CumProd, CumMax, CumMin, CumLogSumExp)),
     *(Case(c(reverse=r), (Arg(F, ("t + 1",), special=True),))
-      for c in (CumSum, CumMax) for r in (False, True)),
+      for c in (CumSum, CumMax, CumMin, CumLogSumExp) for r in (False, True)),
+    *(Case(CumLogSumExp(reverse=r), (Arg(F, ("t + 1",), values=v),)) for r in (False, True)
+      for v in (float("inf"), float("-inf"))),
+    *(Case(Window(reduce=c, size=n, before=b, after=a), (Arg(F, (e, 2)),), rtol=1e-5, atol=1e-5)
+      for c in ("sum", "prod", "max", "min") for n, b, a in _AROUND for e in (5, "t + 1", 0)),
+    *(Case(Window(reduce="sum", size=n, before=b, after=a), (Arg(d, (e, 2)), Arg(d)),
+           rtol=1e-5, atol=1e-4)
+      for n, b, a in _AROUND[:5] for e in (5, "t + 1") for d in (F, Z)),
+    *(Case(Window(reduce=c, size=n, before=b, after=a, axis=1), (Arg(d, (2, "T")),))
+      for c in ("sum", "prod", "max", "min") for n, b, a in _AROUND for d in (Z, H)),
+    *(Case(Window(reduce=c, size=n, before=b, after=a), (Arg(B, ("t",)),))
+      for c in ("sum", "max", "min", "any", "all") for n, b, a in _AROUND),
+    *(Case(Window(reduce=c, size=n, before=b, after=a), (Arg(F, ("T",), special=True),))
+      for c in ("sum", "max", "min") for n, b, a in _AROUND),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tempoc.ops.catalog import OPS
-from tempoc.ops.gradients import FLAT, RULES
+from tempoc.ops.gradients import FLAT, LATE, RULES
 from tempoc.sdg.interpret import evaluate
 from tests.support.elaborated import graph_of
 from tests.support.gradients import check
@@ -93,7 +93,7 @@ def test_a_function_of_a_positive_number(name: str) -> None:
 
 
 def test_every_operator_has_a_rule_or_is_flat() -> None:
-    known = {*RULES, *FLAT, "merge"}
+    known = {*RULES, *FLAT, *LATE, "merge"}
     assert sorted(OPS) == sorted(known)
 
 

@@ -55,6 +55,20 @@ dim t < T
 output y = %y[0:T]
 output v = %v[T-1]
 """,
+    "duplicate recurrences whose equations and operands stand in another order": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%zero = literal{value=0.0, dtype=f32} : [] f32
+%u.1 = add %u, %x : [t] f32
+%u = merge{targets=((0,), (t+1,))} %zero when t == 0, %u.1[t-1] when t >= 1 : [t] f32
+%v.1 = add %x, %v : [t] f32
+%v = merge{targets=((t+1,), (0,))} %v.1[t-1] when t >= 1, %zero when t == 0 : [t] f32
+%m = minimum %u, %x : [t] f32
+%n = minimum %x, %v : [t] f32
+%y = mul %m, %n : [t] f32
+output y = %y[0:T]
+""",
     "copies are looked through": """
 bound T
 dim t < T

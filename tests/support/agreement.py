@@ -26,15 +26,22 @@ LEVELS = (0, 2)
 Bounds = Mapping[str, int]
 
 
-def agree(text: str, *sizes: Bounds, special: bool = False, passes: str | None = None) -> None:
+def agree(
+    text: str,
+    *sizes: Bounds,
+    special: bool = False,
+    passes: str | None = None,
+    regions: bool = False,
+) -> None:
     """Both levels say what the evaluator says, for bounds and random data; all verifiers run.
 
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
+    ``regions``: loops run on the device.
     """
     if passes is None:
-        compiled = {f"-O{level}": compile_text(text, level) for level in LEVELS}
+        compiled = {f"-O{level}": compile_text(text, level, regions=regions) for level in LEVELS}
     else:
-        compiled = {passes: compile_text(text, 2, passes)}
+        compiled = {passes: compile_text(text, 2, passes, regions)}
     graph = next(iter(compiled.values()))[0]
     for bounds in sizes:
         inputs = data(graph, bounds, special)
@@ -50,9 +57,11 @@ def agree(text: str, *sizes: Bounds, special: bool = False, passes: str | None =
                 assert_close(np.asarray(found.outputs[name]), value, exact[name], where)
 
 
-def compile_text(text: str, level: int, passes: str | None = None) -> tuple[Graph, Loaded]:
+def compile_text(
+    text: str, level: int, passes: str | None = None, regions: bool = False
+) -> tuple[Graph, Loaded]:
     """The graph from the front end, and the program with its kernels as functions."""
-    options = Options(level=level, passes=passes, verify_each=True)
+    options = Options(level=level, passes=passes, verify_each=True, regions=regions)
     compilation = Compilation(load_source(Source("m.rt", text)), options)
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")

@@ -82,22 +82,38 @@ def assert_same(before: Graph, after: Graph) -> None:
                     np.testing.assert_array_equal(*signs)
 
 
+def assert_close(before: Graph, after: Graph) -> None:
+    """Both mean the same up to rounding, on ordinary numbers."""
+    for size in SIZES:
+        wanted, found = meaning(before, size), meaning(after, size)
+        assert list(wanted) == list(found)
+        for name, value in wanted.items():
+            assert value.dtype == found[name].dtype
+            where = f"{name}, {size}"
+            np.testing.assert_allclose(found[name], value, rtol=2e-5, atol=2e-6, err_msg=where)
+
+
 @dataclass(slots=True)
 class Story:
     """Cases of one pass: before and after as text, for a golden file, and a proof for each."""
 
     parts: list[str] = field(default_factory=list)
 
-    def tell(self, name: str, text: str, *steps: object) -> Outcome[Graph]:
-        """Run steps on a text; what comes out is verified and means the same."""
+    def tell(
+        self, name: str, text: str, *steps: object, rounded: bool = False
+    ) -> Outcome[Graph]:
+        """Run steps on a text; what comes out is verified and means the same.
+
+        ``rounded``: up to rounding, on ordinary numbers.
+        """
         before = graph(text)
-        space = Space(before.universe)
+        context = PassContext(Space(before.universe))
 
         def check(result: Graph, step: str) -> None:
-            verify(result, space, after=step)
+            verify(result, context.space, after=step)
 
-        outcome = run_pipeline(before, steps, PassContext(space), verify=check)
-        assert_same(before, outcome.graph)
+        outcome = run_pipeline(before, steps, context, verify=check)
+        (assert_close if rounded else assert_same)(before, outcome.graph)
         said = "".join(f"# {r.step}: {r.message}\n" for r in outcome.remarks)
         texts = (show(g, sources=False).split("\n", 1)[1] for g in (before, outcome.graph))
         self.parts.append(f"## {name}\n\n{next(texts)}\n->\n\n{next(texts)}{said}")

@@ -131,6 +131,19 @@ def collatz(bounds: dict[str, int], data: Arrays) -> Arrays:
     return {"c": np.array(c), "peak": max(c), "odd": odd, "steps": len(c) - 1, "last": c[-1]}
 
 
+def large_vocabulary(bounds: dict[str, int], data: Arrays) -> Arrays:
+    mix, head, loss = np.zeros_like(data["mix"]), np.zeros_like(data["head"]), 0.0
+    for place, word in zip(data["place"], data["word"], strict=True):
+        h = np.tanh(place @ data["mix"])
+        share = np.exp(h @ data["head"])
+        share /= share.sum()
+        loss -= np.log(share[word]) / bounds["T"]
+        away = (share - np.eye(len(share))[word]) / bounds["T"]
+        head += np.outer(h, away)
+        mix += np.outer(place, (data["head"] @ away) * (1 - h * h))
+    return {"loss": loss, "slope.mix": mix, "slope.head": head}
+
+
 ORACLES = {
     "01_fibonacci": fibonacci,
     "02_moving_average": moving_average,
@@ -147,6 +160,7 @@ ORACLES = {
     "13_lbfgs": science.lbfgs,
     "14_learned_rates": science.learned_rates,
     "15_s5": science.s5,
+    "16_large_vocabulary": large_vocabulary,
 }
 
 

@@ -100,6 +100,7 @@ def slots(compilation: Compilation, tensor: str) -> dict[str, str]:
 
 
 LEARNS = "loss.d.net.2.b.sum.now"
+BACK = "loss.d.logits.mlp.h.tanh.mul2"
 PER_STEP = ("a", "logits", "nll", "s2.step.out2", "logits.mlp.h.tanh", "logits.mlp.h.tanh2")
 
 
@@ -118,22 +119,22 @@ def test_a_few_steps_ahead(name: str) -> None:
     both = [(a, b) for a, b in zip(acts, learns, strict=True) if a is not None and b is not None]
     assert both and all((a[-1], b[-1]) == ("t", f"t-{n - 1}") for a, b in both)
     for tensor in PER_STEP:
-        assert slots(compilation, tensor) == {"b": "1", "i": "1", "t": f"min({n}, T)"}, tensor
+        assert slots(compilation, tensor) == {"b": "B", "i": "1", "t": f"min({n}, T)"}, tensor
     # The observation after the newest step is there when the oldest is learned from.
-    assert slots(compilation, "o") == {"b": "1", "i": "1", "t": f"min({n + 1}, T)"}
+    assert slots(compilation, "o") == {"b": "B", "i": "1", "t": f"min({n + 1}, T)"}
 
 
 def test_to_the_end_of_the_episode() -> None:
     compilation = compiled(LASTS["monte_carlo"])
-    acts, learns = points(compilation, "s2.step"), points(compilation, LEARNS)
-    assert any(acts) and any(learns)
-    assert not any(a and b for a, b in zip(acts, learns, strict=True))
-    for tensor in ("o", "a", "logits", "nll"):
+    # All steps of all episodes in one pass, with what acting has found.
+    assert compilation.passes.graph.nodes[BACK].vector == ("b", "t")
+    assert any(points(compilation, "s2.step")) and not any(points(compilation, BACK))
+    for tensor in ("o", "a", "nll", "logits.mlp.h.tanh", "logits.mlp.h.tanh2"):
         found = slots(compilation, tensor)
-        assert found == {"b": "1", "i": "1", "t": found["t"]} and found["t"] in ("all", "T")
+        assert found == {"b": "B", "i": "1", "t": found["t"]} and found["t"] in ("all", "T")
 
 
 def test_observations_that_are_made_when_they_are_seen() -> None:
     text = REINFORCE.replace("logits = nn.mlp(net, o)\n", SEEN)
     compilation = compiled(LASTS["5_steps"], text)
-    assert slots(compilation, "see") == {"b": "1", "i": "1", "t": "min(5, T)"}
+    assert slots(compilation, "see") == {"b": "B", "i": "1", "t": "min(5, T)"}

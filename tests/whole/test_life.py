@@ -9,6 +9,8 @@ import pytest
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.stages import STAGES, SUFFIX, stage_text
+from tempoc.driver.story import story
+from tempoc.driver.story_text import show_story
 from tests.support.examples import EXAMPLES, ROOT
 from tests.support.golden import Golden
 
@@ -18,6 +20,12 @@ SOURCES["gru"] = ROOT / "examples" / "characters" / "gru.rt"
 SOURCES["write"] = ROOT / "examples" / "characters" / "write.rt"
 SOURCES["recite"] = ROOT / "examples" / "characters" / "recite.rt"
 SOURCES["moons"] = ROOT / "examples" / "diffusion" / "moons.rt"
+DATA = ROOT / "tests" / "whole" / "data" / "shapes"
+SHAPES = {
+    "attention": ROOT / "examples" / "07_causal_attention.rt",
+    "returns": DATA / "returns.rt",
+    "training": DATA / "training.rt",
+}
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -48,3 +56,19 @@ def test_schedule_and_kernels_are_the_same_for_2_and_30_layers() -> None:
     )
     for stage in ("schedule", "kernels"):
         assert stage_text(few, stage) == stage_text(many, stage)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_how_a_program_changes_its_shape(
+    name: str, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    source = SHAPES[name].relative_to(ROOT)
+    compilation = Compilation.from_path(source.as_posix(), Options())
+    parts = (
+        source.read_text(encoding="utf-8"),
+        stage_text(compilation, "passes"),
+        f"# schedule\n\n{stage_text(compilation, 'schedule')}",
+        f"# remarks\n\n{show_story(story(compilation), source.as_posix())}",
+    )
+    golden(f"life/passes/{name}.txt", "\n".join(parts))

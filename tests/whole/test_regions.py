@@ -108,7 +108,7 @@ PROGRAMS = {
 
 
 def emitted(text: str, passes: str | None = LOOPS) -> Emitted:
-    options = Options(passes=passes, verify_each=True)
+    options = Options(passes=passes, verify_each=True, regions=True)
     return Compilation(load_source(Source("m.rt", text)), options).emitted
 
 
@@ -118,11 +118,11 @@ def test_programs_agree(name: str) -> None:
     assert [*regions(emitted(text).program.tree)]
     given = [b.name for b in emitted(text).program.bounds if b.value is None]
     sizes = ({b: size + k for k, b in enumerate(given)} for size in (1, 2, 3, 8))
-    agree(text, *sizes, passes=LOOPS)
+    agree(text, *sizes, passes=LOOPS, regions=True)
 
 
 def test_a_long_loop_takes_several_calls() -> None:
-    agree(RNN.replace("4", "2"), {"T": 300}, passes=LOOPS)
+    agree(RNN.replace("4", "2"), {"T": 300}, passes=LOOPS, regions=True)
 
 
 def test_text() -> None:
@@ -137,8 +137,8 @@ def test_loops_with_effects_stay_with_the_host() -> None:
     assert not [*regions(program.tree)]
 
 
-def test_levels_without_regions() -> None:
-    options = Options(level=1)
+def test_without_being_asked_there_are_none() -> None:
+    options = Options()
     found = Compilation(load_source(Source("m.rt", RNN)), options).emitted
     assert not [*regions(found.program.tree)]
 
@@ -188,7 +188,8 @@ def test_what_failed_first(wrong: int, tmp_path: Path, capsys: pytest.CaptureFix
     said = []
     for level in ("-O1", "-O2"):
         out = str(tmp_path / f"out{level}")
-        assert status(["compile", str(source), "-o", out, level]) == 0
+        more = ["--regions", "--passes", LOOPS] if level == "-O2" else []
+        assert status(["compile", str(source), "-o", out, level, *more]) == 0
         assert status(["run", out, "--input", str(data)]) == 1
         said.append(capsys.readouterr().err)
     assert f"t = {wrong}" in said[1]

@@ -39,7 +39,7 @@ class Small(NamedTuple):
 SMALL = {
     "reinforce": Small({"B": 2, "I": 3, "T": 14}, {}),
     "gym": Small({"B": 2, "I": 3, "T": 14}, {}),
-    "a2c": Small({"I": 3, "T": 5}, {"carts": "3"}),
+    "a2c": Small({"I": 3, "T": 5, "B": 3}, {}),
     "ppo": Small({"I": 2, "T": 5}, {"carts": "4", "epochs": "2", "parts": "2"}),
     "dqn": Small({"T": 7}, {"carts": "2", "draws": "2", "window": "3", "renew": "2"}),
     "breakout": Small({"I": 2, "T": 2}, {"games": "2", "epochs": "2", "parts": "2"}),
@@ -111,5 +111,5 @@ def test_five_steps_are_a_change_of_one_line(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     compilation = Compilation.from_path(str(path), Options())
     steady = stage_text(compilation, "schedule").split("for t in ")[2]
-    assert "r[i, t, b]" in steady  # acts
-    assert "g[i, t-4, b]" in steady and "loss.d.net.2.b.sum.now[i, t-4, b]" in steady
+    assert "r[i, t]" in steady  # acts, all b at once
+    assert "g[i, t-4]" in steady and "loss.d.net.2.b.sum.now[i, t-4]" in steady

@@ -78,7 +78,8 @@ def test_evaluator_and_compiled_program_agree(window: int, tmp_path: Path) -> No
     options = [word for name, value in defines.items() for word in ("-D", f"{name}={value}")]
     assert status(["compile", SOURCE, "-o", str(out), *options]) == 0
     for steps in (1, 2, 5, 9):
-        wanted = evaluate(graph, {"B": 2, "P": 4, "T": steps}, inputs, params, float64=True)["tok"]
+        bounds = {"B": 2, "P": 4, "S": 2, "T": steps}
+        wanted = evaluate(graph, bounds, inputs, params, float64=True)["tok"]
         found = run(out, tmp_path, steps)
         np.testing.assert_array_equal(found, wanted)
         for row, prompt, length in zip(found, inputs["prompt"], inputs["length"], strict=True):
@@ -103,7 +104,7 @@ def test_sampling_ends_when_all_texts_have(tmp_path: Path) -> None:
     assert status(["compile", source, "-o", str(out), *options]) == 0
     steps = []
     for seed in (0, 1):
-        bounds = {"B": 2, "P": 4, "T": 40}
+        bounds = {"B": 2, "P": 4, "S": 2, "T": 40}
         wanted = evaluate(graph, bounds, inputs, params, seed=seed)["tok"]
         found = run(out, tmp_path, 40, "--seed", str(seed))
         np.testing.assert_array_equal(found, wanted)
@@ -118,7 +119,7 @@ def test_sampling_ends_when_all_texts_have(tmp_path: Path) -> None:
 
 
 def run(out: Path, folder: Path, steps: int, *more: str) -> np.ndarray:
-    command = ["run", str(out), "--bounds", f"T={steps}", "--input", str(folder / "inputs.npz")]
+    command = ["run", str(out), "--bounds", f"T={steps},S=2", "--input", str(folder / "inputs.npz")]
     command += ["--params", str(folder / "params.safetensors"), *more]
     assert status([*command, "--output", str(folder / "results.npz")]) == 0
     with np.load(folder / "results.npz") as file:

@@ -277,3 +277,23 @@ def test_an_end_that_needs_the_length_is_a_cycle(tmp_path: Path) -> None:
     assert found.code == "RT400" and "m and stop need each other" in found.message
     assert any(note.startswith("T is known only when stop ends it") for note in found.notes)
     assert graph_of(text).universe.ended[0].until == "stop"
+
+
+BATCH = """dim b < B
+dim t < T until stop
+input w[b]: f32
+c[0] = 1.0
+c[t+1] = 0.5 * c[t]
+stop[t] = c[t] < 0.1
+y[b, t] = w[b] * c[t] + f32(b)
+output y, y[0:B, T-1] as last
+"""
+
+
+def test_what_has_nothing_to_do_with_the_end_is_computed_at_once(tmp_path: Path) -> None:
+    compilation = Compilation(load_source(Source("m.rt", BATCH)), Options(verify_each=True))
+    assert "var='b'" not in str(compilation.tree) and "var='t'" in str(compilation.tree)
+    program = Agreeing(BATCH, tmp_path)
+    for B, T in ((1, 1), (3, 9), (2, 3)):
+        program({"B": B, "T": T}, {"w": np.arange(B, dtype=np.float32)})
+        assert program.lengths == {"T": min(T, 5)}

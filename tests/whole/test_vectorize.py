@@ -14,7 +14,7 @@ from tests.support.agreement import agree, free_bounds
 from tests.support.programs import Program, programs
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"
-SIZES = ({"B": 1, "T": 1}, {"B": 2, "T": 3}, {"B": 3, "T": 2}, {"B": 4, "T": 7})
+SIZES = ({"B": 1, "T": 1}, {"B": 2, "T": 3}, {"B": 3, "T": 2}, {"B": 5, "T": 8})
 PROGRAMS = {
     "a batch of recurrences": """
 input x[b, t]: f32[3]
@@ -97,6 +97,43 @@ g = grad(loss, w)
 gx = grad(loss, x)
 output loss, g, gx
 """,
+    "empty ranges, integers and booleans": """
+input x[b, t]: f32[2]
+input n[b, t]: i32
+most[b, t] = max(x[b, 0:t], axis = 0) when t >= 1
+most[b, t] = x / zeros([2])
+least[b, t] = min(x[b, t+1:T], axis = 0) when t + 1 < T
+least[b, t] = log(zeros([2]))
+none = sum(n[b, 0:t] * n[b, 0:t]) - prod(n[b, t+2:T])
+some[b, t] = any(n[b, 0:t] > 3) when t >= b
+some[b, t] = all(n[b, t:T] % 2 == 0)
+last = argmax(n[b, 0:t+1])
+output most, least, none, some, last
+""",
+    "shapes that vary": """
+input x[b, t]: f32[3]
+s = x[b, 0:t+1] @ x
+p = exp(s - max(s))
+y = (p / sum(p)) @ x[b, 0:t+1]
+f = flip(s, axis = 0)[0] + size(s, 0) * 0.5
+g = concat([s, x], 0)
+h = sum(g * g) + sum(cumsum(g))
+output y, f, h
+""",
+    "a loop between what is made before and after it": """
+input x[b, t]: f32[3]
+param w: f32[3, 3] = 0.5 * eye(3)
+a = tanh(w @ x)
+h[b, 0] = a[b, 0]
+h[b, t+1] = tanh(h + a[b, t+1]) when t + 1 < T
+y = (w @ h) * sum(h[b, t:T], axis = 0)
+v[b, T-1] = y[b, T-1]
+v[b, t-1] = 0.5 * v + y[b, t-1] when t >= 1
+z = w @ v
+loss = mean((z * z)[b = 0:B, t = 0:T])
+g = grad(loss, w)
+output z, loss, g
+""",
     "draws": """
 k[b, t] = random.uniform([2])
 n = random.normal([3])
@@ -129,6 +166,8 @@ def loops(text: str) -> str:
         ("points that depend on another dimension stay in a loop", "", ""),
         ("reductions in between", "b t", ""),
         ("choices", "b", ""),
+        ("shapes that vary", "b t", ""),
+        ("a loop between what is made before and after it", "b", "t"),
         ("draws", "b", "t"),
     ],
 )

@@ -4,41 +4,49 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 
-def total(at, x, average, total, *, T):
+def total_scan(at, x, smooth_mul2, *, T):
     """02_moving_average.rt:12: average[t] = mean(x[max(0, t-width+1):t+1])
+    02_moving_average.rt:15: smooth[0] = x[0]
+    02_moving_average.rt:16: smooth[t] = 0.9 * smooth[t-1] + 0.1 * x[t]
     02_moving_average.rt:19: total = sum(x[0:t+1])
     """
-    t = at[0]
-    x_slice = lax.dynamic_slice_in_dim(x, jnp.maximum(0, t-3), min(4, T), axis=0)
-    valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
-    x_slice_masked = jnp.where(valid, x_slice, jnp.float32(0.0))
-    average_t = jnp.sum(x_slice_masked, axis=0) / jnp.float32(jnp.minimum(4, t+1))
-    valid2 = jnp.arange(T, dtype=jnp.int32) < t+1
-    x_masked = jnp.where(valid2, x, jnp.float32(0.0))
-    total_t = jnp.sum(x_masked, axis=0)
-    average = lax.dynamic_update_index_in_dim(average, average_t, t, 0)
-    total = lax.dynamic_update_index_in_dim(total, total_t, t, 0)
-    return average, total
-
-
-def smooth_1(at, smooth, x):
-    """02_moving_average.rt:16: smooth[t] = 0.9 * smooth[t-1] + 0.1 * x[t]"""
-    t = at[0]
-    smooth_prev = smooth[t-1]
-    smooth_mul = jnp.float32(0.9) * smooth_prev
-    x_t = x[t]
-    smooth_mul2 = jnp.float32(0.1) * x_t
-    smooth_1 = smooth_mul + smooth_mul2
-    smooth = lax.dynamic_update_index_in_dim(smooth, smooth_1, t, 0)
-    return (smooth,)
-
-
-def smooth_0(at, x, smooth):
-    """02_moving_average.rt:15: smooth[0] = x[0]"""
+    x_wide = lax.pad(x, jnp.float32(0.0), ((3, 0, 0),))
+    average_windows = lax.reduce_window(x_wide, jnp.float32(0.0), lax.add, (4,), (1,), "VALID")
     x_0 = x[0]
-    smooth = lax.dynamic_update_index_in_dim(smooth, x_0, 0, 0)
-    return (smooth,)
+    smooth_mul2_slice = smooth_mul2[1:max(1, T)]
+    smooth_mul2_slice2 = lax.pad(smooth_mul2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0),))
+    def step(k, rows):
+        before = rows[k]
+        smooth_mul2_slice2_row = smooth_mul2_slice2[k]
+        mul = jnp.float32(0.9) * before
+        add = mul + smooth_mul2_slice2_row
+        return lax.dynamic_update_index_in_dim(rows, add, k+1, 0)
+    smooth_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(x_0, (T,)))
+    total_scan = lax.cumsum(x, axis=0)
+    return average_windows, smooth_rows, total_scan
+
+
+def average(at, average_windows, *, T):
+    """02_moving_average.rt:12: average[t] = mean(x[max(0, t-width+1):t+1])"""
+    def point(t, average_windows_t):
+        average_count = jnp.int32(jnp.minimum(4, t+1))
+        average_number = average_count.astype(jnp.float32)
+        average = average_windows_t / average_number
+        return average
+    average_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), average_windows)
+    return (average_rows,)
+
+
+def smooth_mul2(at, x, smooth_mul22, *, T):
+    """02_moving_average.rt:16: smooth[t] = 0.9 * smooth[t-1] + 0.1 * x[t]"""
+    def point(x):
+        smooth_mul2 = jnp.float32(0.1) * x
+        return smooth_mul2
+    smooth_mul2_rows = jax.vmap(point)(x[1:T])
+    smooth_mul222 = lax.dynamic_update_slice(smooth_mul22, smooth_mul2_rows, (1,))
+    return (smooth_mul222,)

@@ -8,54 +8,48 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def lately(at, reward, ahead, n_step, lately, *, T):
+def lately_windows(at, reward, *, T):
     """04_discounted_returns.rt:15: ahead[t] = rl.discounted_sum(reward[t:T], gamma)
+    04_discounted_returns.rt:16: back[T-1] = reward[T-1]
+    04_discounted_returns.rt:17: back[t] = reward[t] + gamma * back[t+1]
     04_discounted_returns.rt:20: near[t] = rl.discounted_sum(reward[t:min(t+n, T)], gamma)
     04_discounted_returns.rt:25: lately[t] = sum(reward[max(0, t-n+1):t+1])
     rl.rt:10: weight = gamma ** arange(size(r, 0))
-    rl.rt:14: return sum(r * weight, axis = 0)
     """
-    t = at[0]
-    ahead_discounted_sum_weight_arange = jnp.arange(T, dtype=jnp.int32)
-    ahead_discounted_sum_weight_power = jnp.power(jnp.float32(0.95), ahead_discounted_sum_weight_arange.astype(jnp.float32))
-    reward_slice = jnp.take(reward, t + jnp.arange(T, dtype=jnp.int32), axis=0, mode="clip")
-    ahead_discounted_sum_mul = reward_slice * ahead_discounted_sum_weight_power
-    valid = jnp.arange(T, dtype=jnp.int32) < T-t
-    ahead_discounted_sum_mul_masked = jnp.where(valid, ahead_discounted_sum_mul, jnp.float32(0.0))
-    ahead_t = jnp.sum(ahead_discounted_sum_mul_masked, axis=0)
-    near_discounted_sum_weight_arange = jnp.arange(min(5, T), dtype=jnp.int32)
-    near_discounted_sum_weight_power = jnp.power(jnp.float32(0.95), near_discounted_sum_weight_arange.astype(jnp.float32))
-    reward_slice2 = jnp.take(reward, t + jnp.arange(min(5, T), dtype=jnp.int32), axis=0, mode="clip")
-    near_discounted_sum_mul = reward_slice2 * near_discounted_sum_weight_power
-    valid2 = jnp.arange(min(5, T), dtype=jnp.int32) < jnp.minimum(5, T-t)
-    near_discounted_sum_mul_masked = jnp.where(valid2, near_discounted_sum_mul, jnp.float32(0.0))
-    near = jnp.sum(near_discounted_sum_mul_masked, axis=0)
-    reward_slice3 = lax.dynamic_slice_in_dim(reward, jnp.maximum(0, t-4), min(5, T), axis=0)
-    valid3 = jnp.arange(min(5, T), dtype=jnp.int32) < jnp.minimum(5, t+1)
-    reward_slice3_masked = jnp.where(valid3, reward_slice3, jnp.float32(0.0))
-    lately_t = jnp.sum(reward_slice3_masked, axis=0)
-    ahead = lax.dynamic_update_index_in_dim(ahead, ahead_t, t, 0)
-    n_step = jnp.where(t+5 >= T, lax.dynamic_update_index_in_dim(n_step, near, t, 0), n_step)
-    lately = lax.dynamic_update_index_in_dim(lately, lately_t, t, 0)
-    return ahead, near, n_step, lately
-
-
-def back_1(at, back, reward):
-    """04_discounted_returns.rt:17: back[t] = reward[t] + gamma * back[t+1]"""
-    t = at[0]
-    back_next = back[t+1]
-    back_mul = jnp.float32(0.95) * back_next
-    reward_t = reward[t]
-    back_1 = reward_t + back_mul
-    back = lax.dynamic_update_index_in_dim(back, back_1, t, 0)
-    return (back,)
-
-
-def back_0(at, reward, back, *, T):
-    """04_discounted_returns.rt:16: back[T-1] = reward[T-1]"""
     reward_at = reward[T-1]
-    back = lax.dynamic_update_index_in_dim(back, reward_at, T-1, 0)
-    return (back,)
+    def step(k, rows):
+        k2 = T-2 - k
+        before = rows[k2+1]
+        reward_row = reward[k2]
+        mul = jnp.float32(0.95) * before
+        add = reward_row + mul
+        return lax.dynamic_update_index_in_dim(rows, add, k2, 0)
+    ahead_run_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(reward_at, (T,)))
+    def step2(k3, rows2):
+        k4 = T-2 - k3
+        before2 = rows2[k4+1]
+        reward_row2 = reward[k4]
+        mul2 = jnp.float32(0.95) * before2
+        add2 = reward_row2 + mul2
+        return lax.dynamic_update_index_in_dim(rows2, add2, k4, 0)
+    back_rows = lax.fori_loop(0, T-1, step2, jnp.broadcast_to(reward_at, (T,)))
+    reward_wide = lax.pad(reward, jnp.float32(0.0), ((0, 4, 0),))
+    sum_2 = lax.slice_in_dim(reward_wide, 0, -1, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(reward_wide, 1, None, axis=0)
+    factor_2 = jnp.float32(0.95) * jnp.float32(0.95)
+    sum_4 = lax.slice_in_dim(sum_2, 0, -2, axis=0) + factor_2 * lax.slice_in_dim(sum_2, 2, None, axis=0)
+    factor_4 = factor_2 * factor_2
+    near_windows = lax.slice_in_dim(reward_wide, 0, T, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(sum_4, 1, 1 + T, axis=0)
+    reward_wide2 = lax.pad(reward, jnp.float32(0.0), ((4, 0, 0),))
+    lately_windows = lax.reduce_window(reward_wide2, jnp.float32(0.0), lax.add, (5,), (1,), "VALID")
+    return ahead_run_rows, back_rows, near_windows, lately_windows
+
+
+def near(at, near_windows, n_step, *, T):
+    """04_discounted_returns.rt:20: near[t] = rl.discounted_sum(reward[t:min(t+n, T)], gamma)"""
+    t = at[0]
+    near = lax.dynamic_index_in_dim(near_windows, t, 0, keepdims=False)
+    n_step = jnp.where(t+5 >= T, lax.dynamic_update_index_in_dim(n_step, near, t, 0), n_step)
+    return near, n_step
 
 
 def n_step_0(at, value, near, n_step):

@@ -4,29 +4,48 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 
-def h_0(at, W, x, bias, h):
-    """05_rnn.rt:15: h[0] = tanh(W @ x[0] + bias)"""
+def h_rows(at, W, x, bias, h_matmul2, U, *, T):
+    """05_rnn.rt:15: h[0] = tanh(W @ x[0] + bias)
+    05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)
+    """
     x_0 = x[0]
     h_matmul = jnp.matmul(W, x_0)
     h_add = h_matmul + bias
     h_0 = jnp.tanh(h_add)
-    h = lax.dynamic_update_index_in_dim(h, h_0, 0, 0)
-    return (h,)
+    h_matmul2_slice = h_matmul2[1:max(1, T)]
+    h_matmul2_slice2 = lax.pad(h_matmul2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)))
+    def step(k, rows):
+        before = rows[k]
+        h_matmul2_slice2_row = h_matmul2_slice2[k]
+        matmul = jnp.matmul(U, before)
+        add = h_matmul2_slice2_row + matmul
+        add2 = add + bias
+        tanh = jnp.tanh(add2)
+        return lax.dynamic_update_index_in_dim(rows, tanh, k+1, 0)
+    h_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(h_0, (T, 16)))
+    return (h_rows,)
 
 
-def h_1(at, W, x, U, h, bias):
+def h_matmul2(at, W, x, h_matmul22, *, T):
     """05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)"""
-    t = at[0]
-    x_t = x[t]
-    h_matmul2 = jnp.matmul(W, x_t)
-    h_prev = h[t-1]
-    h_matmul3 = jnp.matmul(U, h_prev)
-    h_add2 = h_matmul2 + h_matmul3
-    h_add3 = h_add2 + bias
-    h_1 = jnp.tanh(h_add3)
-    h = lax.dynamic_update_index_in_dim(h, h_1, t, 0)
-    return (h,)
+    def point(x):
+        h_matmul2 = jnp.matmul(W, x)
+        return h_matmul2
+    h_matmul2_rows = jax.vmap(point)(x[1:T])
+    h_matmul222 = lax.dynamic_update_slice(h_matmul22, h_matmul2_rows, (1, 0))
+    return (h_matmul222,)
+
+
+def h(at, h_rows):
+    """05_rnn.rt:15: h[0] = tanh(W @ x[0] + bias)
+    05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)
+    """
+    def point(h_rows_t):
+        return h_rows_t
+    h_rows_t_rows = jax.vmap(point)(h_rows)
+    return (h_rows_t_rows,)

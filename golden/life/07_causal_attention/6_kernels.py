@@ -4,14 +4,46 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 
-def surprise(at, Wq, x, Wk, Wv, k, v, a, surprise, *, T):
+def in_batches(point, size, in_axes=0, out_axes=0):
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 * 2**20.
+
+    Those of one point have up to `size` bytes.
+    """
+    every = jax.vmap(point, in_axes, out_axes)
+
+    def call(*arrays):
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
+        count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        batches = -(-count // max(1, 64 * 2**20 // max(1, size)))
+        if batches <= 1:
+            return every(*arrays)
+        batch = -(-count // batches)
+
+        def step(k, found):
+            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
+            parts = [
+                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+                for x, a in zip(arrays, axes)
+            ]
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            return jax.tree.map(put, found, every(*parts), places)
+
+        shapes = jax.eval_shape(every, *arrays)
+        several = isinstance(out_axes, tuple)
+        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
+        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
+        return lax.fori_loop(0, batches, step, empty)
+
+    return call
+
+
+def surprise(at, Wq, x, k, v, *, T):
     """07_causal_attention.rt:15: q = Wq @ x
-    07_causal_attention.rt:16: k = Wk @ x
-    07_causal_attention.rt:17: v = Wv @ x
     07_causal_attention.rt:19: score: f32[t+1] = (k[0:t+1] @ q[t]) / sqrt(D)
     07_causal_attention.rt:20: weight = nn.softmax(score)
     07_causal_attention.rt:21: a = weight @ v[0:t+1]
@@ -19,29 +51,38 @@ def surprise(at, Wq, x, Wk, Wv, k, v, a, surprise, *, T):
     nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     """
-    t = at[0]
-    x_t = x[t]
-    q = jnp.matmul(Wq, x_t)
-    k_t = jnp.matmul(Wk, x_t)
-    v_t = jnp.matmul(Wv, x_t)
-    k = lax.dynamic_update_index_in_dim(k, k_t, t, 0)
-    score_matmul = jnp.matmul(k, q)
-    score = score_matmul / jnp.float32(2.8284271247461903)
-    valid = jnp.arange(T, dtype=jnp.int32) < t+1
-    score_masked = jnp.where(valid, score, jnp.float32(-jnp.inf))
-    weight_softmax_e_max = jnp.max(score_masked, axis=0, keepdims=True)
-    weight_softmax_e_sub = score - weight_softmax_e_max
-    weight_softmax_e_exp = jnp.exp(weight_softmax_e_sub)
-    weight_softmax_e_exp_masked = jnp.where(valid, weight_softmax_e_exp, jnp.float32(0.0))
-    weight_softmax_sum = jnp.sum(weight_softmax_e_exp_masked, axis=0, keepdims=True)
-    weight = weight_softmax_e_exp / weight_softmax_sum
-    v = lax.dynamic_update_index_in_dim(v, v_t, t, 0)
-    weight_masked = jnp.where(valid, weight, jnp.float32(0.0))
-    a_t = jnp.matmul(weight_masked, v)
-    weight_masked2 = jnp.where(valid, weight, jnp.float32(-jnp.inf))
-    surprise_max = jnp.max(weight_masked2, axis=0)
-    surprise_log = jnp.log(surprise_max)
-    surprise_t = -surprise_log
-    a = lax.dynamic_update_index_in_dim(a, a_t, t, 0)
-    surprise = lax.dynamic_update_index_in_dim(surprise, surprise_t, t, 0)
-    return k, v, a, surprise
+    v_finite = jnp.all(jnp.isfinite(v))
+    def point(t, x):
+        q = jnp.matmul(Wq, x)
+        score_matmul = jnp.matmul(k, q)
+        score = score_matmul / jnp.float32(2.8284271247461903)
+        valid = jnp.arange(T, dtype=jnp.int32) < t+1
+        score_masked = jnp.where(valid, score, jnp.float32(-jnp.inf))
+        weight_softmax_e_max = jnp.max(score_masked, axis=0, keepdims=True)
+        weight_softmax_e_sub = score - weight_softmax_e_max
+        weight_softmax_e_exp = jnp.exp(weight_softmax_e_sub)
+        weight_softmax_e_exp_masked = jnp.where(valid, weight_softmax_e_exp, jnp.float32(0.0))
+        weight_softmax_sum = jnp.sum(weight_softmax_e_exp_masked, axis=0, keepdims=True)
+        weight = weight_softmax_e_exp / weight_softmax_sum
+        weight_masked = jnp.where(valid, weight, jnp.float32(0.0))
+        valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
+        a = lax.cond(v_finite, lambda: jnp.matmul(weight_masked, v), lambda: jnp.matmul(weight_masked, jnp.where(valid2, v, jnp.float32(0.0))))
+        weight_masked2 = jnp.where(valid, weight, jnp.float32(-jnp.inf))
+        surprise_max = jnp.max(weight_masked2, axis=0)
+        surprise_log = jnp.log(surprise_max)
+        surprise = -surprise_log
+        return (a, surprise)
+    a_rows, surprise_rows = in_batches(point, 32*T)(jnp.arange(T, dtype=jnp.int32), x)
+    return a_rows, surprise_rows
+
+
+def v(at, Wk, x, Wv):
+    """07_causal_attention.rt:16: k = Wk @ x
+    07_causal_attention.rt:17: v = Wv @ x
+    """
+    def point(x):
+        k = jnp.matmul(Wk, x)
+        v = jnp.matmul(Wv, x)
+        return (k, v)
+    k_rows, v_rows = jax.vmap(point)(x)
+    return k_rows, v_rows

@@ -4,55 +4,85 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 
-def sparse(at, k, q, v, near, sparse, *, T):
+def in_batches(point, size, in_axes=0, out_axes=0):
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 * 2**20.
+
+    Those of one point have up to `size` bytes.
+    """
+    every = jax.vmap(point, in_axes, out_axes)
+
+    def call(*arrays):
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
+        count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        batches = -(-count // max(1, 64 * 2**20 // max(1, size)))
+        if batches <= 1:
+            return every(*arrays)
+        batch = -(-count // batches)
+
+        def step(k, found):
+            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
+            parts = [
+                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+                for x, a in zip(arrays, axes)
+            ]
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            return jax.tree.map(put, found, every(*parts), places)
+
+        shapes = jax.eval_shape(every, *arrays)
+        several = isinstance(out_axes, tuple)
+        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
+        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
+        return lax.fori_loop(0, batches, step, empty)
+
+    return call
+
+
+def sparse(at, k, q, v, *, T):
     """08_windowed_attention.rt:17: near = nn.attention(q, k[t = max(0, t-window+1):t+1], v[t = max(0, t-window+1):t+1])
     08_windowed_attention.rt:20: sparse = nn.attention(q, k[t = t%2:t+1:2], v[t = t%2:t+1:2])
     nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:82: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
     """
-    b, t = at[0], at[1]
-    k_slice = k[b]
-    k_slice2 = lax.dynamic_slice_in_dim(k_slice, jnp.maximum(0, t-3), min(4, T), axis=0)
-    q_b_t = q[b, t]
-    near_attention_matmul = jnp.matmul(k_slice2, q_b_t)
-    near_attention_div = near_attention_matmul / jnp.float32(2.8284270763397217)
-    valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
-    near_attention_div_masked = jnp.where(valid, near_attention_div, jnp.float32(-jnp.inf))
-    near_attention_softmax_e_max = jnp.max(near_attention_div_masked, axis=0, keepdims=True)
-    near_attention_softmax_e_sub = near_attention_div - near_attention_softmax_e_max
-    near_attention_softmax_e_exp = jnp.exp(near_attention_softmax_e_sub)
-    near_attention_softmax_e_exp_masked = jnp.where(valid, near_attention_softmax_e_exp, jnp.float32(0.0))
-    near_attention_softmax_sum = jnp.sum(near_attention_softmax_e_exp_masked, axis=0, keepdims=True)
-    near_attention_softmax_div = near_attention_softmax_e_exp / near_attention_softmax_sum
-    v_slice = v[b]
-    v_slice2 = lax.dynamic_slice_in_dim(v_slice, jnp.maximum(0, t-3), min(4, T), axis=0)
-    near_attention_softmax_div_masked = jnp.where(valid, near_attention_softmax_div, jnp.float32(0.0))
-    valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
-    v_slice2_masked = jnp.where(valid2, v_slice2, jnp.float32(0.0))
-    near_b_t = jnp.matmul(near_attention_softmax_div_masked, v_slice2_masked)
-    k_slice3 = k[b]
-    k_slice4 = jnp.take(k_slice3, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
-    sparse_attention_matmul = jnp.matmul(k_slice4, q_b_t)
-    sparse_attention_div = sparse_attention_matmul / jnp.float32(2.8284270763397217)
-    valid3 = jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1
-    sparse_attention_div_masked = jnp.where(valid3, sparse_attention_div, jnp.float32(-jnp.inf))
-    sparse_attention_softmax_e_max = jnp.max(sparse_attention_div_masked, axis=0, keepdims=True)
-    sparse_attention_softmax_e_sub = sparse_attention_div - sparse_attention_softmax_e_max
-    sparse_attention_softmax_e_exp = jnp.exp(sparse_attention_softmax_e_sub)
-    sparse_attention_softmax_e_exp_masked = jnp.where(valid3, sparse_attention_softmax_e_exp, jnp.float32(0.0))
-    sparse_attention_softmax_sum = jnp.sum(sparse_attention_softmax_e_exp_masked, axis=0, keepdims=True)
-    sparse_attention_softmax_div = sparse_attention_softmax_e_exp / sparse_attention_softmax_sum
-    v_slice3 = v[b]
-    v_slice4 = jnp.take(v_slice3, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
-    sparse_attention_softmax_div_masked = jnp.where(valid3, sparse_attention_softmax_div, jnp.float32(0.0))
-    valid4 = (jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1)[:, None]
-    v_slice4_masked = jnp.where(valid4, v_slice4, jnp.float32(0.0))
-    sparse_b_t = jnp.matmul(sparse_attention_softmax_div_masked, v_slice4_masked)
-    near = lax.dynamic_update_slice(near, near_b_t[None, None], (b, t, 0))
-    sparse = lax.dynamic_update_slice(sparse, sparse_b_t[None, None], (b, t, 0))
-    return near, sparse
+    v_finite = jnp.all(jnp.isfinite(v))
+    def point(t, k, q, v):
+        k_slice = lax.dynamic_slice_in_dim(k, jnp.maximum(0, t-3), min(4, T), axis=0)
+        near_attention_matmul = jnp.matmul(k_slice, q)
+        near_attention_div = near_attention_matmul / jnp.float32(2.8284270763397217)
+        valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
+        near_attention_div_masked = jnp.where(valid, near_attention_div, jnp.float32(-jnp.inf))
+        near_attention_softmax_e_max = jnp.max(near_attention_div_masked, axis=0, keepdims=True)
+        near_attention_softmax_e_sub = near_attention_div - near_attention_softmax_e_max
+        near_attention_softmax_e_exp = jnp.exp(near_attention_softmax_e_sub)
+        near_attention_softmax_e_exp_masked = jnp.where(valid, near_attention_softmax_e_exp, jnp.float32(0.0))
+        near_attention_softmax_sum = jnp.sum(near_attention_softmax_e_exp_masked, axis=0, keepdims=True)
+        near_attention_softmax_div = near_attention_softmax_e_exp / near_attention_softmax_sum
+        v_slice = lax.dynamic_slice_in_dim(v, jnp.maximum(0, t-3), min(4, T), axis=0)
+        near_attention_softmax_div_masked = jnp.where(valid, near_attention_softmax_div, jnp.float32(0.0))
+        valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
+        near = lax.cond(v_finite, lambda: jnp.matmul(near_attention_softmax_div_masked, v_slice), lambda: jnp.matmul(near_attention_softmax_div_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))
+        k_slice2 = jnp.take(k, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
+        sparse_attention_matmul = jnp.matmul(k_slice2, q)
+        sparse_attention_div = sparse_attention_matmul / jnp.float32(2.8284270763397217)
+        valid3 = jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1
+        sparse_attention_div_masked = jnp.where(valid3, sparse_attention_div, jnp.float32(-jnp.inf))
+        sparse_attention_softmax_e_max = jnp.max(sparse_attention_div_masked, axis=0, keepdims=True)
+        sparse_attention_softmax_e_sub = sparse_attention_div - sparse_attention_softmax_e_max
+        sparse_attention_softmax_e_exp = jnp.exp(sparse_attention_softmax_e_sub)
+        sparse_attention_softmax_e_exp_masked = jnp.where(valid3, sparse_attention_softmax_e_exp, jnp.float32(0.0))
+        sparse_attention_softmax_sum = jnp.sum(sparse_attention_softmax_e_exp_masked, axis=0, keepdims=True)
+        sparse_attention_softmax_div = sparse_attention_softmax_e_exp / sparse_attention_softmax_sum
+        v_slice2 = jnp.take(v, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
+        sparse_attention_softmax_div_masked = jnp.where(valid3, sparse_attention_softmax_div, jnp.float32(0.0))
+        valid4 = (jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1)[:, None]
+        v_slice2_masked = jnp.where(valid4, v_slice2, jnp.float32(0.0))
+        sparse = jnp.matmul(sparse_attention_softmax_div_masked, v_slice2_masked)
+        return (near, sparse)
+    point = in_batches(point, 32*((T+1)//2), in_axes=(0, None, 0, None))
+    near_rows, sparse_rows = in_batches(point, 32*T*((T+1)//2), in_axes=(None, 0, 0, 0))(jnp.arange(T, dtype=jnp.int32), k, q, v)
+    return near_rows, sparse_rows

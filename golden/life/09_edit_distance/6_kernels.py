@@ -4,6 +4,7 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -26,17 +27,21 @@ def d_2(at, left, right, d):
     return (d,)
 
 
-def d_0(at, d):
+def d_0(at, d, *, I):
     """09_edit_distance.rt:15: d[i, 0] = i"""
-    i = at[0]
-    d_0 = jnp.int32(i)
-    d = lax.dynamic_update_slice(d, d_0[None, None], (i, 0))
-    return (d,)
+    def point(i):
+        d_0 = jnp.int32(i)
+        return d_0
+    d_0_rows = jax.vmap(point)(jnp.arange(I, dtype=jnp.int32))
+    d2 = lax.dynamic_update_slice(d, d_0_rows[:, None], (0, 0))
+    return (d2,)
 
 
-def d_1(at, d):
+def d_1(at, d, *, N, J):
     """09_edit_distance.rt:16: d[0, j] = j"""
-    j = at[0]
-    d_1 = jnp.int32(j)
-    d = lax.dynamic_update_slice(d, d_1[None, None], (0, j))
-    return (d,)
+    def point(j):
+        d_1 = jnp.int32(j)
+        return d_1
+    d_1_rows = jax.vmap(point)(jnp.arange(1, min(N+1, J), dtype=jnp.int32))
+    d2 = lax.dynamic_update_slice(d, d_1_rows[None, :], (0, 1))
+    return (d2,)

@@ -4,49 +4,85 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 
-def score_0(at, emit, seen, start):
-    """10_viterbi.rt:16: score[0] = start + emit[seen[0]]"""
+def score_rows(at, emit, seen, start, score_getitem2, move, *, T):
+    """10_viterbi.rt:16: score[0] = start + emit[seen[0]]
+    10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]
+    """
     seen_0 = seen[0]
     holds = (seen_0 >= -4) & (seen_0 < 4)
     score_getitem = jnp.take(emit, jnp.where(seen_0 < 0, seen_0 + 4, seen_0), axis=0, mode="clip")
     score_0 = start + score_getitem
-    return score_0, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    score_getitem2_slice = score_getitem2[1:max(1, T)]
+    score_getitem2_slice2 = lax.pad(score_getitem2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)))
+    def step(k, rows):
+        before = rows[k]
+        score_getitem2_slice2_row = score_getitem2_slice2[k]
+        expand_dims = jnp.expand_dims(before, 1)
+        add = expand_dims + move
+        max2 = jnp.max(add, axis=0)
+        add2 = max2 + score_getitem2_slice2_row
+        return lax.dynamic_update_index_in_dim(rows, add2, k+1, 0)
+    score_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(score_0, (T, 3)))
+    return score_rows, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
-def back(at, score_prev, move, emit, seen):
-    """10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]
-    10_viterbi.rt:18: reach[t] = expand_dims(score[t-1], 1) + move when t >= 1
+def score_getitem2(at, emit, seen, score_getitem22, *, T):
+    """10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]"""
+    def point(seen):
+        holds = (seen >= -4) & (seen < 4)
+        score_getitem2 = jnp.take(emit, jnp.where(seen < 0, seen + 4, seen), axis=0, mode="clip")
+        return (score_getitem2, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+    score_getitem2_rows, fault = jax.vmap(point)(seen[1:T])
+    score_getitem222 = lax.dynamic_update_slice(score_getitem22, score_getitem2_rows, (1, 0))
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return score_getitem222, jnp.stack([faults[first], first.astype(jnp.int32)])
+
+
+def score(at, score_rows):
+    """10_viterbi.rt:16: score[0] = start + emit[seen[0]]
+    10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]
+    """
+    def point(score_rows_t):
+        return score_rows_t
+    score_rows_t_rows = jax.vmap(point)(score_rows)
+    return (score_rows_t_rows,)
+
+
+def back(at, score, move, back2, *, T):
+    """10_viterbi.rt:18: reach[t] = expand_dims(score[t-1], 1) + move when t >= 1
     10_viterbi.rt:19: back[t] = argmax(reach[t], axis = 0) when t >= 1
     """
-    t = at[0]
-    reach_expand_dims = jnp.expand_dims(score_prev, 1)
-    reach = reach_expand_dims + move
-    score_max = jnp.max(reach, axis=0)
-    seen_t = seen[t]
-    holds = (seen_t >= -4) & (seen_t < 4)
-    score_getitem2 = jnp.take(emit, jnp.where(seen_t < 0, seen_t + 4, seen_t), axis=0, mode="clip")
-    score_1 = score_max + score_getitem2
-    back = jnp.argmax(reach, axis=0).astype(jnp.int32)
-    return score_1, back, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    def point(score):
+        reach_expand_dims = jnp.expand_dims(score, 1)
+        reach = reach_expand_dims + move
+        back = jnp.argmax(reach, axis=0).astype(jnp.int32)
+        return back
+    back_rows = jax.vmap(point)(score[:T-1])
+    back22 = lax.dynamic_update_slice(back2, back_rows, (1, 0))
+    return (back22,)
 
 
-def likelihood(at, score_at, path, *, T):
+def likelihood(at, score, path, *, T):
     """10_viterbi.rt:21: path[T-1] = argmax(score[T-1])
     10_viterbi.rt:24: likelihood = max(score[T-1])
     """
+    score_at = score[T-1]
     path_0 = jnp.argmax(score_at, axis=None).astype(jnp.int32)
     likelihood = jnp.max(score_at, axis=0)
     path = lax.dynamic_update_index_in_dim(path, path_0, T-1, 0)
     return path, likelihood
 
 
-def path_1(at, back_next, path):
+def path_1(at, back, path):
     """10_viterbi.rt:22: path[t] = back[t+1][path[t+1]]"""
     t = at[0]
+    back_next = back[t+1]
     path_next = path[t+1]
     holds = (path_next >= -3) & (path_next < 3)
     path_1 = jnp.take(back_next, jnp.where(path_next < 0, path_next + 3, path_next), axis=0, mode="clip")

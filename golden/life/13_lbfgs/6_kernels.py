@@ -9,60 +9,49 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def length(at, length, enough_mul2):
+def length(at, *, K):
     """13_lbfgs.rt:43: length = 0.5 ** k
     13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
     """
-    k = at[0]
-    length_index = jnp.int32(k)
-    length_k = jnp.power(jnp.float32(0.5), length_index.astype(jnp.float32))
-    enough_mul2_k = jnp.float32(0.0001) * length_k
-    length = lax.dynamic_update_index_in_dim(length, length_k, k, 0)
-    enough_mul2 = lax.dynamic_update_index_in_dim(enough_mul2, enough_mul2_k, k, 0)
-    return length, enough_mul2
+    def point(k):
+        length_index = jnp.int32(k)
+        length = jnp.power(jnp.float32(0.5), length_index.astype(jnp.float32))
+        enough_mul2 = jnp.float32(0.0001) * length
+        return (length, enough_mul2)
+    length_rows, enough_mul2_rows = jax.vmap(point)(jnp.arange(K, dtype=jnp.int32))
+    return length_rows, enough_mul2_rows
 
 
-def direction(at, r_0, loss_d_w_add3):
-    """13_lbfgs.rt:40: direction[i] = -r[i, 0]
-    13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
-    """
-    direction = -r_0
-    enough_matmul = jnp.matmul(loss_d_w_add3, direction)
-    return direction, enough_matmul
-
-
-def enough(at, length, direction, w, x, label, enough_mul2, enough_matmul, loss, enough, *, N):
+def enough(at, length, r_0, w, x, label, enough_mul2, enough_matmul_matmul, loss, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
     """
-    i, k = at[0], at[1]
-    length_k = length[k]
-    enough_mul = length_k * direction
-    enough_add = w + enough_mul
-    enough_objective_matmul = jnp.matmul(x, enough_add)
-    enough_objective_softplus = jax.nn.softplus(enough_objective_matmul)
-    enough_objective_mul = label.astype(jnp.float32) * enough_objective_matmul
-    enough_objective_sub = enough_objective_softplus - enough_objective_mul
-    enough_objective_mean = jnp.sum(enough_objective_sub, axis=0) / jnp.float32(N)
-    enough_objective_matmul3 = jnp.matmul(enough_add, enough_add)
-    enough_objective_mul2 = jnp.float32(0.01) * enough_objective_matmul3
-    enough_objective_add = enough_objective_mean + enough_objective_mul2
-    enough_mul2_k = enough_mul2[k]
-    enough_mul3 = enough_mul2_k * enough_matmul
-    loss_i = loss[i]
-    enough_add2 = loss_i + enough_mul3
-    enough_k = enough_objective_add <= enough_add2
-    enough = lax.dynamic_update_index_in_dim(enough, enough_k, k, 0)
-    return (enough,)
+    i = at[0]
+    def point(length, enough_mul2):
+        enough_add_mul = length * r_0
+        enough_add = w - enough_add_mul
+        enough_objective_matmul = jnp.matmul(x, enough_add)
+        enough_objective_softplus = jax.nn.softplus(enough_objective_matmul)
+        enough_objective_mul = label.astype(jnp.float32) * enough_objective_matmul
+        enough_objective_sub = enough_objective_softplus - enough_objective_mul
+        enough_objective_mean = jnp.sum(enough_objective_sub, axis=0) / jnp.float32(N)
+        enough_objective_matmul3 = jnp.matmul(enough_add, enough_add)
+        enough_objective_mul2 = jnp.float32(0.01) * enough_objective_matmul3
+        enough_objective_add = enough_objective_mean + enough_objective_mul2
+        enough_add2_mul = enough_mul2 * enough_matmul_matmul
+        loss_i = loss[i]
+        enough_add2 = loss_i - enough_add2_mul
+        enough = enough_objective_add <= enough_add2
+        return enough
+    enough_rows = jax.vmap(point)(length, enough_mul2)
+    return (enough_rows,)
 
 
-def loss(at, x, w, label, loss_d_loss_objective_mean_cast, loss, *, N):
+def loss(at, x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, loss, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
     13_lbfgs.rt:23: loss = objective(w)
-    13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
-    13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
     i = at[0]
     loss_objective_matmul = jnp.matmul(x, w)
@@ -75,30 +64,36 @@ def loss(at, x, w, label, loss_d_loss_objective_mean_cast, loss, *, N):
     loss_i = loss_objective_mean + loss_objective_mul2
     loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w
     loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
-    loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
-    loss_d_loss_objective_mean_expand_dims = jnp.expand_dims(loss_d_loss_objective_mean_div, 0)
-    loss_d_loss_objective_mean_broadcast_to = jnp.broadcast_to(loss_d_loss_objective_mean_expand_dims, (N,))
     loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
-    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_broadcast_to * loss_d_loss_objective_softplus_sigmoid
-    loss_d_loss_objective_matmul_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_softplus_mul, x)
-    loss_d_w_add2 = loss_d_w_add + loss_d_loss_objective_matmul_einsum2
-    loss_d_loss_objective_sub_neg = -loss_d_loss_objective_mean_broadcast_to
-    loss_d_loss_objective_mul_mul2 = loss_d_loss_objective_sub_neg * label.astype(jnp.float32)
-    loss_d_loss_objective_matmul2_einsum2 = jnp.einsum("i,ik->k", loss_d_loss_objective_mul_mul2, x)
-    loss_d_w_add3 = loss_d_w_add2 + loss_d_loss_objective_matmul2_einsum2
+    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_div * loss_d_loss_objective_softplus_sigmoid
+    loss_d_w_add3_add = loss_d_loss_objective_softplus_mul - loss_d_w_add3_add_mul
+    loss_d_w_add3_matmul = jnp.matmul(loss_d_w_add3_add, x)
+    loss_d_w_add3 = loss_d_w_add + loss_d_w_add3_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
     return loss, loss_d_w_add3, loss_d_w_add3
 
 
-def loss_d_loss_objective_mean_cast(at, *, N):
+def loss_d_w_add3_add_mul(at, label, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
+    13_lbfgs.rt:22: w[i+1] = w + size * direction
+    13_lbfgs.rt:23: loss = objective(w)
     13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
+    13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
+    13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
     loss_d_loss_objective_mean_index = jnp.int32(N)
     loss_d_loss_objective_mean_cast = loss_d_loss_objective_mean_index.astype(jnp.float32)
+    loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
+    loss_d_w_add3_add_mul = loss_d_loss_objective_mean_div * label.astype(jnp.float32)
     w_0 = jnp.full((5,), jnp.float32(0.0))
-    return loss_d_loss_objective_mean_cast, w_0
+    return loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, w_0
+
+
+def enough_matmul_matmul(at, loss_d_w_add3, r_0):
+    """13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)"""
+    enough_matmul_matmul = jnp.matmul(loss_d_w_add3, r_0)
+    return (enough_matmul_matmul,)
 
 
 def size(at, enough, length, *, K):
@@ -110,10 +105,10 @@ def size(at, enough, length, *, K):
     return size, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
-def w_1(at, size, direction, w):
+def w_1(at, size, r_0, w):
     """13_lbfgs.rt:22: w[i+1] = w + size * direction"""
-    w_mul = size * direction
-    w_1 = w + w_mul
+    w_1_mul = size * r_0
+    w_1 = w - w_1_mul
     return (w_1,)
 
 
@@ -124,59 +119,75 @@ def moved_y(at, w, w_prev, loss_d_w_add3, loss_d_w_add3_prev):
     return moved_s, moved_y
 
 
-def past_y_0(at, moved_s_at, moved_y_at):
+def past_y_0(at, moved_s_at, moved_y_at, past_s, past_y):
     """13_lbfgs.rt:28: past[i, j] = moved[i-j] when j < i"""
-    return moved_s_at, moved_y_at
+    j = at[1]
+    past_s = lax.dynamic_update_index_in_dim(past_s, moved_s_at, j, 0)
+    past_y = lax.dynamic_update_index_in_dim(past_y, moved_y_at, j, 0)
+    return past_s, past_y
 
 
-def past_s_1(at):
+def past_s_1(at, past_s, past_y):
     """13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
     """
+    j = at[1]
     w_0_2 = jnp.full((5,), jnp.float32(0.0))
-    return w_0_2, w_0_2
+    past_s = lax.dynamic_update_index_in_dim(past_s, w_0_2, j, 0)
+    past_y = lax.dynamic_update_index_in_dim(past_y, w_0_2, j, 0)
+    return past_s, past_y
 
 
-def scale(at, past_s, past_y, q, rho, alpha, scale):
+def scale(at, past_s, past_y):
     """13_lbfgs.rt:23: loss = objective(w)
     13_lbfgs.rt:30: bend = past.s @ past.y
     13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
-    13_lbfgs.rt:36: alpha = rho * (past.s @ q)
     13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
+    def point(past_s, past_y):
+        bend = jnp.matmul(past_s, past_y)
+        rho_gt = bend > jnp.float32(0.0)
+        rho_div = jnp.float32(1.0) / bend
+        rho = jnp.where(rho_gt, rho_div, jnp.float32(0.0))
+        scale_matmul = jnp.matmul(past_y, past_y)
+        scale_div = bend / scale_matmul
+        scale = jnp.where(rho_gt, scale_div, jnp.float32(1.0))
+        return (rho, scale)
+    rho_rows, scale_rows = jax.vmap(point)(past_s, past_y)
+    return rho_rows, scale_rows
+
+
+def alpha(at, past_s, q, rho, alpha):
+    """13_lbfgs.rt:36: alpha = rho * (past.s @ q)"""
     j = at[1]
-    bend = jnp.matmul(past_s, past_y)
-    rho_gt = bend > jnp.float32(0.0)
-    rho_div = jnp.float32(1.0) / bend
-    rho_j = jnp.where(rho_gt, rho_div, jnp.float32(0.0))
-    alpha_matmul = jnp.matmul(past_s, q)
+    past_s_j = past_s[j]
+    alpha_matmul = jnp.matmul(past_s_j, q)
+    rho_j = rho[j]
     alpha_j = rho_j * alpha_matmul
-    scale_matmul = jnp.matmul(past_y, past_y)
-    scale_div = bend / scale_matmul
-    scale_j = jnp.where(rho_gt, scale_div, jnp.float32(1.0))
-    rho = lax.dynamic_update_index_in_dim(rho, rho_j, j, 0)
     alpha = lax.dynamic_update_index_in_dim(alpha, alpha_j, j, 0)
-    scale = lax.dynamic_update_index_in_dim(scale, scale_j, j, 0)
-    return rho, alpha, scale
+    return (alpha,)
 
 
 def q_1(at, alpha, past_y, q):
     """13_lbfgs.rt:35: q[i, j+1] = q - alpha * past.y"""
     j = at[1]
     alpha_j = alpha[j]
-    q_mul = alpha_j * past_y
+    past_y_j = past_y[j]
+    q_mul = alpha_j * past_y_j
     q_1 = q - q_mul
     return (q_1,)
 
 
-def r_1(at, past_y_prev, r, rho, alpha, past_s_prev):
+def r_1(at, past_y, r, rho, alpha, past_s):
     """13_lbfgs.rt:39: r[i, j-1] = r[i, j] + past[i, j-1].s * (alpha[i, j-1] - rho[i, j-1] * (past[i, j-1].y @ r[i, j]))"""
     j = at[1]
+    past_y_prev = past_y[j-1]
     r_matmul = jnp.matmul(past_y_prev, r)
     rho_prev = rho[j-1]
     r_mul = rho_prev * r_matmul
     alpha_prev = alpha[j-1]
     r_sub = alpha_prev - r_mul
+    past_s_prev = past_s[j-1]
     r_mul2 = past_s_prev * r_sub
     r_1 = r + r_mul2
     return (r_1,)

@@ -4,6 +4,7 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -81,111 +82,146 @@ def start_1_b_default(at):
     return (start_1_b_default,)
 
 
-def test_d_test_broadcast_to(at, x, new_x, rates_0, rates_1, *, M):
+def test_d_test_mse_power_mul2_mul(at, x, new_x, rates_0, rates_1, *, M):
     """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
+    loss.rt:6: return mean((x - target) ** 2)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     train_expand_dims = jnp.expand_dims(x, 1)
     test_expand_dims = jnp.expand_dims(new_x, 1)
     test_d_test_index = jnp.int32(M)
     test_d_test_cast = test_d_test_index.astype(jnp.float32)
-    test_d_test_div = jnp.float32(1.0) / test_d_test_cast
-    test_d_test_expand_dims = jnp.expand_dims(test_d_test_div, 0)
-    test_d_test_broadcast_to = jnp.broadcast_to(test_d_test_expand_dims, (M,))
+    test_d_test_mse_power_mul2_mul = jnp.float32(2.0) / test_d_test_cast
     rates_0 = lax.dynamic_update_index_in_dim(rates_0, jnp.float32(-3.0), 0, 0)
     rates_1 = lax.dynamic_update_index_in_dim(rates_1, jnp.float32(-3.0), 0, 0)
-    return train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_broadcast_to
+    return train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_mse_power_mul2_mul
 
 
-def train(at, net_0_w, train_expand_dims, net_0_b, net_1_w, net_1_b, y, train, *, N):
+def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     loss.rt:6: return mean((x - target) ** 2)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    i, k = at[0], at[1]
-    train_predict_transpose = jnp.transpose(net_0_w, (1, 0))
-    train_predict_matmul = jnp.matmul(train_expand_dims, train_predict_transpose)
-    train_predict_add = train_predict_matmul + net_0_b
-    train_predict_tanh = jnp.tanh(train_predict_add)
-    train_predict_transpose2 = jnp.transpose(net_1_w, (1, 0))
-    train_predict_matmul2 = jnp.matmul(train_predict_tanh, train_predict_transpose2)
-    train_predict_add2 = train_predict_matmul2 + net_1_b
-    train_getitem = lax.index_in_dim(train_predict_add2, 0, 1, keepdims=False)
-    train_mse_sub = train_getitem - y
-    train_mse_power = jnp.power(train_mse_sub, jnp.float32(2.0))
-    train_i_k = jnp.sum(train_mse_power, axis=0) / jnp.float32(N)
-    test_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
-    test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
-    train = lax.dynamic_update_slice(train, train_i_k[None, None], (i, k))
-    return train_predict_tanh, train_predict_transpose2, train_mse_sub, train, test_d_train_predict_tanh_sub
+    i = at[0]
+    def point(net_0_w, net_0_b, net_1_w, net_1_b):
+        train_predict_matmul = jnp.einsum("i,jk->ij", x, net_0_w)
+        train_predict_add = train_predict_matmul + net_0_b
+        train_predict_tanh = jnp.tanh(train_predict_add)
+        train_predict_matmul2 = jnp.einsum("ij,kj->ik", train_predict_tanh, net_1_w)
+        train_getitem_getitem = lax.index_in_dim(train_predict_matmul2, 0, 1, keepdims=False)
+        train_getitem_getitem2 = lax.index_in_dim(net_1_b, 0, 0, keepdims=False)
+        train_getitem = train_getitem_getitem + train_getitem_getitem2
+        train_mse_sub = train_getitem - y
+        train_mse_power = train_mse_sub * train_mse_sub
+        train = jnp.sum(train_mse_power, axis=0) / jnp.float32(N)
+        test_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
+        test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
+        return (train_predict_tanh, train_mse_sub, train, test_d_train_predict_tanh_sub)
+    train_predict_tanh_rows, train_mse_sub_rows, train_rows, test_d_train_predict_tanh_sub_rows = jax.vmap(point)(net_0_w, net_0_b, net_1_w, net_1_b)
+    train22 = lax.dynamic_update_slice(train2, train_rows[None, :], (i, 0))
+    return train_predict_tanh_rows, train_mse_sub_rows, train22, test_d_train_predict_tanh_sub_rows
 
 
-def net_descend_exp2(at, rates_0, rates_1):
-    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
+def net_0_w_rows(
+    at, rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_mse_power_mul2_mul, x,
+    y, train_expand_dims, *, K,
+):
+    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
+    14_learned_rates.rt:25: net[i, 0] = start
+    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
+    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    """
     i = at[0]
     rates_0_i = rates_0[i]
     net_descend_exp = jnp.exp(rates_0_i)
     rates_1_i = rates_1[i]
     net_descend_exp2 = jnp.exp(rates_1_i)
-    return net_descend_exp, net_descend_exp2
+    net_0_w_0 = net_0_w[0]
+    net_0_b_0 = net_0_b[0]
+    net_1_w_0 = net_1_w[0]
+    net_1_b_0 = net_1_b[0]
+    def step(k2, rows_0, rows_1, rows_2, rows_3):
+        before = rows_0[k2]
+        before2 = rows_1[k2]
+        before3 = rows_2[k2]
+        before4 = rows_3[k2]
+        einsum = jnp.einsum("i,jk->ij", x, before)
+        add = einsum + before2
+        tanh = jnp.tanh(add)
+        einsum2 = jnp.einsum("ij,kj->ik", tanh, before3)
+        getitem = lax.index_in_dim(einsum2, 0, 1, keepdims=False)
+        getitem2 = lax.index_in_dim(before4, 0, 0, keepdims=False)
+        add2 = getitem + getitem2
+        sub = add2 - y
+        mul = train_d_train_mse_power_mul2_mul * sub
+        einsum3 = jnp.einsum("i,jk->ik", mul, before3)
+        mul2 = tanh * tanh
+        sub2 = jnp.float32(1.0) - mul2
+        mul3 = einsum3 * sub2
+        einsum4 = jnp.einsum("ij,ik->jk", mul3, train_expand_dims)
+        mul4 = net_descend_exp * einsum4
+        sub3 = before - mul4
+        sum2 = jnp.sum(mul3, axis=0)
+        mul5 = net_descend_exp * sum2
+        sub4 = before2 - mul5
+        expand_dims = jnp.expand_dims(mul, 1)
+        einsum5 = jnp.einsum("ij,ik->jk", expand_dims, tanh)
+        mul6 = net_descend_exp2 * einsum5
+        sub5 = before3 - mul6
+        sum3 = jnp.sum(expand_dims, axis=0)
+        mul7 = net_descend_exp2 * sum3
+        sub6 = before4 - mul7
+        return (lax.dynamic_update_index_in_dim(rows_0, sub3, k2+1, 0), lax.dynamic_update_index_in_dim(rows_1, sub4, k2+1, 0), lax.dynamic_update_index_in_dim(rows_2, sub5, k2+1, 0), lax.dynamic_update_index_in_dim(rows_3, sub6, k2+1, 0))
+    made = lax.fori_loop(0, K-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(net_0_w_0, (K, 10, 1)), jnp.broadcast_to(net_0_b_0, (K, 10)), jnp.broadcast_to(net_1_w_0, (K, 1, 10)), jnp.broadcast_to(net_1_b_0, (K, 1))))
+    net_0_w_rows_0 = made[0]
+    net_0_w_rows_1 = made[1]
+    net_0_w_rows_2 = made[2]
+    net_0_w_rows_3 = made[3]
+    return net_descend_exp, net_descend_exp2, net_0_w_rows_0, net_0_w_rows_1, net_0_w_rows_2, net_0_w_rows_3
 
 
-def train_d_train_broadcast_to(at, *, N):
-    """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])"""
+def net_1_b_0(at, start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b):
+    """14_learned_rates.rt:25: net[i, 0] = start"""
+    net_0_w = lax.dynamic_update_index_in_dim(net_0_w, start_0_w, 0, 0)
+    net_0_b = lax.dynamic_update_index_in_dim(net_0_b, start_0_b, 0, 0)
+    net_1_w = lax.dynamic_update_index_in_dim(net_1_w, start_1_w, 0, 0)
+    net_1_b = lax.dynamic_update_index_in_dim(net_1_b, start_1_b, 0, 0)
+    return net_0_w, net_0_b, net_1_w, net_1_b
+
+
+def train_d_train_mse_power_mul2_mul(at, *, N):
+    """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    loss.rt:6: return mean((x - target) ** 2)
+    """
     train_d_train_index = jnp.int32(N)
     train_d_train_cast = train_d_train_index.astype(jnp.float32)
     train_d_train_div = jnp.float32(1.0) / train_d_train_cast
-    train_d_train_expand_dims = jnp.expand_dims(train_d_train_div, 0)
-    train_d_train_broadcast_to = jnp.broadcast_to(train_d_train_expand_dims, (N,))
-    return (train_d_train_broadcast_to,)
+    train_d_train_mse_power_mul2_mul = train_d_train_div * jnp.float32(2.0)
+    return (train_d_train_mse_power_mul2_mul,)
 
 
 def net_1_b_1(
-    at, train_mse_sub, train_d_train_broadcast_to, train_predict_transpose2, train_predict_tanh,
-    train_expand_dims, net_descend_exp, net_descend_exp2, net_0_w, net_0_b, net_1_w, net_1_b,
+    at, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b,
+    net_1_w, net_1_b, *, K,
 ):
-    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
-    14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
-    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
-    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
-    loss.rt:6: return mean((x - target) ** 2)
-    """
-    train_d_train_mse_power_mul = jnp.float32(2.0) * train_mse_sub
-    train_d_train_mse_power_mul2 = train_d_train_broadcast_to * train_d_train_mse_power_mul
-    train_d_train_getitem_expand_dims = jnp.expand_dims(train_d_train_mse_power_mul2, 1)
-    train_d_train_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", train_d_train_getitem_expand_dims, train_predict_transpose2)
-    train_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
-    train_d_train_predict_tanh_sub = jnp.float32(1.0) - train_d_train_predict_tanh_mul
-    train_d_train_predict_tanh_mul2 = train_d_train_predict_matmul2_einsum * train_d_train_predict_tanh_sub
-    train_d_train_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_predict_tanh_mul2, train_expand_dims)
-    train_d_train_predict_transpose_transpose = jnp.transpose(train_d_train_predict_matmul_einsum2, (1, 0))
-    net_descend_mul = net_descend_exp * train_d_train_predict_transpose_transpose
-    train_d_train_predict_add_sum = jnp.sum(train_d_train_predict_tanh_mul2, axis=0)
-    net_descend_mul2 = net_descend_exp * train_d_train_predict_add_sum
-    train_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", train_d_train_getitem_expand_dims, train_predict_tanh)
-    train_d_train_predict_transpose2_transpose = jnp.transpose(train_d_train_predict_matmul2_einsum2, (1, 0))
-    net_descend_mul3 = net_descend_exp2 * train_d_train_predict_transpose2_transpose
-    train_d_train_predict_add2_sum = jnp.sum(train_d_train_getitem_expand_dims, axis=0)
-    net_descend_mul4 = net_descend_exp2 * train_d_train_predict_add2_sum
-    net_0_w_1 = net_0_w - net_descend_mul
-    net_0_b_1 = net_0_b - net_descend_mul2
-    net_1_w_1 = net_1_w - net_descend_mul3
-    net_1_b_1 = net_1_b - net_descend_mul4
-    return train_d_train_getitem_expand_dims, train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub, train_d_train_predict_transpose_transpose, train_d_train_predict_add_sum, train_d_train_predict_transpose2_transpose, train_d_train_predict_add2_sum, net_0_w_1, net_0_b_1, net_1_w_1, net_1_b_1
-
-
-def net_1_b_0(at, start_0_w, start_0_b, start_1_w, start_1_b):
-    """14_learned_rates.rt:25: net[i, 0] = start"""
-    return start_0_w, start_0_b, start_1_w, start_1_b
+    """14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)"""
+    def point(net_0_w_rows_next_k, net_0_w_rows_out1_next_k, net_0_w_rows_out2_next_k, net_0_w_rows_out3_next_k):
+        return (net_0_w_rows_next_k, net_0_w_rows_out1_next_k, net_0_w_rows_out2_next_k, net_0_w_rows_out3_next_k)
+    net_0_w_rows_next_k_rows, net_0_w_rows_out1_next_k_rows, net_0_w_rows_out2_next_k_rows, net_0_w_rows_out3_next_k_rows = jax.vmap(point)(net_0_w_rows[1:K], net_0_w_rows_out1[1:K], net_0_w_rows_out2[1:K], net_0_w_rows_out3[1:K])
+    net_0_w2 = lax.dynamic_update_slice(net_0_w, net_0_w_rows_next_k_rows, (1, 0, 0))
+    net_0_b2 = lax.dynamic_update_slice(net_0_b, net_0_w_rows_out1_next_k_rows, (1, 0))
+    net_1_w2 = lax.dynamic_update_slice(net_1_w, net_0_w_rows_out2_next_k_rows, (1, 0, 0))
+    net_1_b2 = lax.dynamic_update_slice(net_1_b, net_0_w_rows_out3_next_k_rows, (1, 0))
+    return net_0_w2, net_0_b2, net_1_w2, net_1_b2
 
 
 def test(
-    at, net_0_w_at, test_expand_dims, net_0_b_at, net_1_w_at, net_1_b_at, new_y,
-    test_d_test_broadcast_to, test, *, M,
+    at, new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul,
+    test_expand_dims, test, *, K, M,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
@@ -193,30 +229,30 @@ def test(
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i = at[0]
-    test_predict_transpose = jnp.transpose(net_0_w_at, (1, 0))
-    test_predict_matmul = jnp.matmul(test_expand_dims, test_predict_transpose)
+    net_0_w_at = net_0_w[K-1]
+    test_predict_matmul = jnp.einsum("i,jk->ij", new_x, net_0_w_at)
+    net_0_b_at = net_0_b[K-1]
     test_predict_add = test_predict_matmul + net_0_b_at
     test_predict_tanh = jnp.tanh(test_predict_add)
-    test_predict_transpose2 = jnp.transpose(net_1_w_at, (1, 0))
-    test_predict_matmul2 = jnp.matmul(test_predict_tanh, test_predict_transpose2)
-    test_predict_add2 = test_predict_matmul2 + net_1_b_at
-    test_getitem = lax.index_in_dim(test_predict_add2, 0, 1, keepdims=False)
+    net_1_w_at = net_1_w[K-1]
+    test_predict_matmul2 = jnp.einsum("ij,kj->ik", test_predict_tanh, net_1_w_at)
+    test_getitem_getitem = lax.index_in_dim(test_predict_matmul2, 0, 1, keepdims=False)
+    net_1_b_at = net_1_b[K-1]
+    test_getitem_getitem2 = lax.index_in_dim(net_1_b_at, 0, 0, keepdims=False)
+    test_getitem = test_getitem_getitem + test_getitem_getitem2
     test_mse_sub = test_getitem - new_y
-    test_mse_power = jnp.power(test_mse_sub, jnp.float32(2.0))
+    test_mse_power = test_mse_sub * test_mse_sub
     test_i = jnp.sum(test_mse_power, axis=0) / jnp.float32(M)
-    test_d_test_mse_power_mul = jnp.float32(2.0) * test_mse_sub
-    test_d_test_mse_power_mul2 = test_d_test_broadcast_to * test_d_test_mse_power_mul
+    test_d_test_mse_power_mul2 = test_d_test_mse_power_mul2_mul * test_mse_sub
     test_d_test_getitem_expand_dims = jnp.expand_dims(test_d_test_mse_power_mul2, 1)
     test_d_test_predict_add2_sum = jnp.sum(test_d_test_getitem_expand_dims, axis=0)
-    test_d_test_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", test_d_test_getitem_expand_dims, test_predict_transpose2)
-    test_d_test_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_test_getitem_expand_dims, test_predict_tanh)
+    test_d_test_predict_matmul2_einsum = jnp.einsum("i,jk->ik", test_d_test_mse_power_mul2, net_1_w_at)
     test_d_test_predict_tanh_mul = test_predict_tanh * test_predict_tanh
     test_d_test_predict_tanh_sub = jnp.float32(1.0) - test_d_test_predict_tanh_mul
     test_d_test_predict_tanh_mul2 = test_d_test_predict_matmul2_einsum * test_d_test_predict_tanh_sub
-    test_d_test_predict_transpose2_transpose = jnp.transpose(test_d_test_predict_matmul2_einsum2, (1, 0))
+    test_d_test_predict_transpose2_transpose = jnp.einsum("ij,ik->jk", test_d_test_getitem_expand_dims, test_predict_tanh)
     test_d_test_predict_add_sum = jnp.sum(test_d_test_predict_tanh_mul2, axis=0)
-    test_d_test_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", test_d_test_predict_tanh_mul2, test_expand_dims)
-    test_d_test_predict_transpose_transpose = jnp.transpose(test_d_test_predict_matmul_einsum2, (1, 0))
+    test_d_test_predict_transpose_transpose = jnp.einsum("ij,ik->jk", test_d_test_predict_tanh_mul2, test_expand_dims)
     test = lax.dynamic_update_index_in_dim(test, test_i, i, 0)
     return test, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose
 
@@ -235,11 +271,35 @@ def rates_1_1(at, test_d_rates_0, test_d_rates_1, rates_0, rates_1):
     return rates_0, rates_1
 
 
+def train_d_train_predict_transpose_transpose(
+    at, train_d_train_mse_power_mul2_mul, train_mse_sub, net_1_w, train_predict_tanh,
+    train_expand_dims, *, K,
+):
+    """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
+    loss.rt:6: return mean((x - target) ** 2)
+    """
+    def point(train_mse_sub, net_1_w, train_predict_tanh):
+        train_d_train_mse_power_mul2 = train_d_train_mse_power_mul2_mul * train_mse_sub
+        train_d_train_getitem_expand_dims = jnp.expand_dims(train_d_train_mse_power_mul2, 1)
+        train_d_train_predict_add2_sum = jnp.sum(train_d_train_getitem_expand_dims, axis=0)
+        train_d_train_predict_matmul2_einsum = jnp.einsum("i,jk->ik", train_d_train_mse_power_mul2, net_1_w)
+        train_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
+        train_d_train_predict_tanh_sub = jnp.float32(1.0) - train_d_train_predict_tanh_mul
+        train_d_train_predict_tanh_mul2 = train_d_train_predict_matmul2_einsum * train_d_train_predict_tanh_sub
+        train_d_train_predict_transpose2_transpose = jnp.einsum("ij,ik->jk", train_d_train_getitem_expand_dims, train_predict_tanh)
+        train_d_train_predict_add_sum = jnp.sum(train_d_train_predict_tanh_mul2, axis=0)
+        train_d_train_predict_transpose_transpose = jnp.einsum("ij,ik->jk", train_d_train_predict_tanh_mul2, train_expand_dims)
+        return (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose)
+    train_d_train_mse_power_mul2_rows, train_d_train_getitem_expand_dims_rows, train_d_train_predict_add2_sum_rows, train_d_train_predict_matmul2_einsum_rows, train_d_train_predict_tanh_sub_rows, train_d_train_predict_transpose2_transpose_rows, train_d_train_predict_add_sum_rows, train_d_train_predict_transpose_transpose_rows = jax.vmap(point)(train_mse_sub[:K-1], net_1_w[:K-1], train_predict_tanh[:K-1])
+    return train_d_train_mse_power_mul2_rows, train_d_train_getitem_expand_dims_rows, train_d_train_predict_add2_sum_rows, train_d_train_predict_matmul2_einsum_rows, train_d_train_predict_tanh_sub_rows, train_d_train_predict_transpose2_transpose_rows, train_d_train_predict_add_sum_rows, train_d_train_predict_transpose_transpose_rows
+
+
 def test_d_train_predict_tanh_0_add2(
-    at, test_d_net_1_b_next, net_descend_exp2, test_d_net_1_w_next, test_d_net_0_b_next,
-    net_descend_exp, test_d_net_0_w_next, train_predict_tanh, train_expand_dims,
-    train_d_train_predict_tanh_sub, train_predict_transpose2, train_d_train_getitem_expand_dims,
-    train_d_train_predict_matmul2_einsum, train_d_train_broadcast_to, *, N,
+    at, test_d_net_1_b_next, test_d_net_1_w_next, test_d_net_0_b_next, net_descend_exp2,
+    test_d_net_0_w_next, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub,
+    net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum,
+    train_d_train_mse_power_mul2_mul, train_d_train_getitem_expand_dims,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
@@ -247,35 +307,35 @@ def test_d_train_predict_tanh_0_add2(
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
+    k = at[1]
     test_d_net_1_b_1_neg = -test_d_net_1_b_next
-    test_d_net_descend_mul4_mul2 = test_d_net_1_b_1_neg * net_descend_exp2
     test_d_net_1_w_1_neg = -test_d_net_1_w_next
     test_d_net_0_b_1_neg = -test_d_net_0_b_next
     test_d_net_descend_mul3_mul2 = test_d_net_1_w_1_neg * net_descend_exp2
-    test_d_net_descend_mul2_mul2 = test_d_net_0_b_1_neg * net_descend_exp
-    test_d_train_d_train_predict_add2_sum_expand_dims = jnp.expand_dims(test_d_net_descend_mul4_mul2, 0)
-    test_d_train_d_train_predict_add2_sum_broadcast_to = jnp.broadcast_to(test_d_train_d_train_predict_add2_sum_expand_dims, (N, 1))
     test_d_net_0_w_1_neg = -test_d_net_0_w_next
     test_d_net_descend_mul_mul2 = test_d_net_0_w_1_neg * net_descend_exp
-    test_d_train_d_train_predict_transpose2_transpose_transpose = jnp.transpose(test_d_net_descend_mul3_mul2, (1, 0))
-    test_d_train_d_train_predict_matmul2_einsum2_einsum = jnp.einsum("kj,ik->ij", test_d_train_d_train_predict_transpose2_transpose_transpose, train_predict_tanh)
-    test_d_train_d_train_predict_add_sum_expand_dims = jnp.expand_dims(test_d_net_descend_mul2_mul2, 0)
-    test_d_train_d_train_predict_add_sum_broadcast_to = jnp.broadcast_to(test_d_train_d_train_predict_add_sum_expand_dims, (N, 10))
-    test_d_train_d_train_predict_transpose_transpose_transpose = jnp.transpose(test_d_net_descend_mul_mul2, (1, 0))
-    test_d_train_d_train_predict_matmul_einsum2_einsum = jnp.einsum("kj,ik->ij", test_d_train_d_train_predict_transpose_transpose_transpose, train_expand_dims)
-    test_d_train_d_train_predict_add_add = test_d_train_d_train_predict_add_sum_broadcast_to + test_d_train_d_train_predict_matmul_einsum2_einsum
-    test_d_train_d_train_predict_tanh_mul2_mul = test_d_train_d_train_predict_add_add * train_d_train_predict_tanh_sub
-    test_d_train_d_train_predict_matmul2_einsum_einsum = jnp.einsum("ik,kj->ij", test_d_train_d_train_predict_tanh_mul2_mul, train_predict_transpose2)
+    train_predict_tanh_k = train_predict_tanh[k]
+    test_d_train_d_train_predict_matmul2_einsum2_einsum = jnp.einsum("ij,kj->ik", train_predict_tanh_k, test_d_net_descend_mul3_mul2)
+    test_d_train_d_train_predict_matmul_einsum2_einsum = jnp.einsum("i,jk->ij", x, test_d_net_descend_mul_mul2)
+    test_d_train_d_train_predict_add_add_mul = test_d_net_0_b_next * net_descend_exp
+    test_d_train_d_train_predict_add_add = test_d_train_d_train_predict_matmul_einsum2_einsum - test_d_train_d_train_predict_add_add_mul
+    train_d_train_predict_tanh_sub_k = train_d_train_predict_tanh_sub[k]
+    test_d_train_d_train_predict_tanh_mul2_mul = test_d_train_d_train_predict_add_add * train_d_train_predict_tanh_sub_k
+    net_1_w_k = net_1_w[k]
+    test_d_train_d_train_predict_matmul2_einsum_einsum = jnp.einsum("ij,kj->ik", test_d_train_d_train_predict_tanh_mul2_mul, net_1_w_k)
     test_d_train_d_train_predict_matmul2_add = test_d_train_d_train_predict_matmul2_einsum2_einsum + test_d_train_d_train_predict_matmul2_einsum_einsum
-    test_d_train_d_train_predict_add2_add = test_d_train_d_train_predict_add2_sum_broadcast_to + test_d_train_d_train_predict_matmul2_add
+    test_d_train_d_train_predict_add2_add_mul = test_d_net_1_b_next * net_descend_exp2
+    test_d_train_d_train_predict_add2_add = test_d_train_d_train_predict_matmul2_add - test_d_train_d_train_predict_add2_add_mul
     test_d_train_d_train_getitem_expand_dims_squeeze = jnp.squeeze(test_d_train_d_train_predict_add2_add, (1,))
-    test_d_train_d_train_predict_matmul2_einsum2_einsum2 = jnp.einsum("kj,ij->ik", test_d_train_d_train_predict_transpose2_transpose_transpose, train_d_train_getitem_expand_dims)
-    test_d_train_d_train_predict_tanh_mul2_mul2 = test_d_train_d_train_predict_add_add * train_d_train_predict_matmul2_einsum
-    test_d_train_d_train_mse_power_mul2_mul2 = test_d_train_d_train_getitem_expand_dims_squeeze * train_d_train_broadcast_to
+    train_d_train_mse_power_mul2_k = train_d_train_mse_power_mul2[k]
+    test_d_train_d_train_predict_matmul2_einsum2_einsum2 = jnp.einsum("i,jk->ik", train_d_train_mse_power_mul2_k, test_d_net_descend_mul3_mul2)
+    train_d_train_predict_matmul2_einsum_k = train_d_train_predict_matmul2_einsum[k]
+    test_d_train_d_train_predict_tanh_mul2_mul2 = test_d_train_d_train_predict_add_add * train_d_train_predict_matmul2_einsum_k
     test_d_train_d_train_predict_tanh_sub_neg = -test_d_train_d_train_predict_tanh_mul2_mul2
-    test_d_train_d_train_mse_power_mul_mul2 = test_d_train_d_train_mse_power_mul2_mul2 * jnp.float32(2.0)
-    test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.einsum("ik,ij->kj", test_d_train_d_train_predict_tanh_mul2_mul, train_d_train_getitem_expand_dims)
-    test_d_train_d_train_predict_tanh_mul_mul = test_d_train_d_train_predict_tanh_sub_neg * train_predict_tanh
+    test_d_train_d_train_mse_power_mul_mul2 = train_d_train_mse_power_mul2_mul * test_d_train_d_train_getitem_expand_dims_squeeze
+    train_d_train_getitem_expand_dims_k = train_d_train_getitem_expand_dims[k]
+    test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.einsum("ik,ij->kj", test_d_train_d_train_predict_tanh_mul2_mul, train_d_train_getitem_expand_dims_k)
+    test_d_train_d_train_predict_tanh_mul_mul = test_d_train_d_train_predict_tanh_sub_neg * train_predict_tanh_k
     test_d_train_predict_tanh_0_add = test_d_train_d_train_predict_matmul2_einsum2_einsum2 + test_d_train_d_train_predict_tanh_mul_mul
     test_d_train_predict_tanh_0_add2 = test_d_train_predict_tanh_0_add + test_d_train_d_train_predict_tanh_mul_mul
     return test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg, test_d_train_d_train_mse_power_mul_mul2, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add2
@@ -289,13 +349,17 @@ def test_d_net_descend_mul_sum(
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
     k = at[1]
-    test_d_net_descend_mul4_mul = test_d_net_1_b_1_neg * train_d_train_predict_add2_sum
-    test_d_net_descend_mul4_sum_k = jnp.sum(test_d_net_descend_mul4_mul, axis=0)
-    test_d_net_descend_mul3_mul = test_d_net_1_w_1_neg * train_d_train_predict_transpose2_transpose
+    train_d_train_predict_add2_sum_k = train_d_train_predict_add2_sum[k]
+    test_d_net_descend_mul4_mul = test_d_net_1_b_1_neg * train_d_train_predict_add2_sum_k
+    test_d_net_descend_mul4_sum_k = jnp.squeeze(test_d_net_descend_mul4_mul, (0,))
+    train_d_train_predict_transpose2_transpose_k = train_d_train_predict_transpose2_transpose[k]
+    test_d_net_descend_mul3_mul = test_d_net_1_w_1_neg * train_d_train_predict_transpose2_transpose_k
     test_d_net_descend_mul3_sum_k = jnp.sum(test_d_net_descend_mul3_mul, axis=(0, 1))
-    test_d_net_descend_mul2_mul = test_d_net_0_b_1_neg * train_d_train_predict_add_sum
+    train_d_train_predict_add_sum_k = train_d_train_predict_add_sum[k]
+    test_d_net_descend_mul2_mul = test_d_net_0_b_1_neg * train_d_train_predict_add_sum_k
     test_d_net_descend_mul2_sum_k = jnp.sum(test_d_net_descend_mul2_mul, axis=0)
-    test_d_net_descend_mul_mul = test_d_net_0_w_1_neg * train_d_train_predict_transpose_transpose
+    train_d_train_predict_transpose_transpose_k = train_d_train_predict_transpose_transpose[k]
+    test_d_net_descend_mul_mul = test_d_net_0_w_1_neg * train_d_train_predict_transpose_transpose_k
     test_d_net_descend_mul_sum_k = jnp.sum(test_d_net_descend_mul_mul, axis=(0, 1))
     test_d_net_descend_mul4_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul4_sum, test_d_net_descend_mul4_sum_k, k, 0)
     test_d_net_descend_mul3_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul3_sum, test_d_net_descend_mul3_sum_k, k, 0)
@@ -321,28 +385,30 @@ def test_d_net_descend_exp_mul(
 
 
 def test_d_train_predict_transpose_transpose(
-    at, test_d_train_predict_tanh, test_d_train_predict_tanh_sub, train_expand_dims,
-    test_d_train_predict_transpose2,
+    at, test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2,
+    train_expand_dims,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
-    test_d_train_predict_tanh_mul2 = test_d_train_predict_tanh * test_d_train_predict_tanh_sub
+    k = at[1]
+    test_d_train_predict_tanh_sub_k = test_d_train_predict_tanh_sub[k]
+    test_d_train_predict_tanh_mul2 = test_d_train_predict_tanh * test_d_train_predict_tanh_sub_k
     test_d_train_predict_add_sum = jnp.sum(test_d_train_predict_tanh_mul2, axis=0)
-    test_d_train_predict_matmul_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_predict_tanh_mul2, train_expand_dims)
     test_d_train_predict_transpose2_transpose = jnp.transpose(test_d_train_predict_transpose2, (1, 0))
-    test_d_train_predict_transpose_transpose = jnp.transpose(test_d_train_predict_matmul_einsum2, (1, 0))
+    test_d_train_predict_transpose_transpose = jnp.einsum("ij,ik->jk", test_d_train_predict_tanh_mul2, train_expand_dims)
     return test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose
 
 
-def test_d_train_predict_matmul2_einsum2(
-    at, test_d_train_mse_sub, train_predict_transpose2, train_predict_tanh,
-):
+def test_d_train_predict_matmul2_einsum2(at, test_d_train_mse_sub, net_1_w, train_predict_tanh):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     """
+    k = at[1]
     test_d_train_getitem_expand_dims = jnp.expand_dims(test_d_train_mse_sub, 1)
     test_d_train_predict_add2_sum = jnp.sum(test_d_train_getitem_expand_dims, axis=0)
-    test_d_train_predict_matmul2_einsum = jnp.einsum("ij,kj->ik", test_d_train_getitem_expand_dims, train_predict_transpose2)
-    test_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_getitem_expand_dims, train_predict_tanh)
+    net_1_w_k = net_1_w[k]
+    test_d_train_predict_matmul2_einsum = jnp.einsum("i,jk->ik", test_d_train_mse_sub, net_1_w_k)
+    train_predict_tanh_k = train_predict_tanh[k]
+    test_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_getitem_expand_dims, train_predict_tanh_k)
     return test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum2, test_d_train_predict_matmul2_einsum2
 
 

@@ -9,11 +9,13 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
+def cost_d_cost_mse_power_mul2_mul(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
+    15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
     15_s5.rt:51: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
+    loss.rt:6: return mean((x - target) ** 2)
     ssm.rt:15: size2 = b.re * b.re + b.im * b.im
     ssm.rt:16: return {re: (a.re * b.re + a.im * b.im) / size2, im: (a.im * b.re - a.re * b.im) / size2}
     ssm.rt:21: return {re: exp(a.re) * cos(a.im), im: exp(a.re) * sin(a.im)}
@@ -31,120 +33,105 @@ def cost_d_cost_div(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     keep_zoh_p_cexp_sin = jnp.sin(keep_zoh_p_mul2)
     keep_zoh_p_cexp_mul2 = keep_zoh_p_cexp_exp * keep_zoh_p_cexp_sin
     keep_zoh_sub = keep_zoh_p_cexp_mul - jnp.float32(1.0)
-    keep_zoh_cdiv_size2_mul = pole_re * pole_re
+    keep_zoh_cdiv_size2_mul = pole_exp * pole_exp
     keep_zoh_cdiv_size2_mul2 = layer_frequency * layer_frequency
     keep_zoh_cdiv_size2_add = keep_zoh_cdiv_size2_mul + keep_zoh_cdiv_size2_mul2
-    keep_zoh_cdiv_mul = keep_zoh_sub * pole_re
     keep_zoh_cdiv_mul2 = keep_zoh_p_cexp_mul2 * layer_frequency
-    keep_zoh_cdiv_add = keep_zoh_cdiv_mul + keep_zoh_cdiv_mul2
+    keep_zoh_cdiv_add_mul = keep_zoh_sub * pole_exp
+    keep_zoh_cdiv_add = keep_zoh_cdiv_mul2 - keep_zoh_cdiv_add_mul
     keep_zoh_cdiv_mul3 = keep_zoh_p_cexp_mul2 * pole_re
     keep_zoh_cdiv_mul4 = keep_zoh_sub * layer_frequency
     keep_zoh_cdiv_sub = keep_zoh_cdiv_mul3 - keep_zoh_cdiv_mul4
     hold_re = keep_zoh_cdiv_add / keep_zoh_cdiv_size2_add
     hold_im = keep_zoh_cdiv_sub / keep_zoh_cdiv_size2_add
-    cost_total_none = jnp.full((), jnp.float32(0.0))
-    cost_scan_total_none = jnp.full((), jnp.float32(0.0))
     cost_d_cost_index = jnp.int32(T)
     cost_d_cost_cast = cost_d_cost_index.astype(jnp.float32)
-    cost_d_cost_div = jnp.float32(1.0) / cost_d_cost_cast
-    cost_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    cost_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    cost_scan_d_keep_re_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_scan_d_keep_im_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_scan_d_hold_re_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_scan_d_hold_re_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    cost_scan_d_hold_im_sum_none = jnp.full((4,), jnp.float32(0.0))
-    cost_scan_d_hold_im_sum2_none = jnp.full((4,), jnp.float32(0.0))
-    return pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_total_none, cost_scan_total_none, cost_d_cost_div, cost_d_hold_re_sum_none, cost_d_hold_re_sum2_none, cost_d_hold_im_sum_none, cost_d_hold_im_sum2_none, cost_scan_d_keep_re_sum_none, cost_scan_d_keep_im_sum_none, cost_scan_d_hold_re_sum_none, cost_scan_d_hold_re_sum2_none, cost_scan_d_hold_im_sum_none, cost_scan_d_hold_im_sum2_none
+    cost_d_cost_mse_mean_div = jnp.float32(0.16666666666666666) / cost_d_cost_cast
+    cost_d_cost_mse_power_mul2_mul = cost_d_cost_mse_mean_div * jnp.float32(2.0)
+    return pole_exp, pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re, hold_im, cost_d_cost_mse_power_mul2_mul
 
 
 def heard(
     at, u, norm_scale, norm_bias, layer_b_re, layer_b_im, hold_re, hold_im, layer_d,
-    keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, push_re, push_im, stretch_keep_re, stretch_keep_im,
+    keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2,
 ):
     """15_s5.rt:29: heard = nn.layer_norm(u, norm.scale, norm.bias)
     15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
-    15_s5.rt:47: states = associative_scan(joined, stretch[t = 0:T], 0).push
     nn.rt:48: d = x - mean(x, axis = -1, keepdims = true)
     nn.rt:49: return d * rsqrt(mean(d * d, axis = -1, keepdims = true) + eps) * scale + bias
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    t = at[0]
-    u_t = u[t]
-    heard_layer_norm_d_mean = jnp.sum(u_t, axis=0, keepdims=True) / jnp.float32(6)
-    heard_layer_norm_d_sub = u_t - heard_layer_norm_d_mean
-    heard_layer_norm_mul = heard_layer_norm_d_sub * heard_layer_norm_d_sub
-    heard_layer_norm_mean = jnp.sum(heard_layer_norm_mul, axis=0, keepdims=True) / jnp.float32(6)
-    heard_layer_norm_add = heard_layer_norm_mean + jnp.float32(1e-05)
-    heard_layer_norm_rsqrt = lax.rsqrt(heard_layer_norm_add)
-    heard_layer_norm_mul2 = heard_layer_norm_d_sub * heard_layer_norm_rsqrt
-    heard_layer_norm_mul3 = heard_layer_norm_mul2 * norm_scale
-    heard = heard_layer_norm_mul3 + norm_bias
-    push_matmul = jnp.matmul(layer_b_re, heard)
-    push_matmul2 = jnp.matmul(layer_b_im, heard)
-    push_cmul_mul = hold_re * push_matmul
-    push_cmul_mul2 = hold_im * push_matmul2
-    push_cmul_mul3 = hold_re * push_matmul2
-    push_cmul_mul4 = hold_im * push_matmul
-    push_re_t = push_cmul_mul - push_cmul_mul2
-    push_im_t = push_cmul_mul3 + push_cmul_mul4
-    y_answer_y_mul2 = layer_d * heard
-    stretch_full = jnp.full((4,), jnp.float32(0.0))
-    stretch_keep_re_t = keep_zoh_p_cexp_mul + stretch_full
-    stretch_keep_im_t = keep_zoh_p_cexp_mul2 + stretch_full
-    push_re = lax.dynamic_update_index_in_dim(push_re, push_re_t, t, 0)
-    push_im = lax.dynamic_update_index_in_dim(push_im, push_im_t, t, 0)
-    stretch_keep_re = lax.dynamic_update_index_in_dim(stretch_keep_re, stretch_keep_re_t, t, 0)
-    stretch_keep_im = lax.dynamic_update_index_in_dim(stretch_keep_im, stretch_keep_im_t, t, 0)
-    return push_matmul, push_matmul2, push_re, push_im, y_answer_y_mul2, stretch_keep_re, stretch_keep_im
-
-
-def x_im_1(at, keep_zoh_p_cexp_mul, x_re_prev, keep_zoh_p_cexp_mul2, x_im_prev, push_re, push_im):
-    """15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
-    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
-    """
-    t = at[0]
-    x_cmul_mul = keep_zoh_p_cexp_mul * x_re_prev
-    x_cmul_mul2 = keep_zoh_p_cexp_mul2 * x_im_prev
-    x_cmul_sub = x_cmul_mul - x_cmul_mul2
-    x_cmul_mul3 = keep_zoh_p_cexp_mul * x_im_prev
-    x_cmul_mul4 = keep_zoh_p_cexp_mul2 * x_re_prev
-    x_cmul_add = x_cmul_mul3 + x_cmul_mul4
-    push_re_t = push_re[t]
-    x_re_1 = x_cmul_sub + push_re_t
-    push_im_t = push_im[t]
-    x_im_1 = x_cmul_add + push_im_t
-    return x_re_1, x_im_1
+    def point(u):
+        heard_layer_norm_d_mean = jnp.sum(u, axis=0, keepdims=True) / jnp.float32(6)
+        heard_layer_norm_d_sub = u - heard_layer_norm_d_mean
+        heard_layer_norm_mul = heard_layer_norm_d_sub * heard_layer_norm_d_sub
+        heard_layer_norm_mean = jnp.sum(heard_layer_norm_mul, axis=0, keepdims=True) / jnp.float32(6)
+        heard_layer_norm_add = heard_layer_norm_mean + jnp.float32(1e-05)
+        heard_layer_norm_rsqrt = lax.rsqrt(heard_layer_norm_add)
+        heard_layer_norm_mul2 = heard_layer_norm_d_sub * heard_layer_norm_rsqrt
+        heard_layer_norm_mul3 = heard_layer_norm_mul2 * norm_scale
+        heard = heard_layer_norm_mul3 + norm_bias
+        push_matmul = jnp.matmul(layer_b_re, heard)
+        push_matmul2 = jnp.matmul(layer_b_im, heard)
+        push_cmul_mul = hold_re * push_matmul
+        push_cmul_mul2 = hold_im * push_matmul2
+        push_cmul_mul3 = hold_re * push_matmul2
+        push_cmul_mul4 = hold_im * push_matmul
+        push_re = push_cmul_mul - push_cmul_mul2
+        push_im = push_cmul_mul3 + push_cmul_mul4
+        y_answer_y_mul2 = layer_d * heard
+        stretch_keep_re = keep_zoh_p_cexp_mul + jnp.float32(0.0)
+        stretch_keep_im = keep_zoh_p_cexp_mul2 + jnp.float32(0.0)
+        return (push_matmul, push_matmul2, push_re, push_im, y_answer_y_mul2, stretch_keep_re, stretch_keep_im)
+    push_matmul_rows, push_matmul2_rows, push_re_rows, push_im_rows, y_answer_y_mul2_rows, stretch_keep_re_rows, stretch_keep_im_rows = jax.vmap(point)(u)
+    return push_matmul_rows, push_matmul2_rows, push_re_rows, push_im_rows, y_answer_y_mul2_rows, stretch_keep_re_rows, stretch_keep_im_rows
 
 
 def cost_scan_d_states_associative_scan_take4(
-    at, push_re, push_im, stretch_keep_re, stretch_keep_im, *, T,
+    at, push_re, push_im, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, stretch_keep_re,
+    stretch_keep_im, *, T,
 ):
     """15_s5.rt:39: x[0] = push[0]
+    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     15_s5.rt:47: states = associative_scan(joined, stretch[t = 0:T], 0).push
     """
     push_re_0 = push_re[0]
     push_im_0 = push_im[0]
-    def combine(earlier_0, earlier_1, earlier_2, earlier_3, later_0, later_1, later_2, later_3):
-        mul = later_0 * earlier_0
-        mul2 = later_1 * earlier_1
+    def step(k, rows_0, rows_1):
+        before = rows_0[k]
+        before2 = rows_1[k]
+        push_re_row = push_re[k+1]
+        push_im_row = push_im[k+1]
+        mul = keep_zoh_p_cexp_mul * before
+        mul2 = keep_zoh_p_cexp_mul2 * before2
         sub = mul - mul2
-        mul3 = later_0 * earlier_1
-        mul4 = later_1 * earlier_0
-        add = mul3 + mul4
-        mul5 = later_0 * earlier_2
-        mul6 = later_1 * earlier_3
+        add = sub + push_re_row
+        mul3 = keep_zoh_p_cexp_mul * before2
+        mul4 = keep_zoh_p_cexp_mul2 * before
+        add2 = mul3 + mul4
+        add3 = add2 + push_im_row
+        return (lax.dynamic_update_index_in_dim(rows_0, add, k+1, 0), lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0))
+    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(push_re_0, (T, 4)), jnp.broadcast_to(push_im_0, (T, 4))))
+    x_re_rows_0 = made[0]
+    x_re_rows_1 = made[1]
+    def combine(earlier_0, earlier_1, earlier_2, earlier_3, later_0, later_1, later_2, later_3):
+        mul5 = later_0 * earlier_0
+        mul6 = later_1 * earlier_1
         sub2 = mul5 - mul6
-        add2 = sub2 + later_2
-        mul7 = later_0 * earlier_3
-        mul8 = later_1 * earlier_2
-        add3 = mul7 + mul8
-        add4 = add3 + later_3
-        return (sub, add, add2, add4)
+        mul7 = later_0 * earlier_1
+        mul8 = later_1 * earlier_0
+        add4 = mul7 + mul8
+        mul9 = later_0 * earlier_2
+        mul10 = later_1 * earlier_3
+        sub3 = mul9 - mul10
+        add5 = sub3 + later_2
+        mul11 = later_0 * earlier_3
+        mul12 = later_1 * earlier_2
+        add6 = mul11 + mul12
+        add7 = add6 + later_3
+        return (sub2, add4, add5, add7)
     scanned = lax.associative_scan(jax.vmap(lambda a, b: combine(*a, *b)), (stretch_keep_re, stretch_keep_im, push_re, push_im))
     states_associative_scan_0 = scanned[0]
     states_associative_scan_1 = scanned[1]
@@ -161,16 +148,18 @@ def cost_scan_d_states_associative_scan_take4(
     cost_scan_d_states_associative_scan_take3 = jnp.take(states_associative_scan_2, jnp.where(cost_scan_d_states_associative_scan_maximum < 0, cost_scan_d_states_associative_scan_maximum + T, cost_scan_d_states_associative_scan_maximum), axis=0, mode="clip")
     holds4 = jnp.all((cost_scan_d_states_associative_scan_maximum >= -T) & (cost_scan_d_states_associative_scan_maximum < T))
     cost_scan_d_states_associative_scan_take4 = jnp.take(states_associative_scan_3, jnp.where(cost_scan_d_states_associative_scan_maximum < 0, cost_scan_d_states_associative_scan_maximum + T, cost_scan_d_states_associative_scan_maximum), axis=0, mode="clip")
-    return push_re_0, push_im_0, states_associative_scan_2, states_associative_scan_3, cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
+    return x_re_rows_0, x_re_rows_1, states_associative_scan_2, states_associative_scan_3, cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
 
 
 def y_scan(
-    at, layer_c_re, x_re, layer_c_im, x_im, y_answer_y_mul2, u, states_associative_scan_out2,
-    states_associative_scan_out3, target, cost_total_past, cost_scan_total_past, cost_d_cost_div, y,
-    y_scan, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad, *, T,
+    at, x_re_rows, x_re_rows_out1, layer_c_re, layer_c_im, y_answer_y_mul2, u,
+    states_associative_scan_out2, states_associative_scan_out3, target,
+    cost_d_cost_mse_power_mul2_mul,
 ):
     """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:35: return u + gelu(y)
+    15_s5.rt:39: x[0] = push[0]
+    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     15_s5.rt:41: y = answer(x, heard, u)
     15_s5.rt:48: y_scan = answer({re: states.re[t], im: states.im[t]}, heard, u)
     15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
@@ -178,129 +167,274 @@ def y_scan(
     loss.rt:6: return mean((x - target) ** 2)
     ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
-    t = at[0]
-    y_answer_y_matmul = jnp.matmul(layer_c_re, x_re)
-    y_answer_y_matmul2 = jnp.matmul(layer_c_im, x_im)
-    y_answer_y_sub = y_answer_y_matmul - y_answer_y_matmul2
-    y_answer_y_mul = jnp.float32(2.0) * y_answer_y_sub
-    y_answer_y_add = y_answer_y_mul + y_answer_y_mul2
-    y_answer_gelu = jax.nn.gelu(y_answer_y_add, approximate=False)
-    u_t = u[t]
-    y_t = u_t + y_answer_gelu
-    y_scan_getitem = lax.dynamic_index_in_dim(states_associative_scan_out2, t, 0, keepdims=False)
-    y_scan_getitem2 = lax.dynamic_index_in_dim(states_associative_scan_out3, t, 0, keepdims=False)
-    y_scan_answer_y_matmul = jnp.matmul(layer_c_re, y_scan_getitem)
-    y_scan_answer_y_matmul2 = jnp.matmul(layer_c_im, y_scan_getitem2)
-    y_scan_answer_y_sub = y_scan_answer_y_matmul - y_scan_answer_y_matmul2
-    y_scan_answer_y_mul = jnp.float32(2.0) * y_scan_answer_y_sub
-    y_scan_answer_y_add = y_scan_answer_y_mul + y_answer_y_mul2
-    y_scan_answer_gelu = jax.nn.gelu(y_scan_answer_y_add, approximate=False)
-    y_scan_t = u_t + y_scan_answer_gelu
-    target_t = target[t]
-    cost_mse_sub = y_t - target_t
-    cost_mse_power = jnp.power(cost_mse_sub, jnp.float32(2.0))
-    cost_mse_mean = jnp.sum(cost_mse_power, axis=0) / jnp.float32(6)
-    cost_total_now = cost_total_past + cost_mse_mean
-    cost_scan_mse_sub = y_scan_t - target_t
-    cost_scan_mse_power = jnp.power(cost_scan_mse_sub, jnp.float32(2.0))
-    cost_scan_mse_mean = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
-    cost_scan_total_now = cost_scan_total_past + cost_scan_mse_mean
-    cost_d_cost_mse_mean_div = cost_d_cost_div / jnp.float32(6.0)
-    cost_d_cost_mse_mean_expand_dims = jnp.expand_dims(cost_d_cost_mse_mean_div, 0)
-    cost_d_cost_mse_mean_broadcast_to = jnp.broadcast_to(cost_d_cost_mse_mean_expand_dims, (6,))
-    cost_d_cost_mse_power_mul = jnp.float32(2.0) * cost_mse_sub
-    cost_d_cost_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_d_cost_mse_power_mul
-    cost_d_y_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_answer_y_add
-    cost_d_y_answer_gelu_erf = jax.scipy.special.erf(cost_d_y_answer_gelu_mul)
-    cost_d_y_answer_gelu_add = jnp.float32(1.0) + cost_d_y_answer_gelu_erf
-    cost_d_y_answer_gelu_mul2 = jnp.float32(0.5) * cost_d_y_answer_gelu_add
-    cost_d_y_answer_gelu_mul3 = y_answer_y_add * y_answer_y_add
-    cost_d_y_answer_gelu_mul4 = jnp.float32(-0.5) * cost_d_y_answer_gelu_mul3
-    cost_d_y_answer_gelu_exp = jnp.exp(cost_d_y_answer_gelu_mul4)
-    cost_d_y_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_d_y_answer_gelu_exp
-    cost_d_y_answer_gelu_mul6 = y_answer_y_add * cost_d_y_answer_gelu_mul5
-    cost_d_y_answer_gelu_add2 = cost_d_y_answer_gelu_mul2 + cost_d_y_answer_gelu_mul6
-    cost_d_y_answer_gelu_mul7 = cost_d_cost_mse_power_mul2 * cost_d_y_answer_gelu_add2
-    cost_d_y_answer_y_mul_mul2 = cost_d_y_answer_gelu_mul7 * jnp.float32(2.0)
-    cost_d_y_answer_y_sub_neg = -cost_d_y_answer_y_mul_mul2
-    cost_d_y_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_mul_mul2, layer_c_re)
-    cost_d_y_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_d_y_answer_y_sub_neg, layer_c_im)
-    cost_scan_d_cost_scan_mse_power_mul = jnp.float32(2.0) * cost_scan_mse_sub
-    cost_scan_d_cost_scan_mse_power_mul2 = cost_d_cost_mse_mean_broadcast_to * cost_scan_d_cost_scan_mse_power_mul
-    cost_scan_d_y_scan_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_scan_answer_y_add
-    cost_scan_d_y_scan_answer_gelu_erf = jax.scipy.special.erf(cost_scan_d_y_scan_answer_gelu_mul)
-    cost_scan_d_y_scan_answer_gelu_add = jnp.float32(1.0) + cost_scan_d_y_scan_answer_gelu_erf
-    cost_scan_d_y_scan_answer_gelu_mul2 = jnp.float32(0.5) * cost_scan_d_y_scan_answer_gelu_add
-    cost_scan_d_y_scan_answer_gelu_mul3 = y_scan_answer_y_add * y_scan_answer_y_add
-    cost_scan_d_y_scan_answer_gelu_mul4 = jnp.float32(-0.5) * cost_scan_d_y_scan_answer_gelu_mul3
-    cost_scan_d_y_scan_answer_gelu_exp = jnp.exp(cost_scan_d_y_scan_answer_gelu_mul4)
-    cost_scan_d_y_scan_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_scan_d_y_scan_answer_gelu_exp
-    cost_scan_d_y_scan_answer_gelu_mul6 = y_scan_answer_y_add * cost_scan_d_y_scan_answer_gelu_mul5
-    cost_scan_d_y_scan_answer_gelu_add2 = cost_scan_d_y_scan_answer_gelu_mul2 + cost_scan_d_y_scan_answer_gelu_mul6
-    cost_scan_d_y_scan_answer_gelu_mul7 = cost_scan_d_cost_scan_mse_power_mul2 * cost_scan_d_y_scan_answer_gelu_add2
-    cost_scan_d_y_scan_answer_y_mul_mul2 = cost_scan_d_y_scan_answer_gelu_mul7 * jnp.float32(2.0)
-    cost_scan_d_y_scan_answer_y_sub_neg = -cost_scan_d_y_scan_answer_y_mul_mul2
-    cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
-    cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.einsum("i,ik->k", cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
-    cost_scan_d_y_scan_getitem_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul_einsum2, 0)
-    place = jnp.arange(T, dtype=jnp.int32) - t
-    cost_scan_d_y_scan_getitem_pad_t = jnp.where(((place >= 0) & (place < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem_expand_dims, place, axis=0, mode="clip"), jnp.float32(0.0))
-    cost_scan_d_y_scan_getitem2_expand_dims = jnp.expand_dims(cost_scan_d_y_scan_answer_y_matmul2_einsum2, 0)
-    place2 = jnp.arange(T, dtype=jnp.int32) - t
-    cost_scan_d_y_scan_getitem2_pad_t = jnp.where(((place2 >= 0) & (place2 < 1))[:, None], jnp.take(cost_scan_d_y_scan_getitem2_expand_dims, place2, axis=0, mode="clip"), jnp.float32(0.0))
-    y = lax.dynamic_update_index_in_dim(y, y_t, t, 0)
-    y_scan = lax.dynamic_update_index_in_dim(y_scan, y_scan_t, t, 0)
-    cost_scan_d_y_scan_getitem_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem_pad_t, t, 0)
-    cost_scan_d_y_scan_getitem2_pad = lax.dynamic_update_index_in_dim(cost_scan_d_y_scan_getitem2_pad, cost_scan_d_y_scan_getitem2_pad_t, t, 0)
-    return y, y_scan, cost_total_now, cost_total_now, cost_scan_total_now, cost_scan_total_now, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad
+    def point(x_re_rows_t, x_re_rows_out1_t, y_answer_y_mul2, u, states_associative_scan_out2_t, states_associative_scan_out3_t, target):
+        y_answer_y_matmul = jnp.matmul(layer_c_re, x_re_rows_t)
+        y_answer_y_matmul2 = jnp.matmul(layer_c_im, x_re_rows_out1_t)
+        y_answer_y_sub = y_answer_y_matmul - y_answer_y_matmul2
+        y_answer_y_mul = jnp.float32(2.0) * y_answer_y_sub
+        y_answer_y_add = y_answer_y_mul + y_answer_y_mul2
+        y_answer_gelu = jax.nn.gelu(y_answer_y_add, approximate=False)
+        y = u + y_answer_gelu
+        y_scan_answer_y_matmul = jnp.matmul(layer_c_re, states_associative_scan_out2_t)
+        y_scan_answer_y_matmul2 = jnp.matmul(layer_c_im, states_associative_scan_out3_t)
+        y_scan_answer_y_sub = y_scan_answer_y_matmul - y_scan_answer_y_matmul2
+        y_scan_answer_y_mul = jnp.float32(2.0) * y_scan_answer_y_sub
+        y_scan_answer_y_add = y_scan_answer_y_mul + y_answer_y_mul2
+        y_scan_answer_gelu = jax.nn.gelu(y_scan_answer_y_add, approximate=False)
+        y_scan = u + y_scan_answer_gelu
+        cost_mse_sub = y - target
+        cost_mse_power = cost_mse_sub * cost_mse_sub
+        cost_mse_mean = jnp.sum(cost_mse_power, axis=0) / jnp.float32(6)
+        cost_scan_mse_sub = y_scan - target
+        cost_scan_mse_power = cost_scan_mse_sub * cost_scan_mse_sub
+        cost_scan_mse_mean = jnp.sum(cost_scan_mse_power, axis=0) / jnp.float32(6)
+        cost_d_cost_mse_power_mul2 = cost_d_cost_mse_power_mul2_mul * cost_mse_sub
+        cost_d_y_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_answer_y_add
+        cost_d_y_answer_gelu_erf = jax.scipy.special.erf(cost_d_y_answer_gelu_mul)
+        cost_d_y_answer_gelu_add = jnp.float32(1.0) + cost_d_y_answer_gelu_erf
+        cost_d_y_answer_gelu_mul2 = jnp.float32(0.5) * cost_d_y_answer_gelu_add
+        cost_d_y_answer_gelu_mul3 = y_answer_y_add * y_answer_y_add
+        cost_d_y_answer_gelu_mul4 = jnp.float32(-0.5) * cost_d_y_answer_gelu_mul3
+        cost_d_y_answer_gelu_exp = jnp.exp(cost_d_y_answer_gelu_mul4)
+        cost_d_y_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_d_y_answer_gelu_exp
+        cost_d_y_answer_gelu_mul6 = y_answer_y_add * cost_d_y_answer_gelu_mul5
+        cost_d_y_answer_gelu_add2 = cost_d_y_answer_gelu_mul2 + cost_d_y_answer_gelu_mul6
+        cost_d_y_answer_gelu_mul7 = cost_d_cost_mse_power_mul2 * cost_d_y_answer_gelu_add2
+        cost_d_y_answer_y_mul_mul2 = cost_d_y_answer_gelu_mul7 * jnp.float32(2.0)
+        cost_d_y_answer_y_sub_neg = -cost_d_y_answer_y_mul_mul2
+        cost_d_y_answer_y_matmul_einsum2 = jnp.matmul(cost_d_y_answer_y_mul_mul2, layer_c_re)
+        cost_d_y_answer_y_matmul2_einsum2 = jnp.matmul(cost_d_y_answer_y_sub_neg, layer_c_im)
+        cost_scan_d_cost_scan_mse_power_mul2 = cost_d_cost_mse_power_mul2_mul * cost_scan_mse_sub
+        cost_scan_d_y_scan_answer_gelu_mul = jnp.float32(0.7071067811865476) * y_scan_answer_y_add
+        cost_scan_d_y_scan_answer_gelu_erf = jax.scipy.special.erf(cost_scan_d_y_scan_answer_gelu_mul)
+        cost_scan_d_y_scan_answer_gelu_add = jnp.float32(1.0) + cost_scan_d_y_scan_answer_gelu_erf
+        cost_scan_d_y_scan_answer_gelu_mul2 = jnp.float32(0.5) * cost_scan_d_y_scan_answer_gelu_add
+        cost_scan_d_y_scan_answer_gelu_mul3 = y_scan_answer_y_add * y_scan_answer_y_add
+        cost_scan_d_y_scan_answer_gelu_mul4 = jnp.float32(-0.5) * cost_scan_d_y_scan_answer_gelu_mul3
+        cost_scan_d_y_scan_answer_gelu_exp = jnp.exp(cost_scan_d_y_scan_answer_gelu_mul4)
+        cost_scan_d_y_scan_answer_gelu_mul5 = jnp.float32(0.3989422804014327) * cost_scan_d_y_scan_answer_gelu_exp
+        cost_scan_d_y_scan_answer_gelu_mul6 = y_scan_answer_y_add * cost_scan_d_y_scan_answer_gelu_mul5
+        cost_scan_d_y_scan_answer_gelu_add2 = cost_scan_d_y_scan_answer_gelu_mul2 + cost_scan_d_y_scan_answer_gelu_mul6
+        cost_scan_d_y_scan_answer_gelu_mul7 = cost_scan_d_cost_scan_mse_power_mul2 * cost_scan_d_y_scan_answer_gelu_add2
+        cost_scan_d_y_scan_answer_y_mul_mul2 = cost_scan_d_y_scan_answer_gelu_mul7 * jnp.float32(2.0)
+        cost_scan_d_y_scan_answer_y_sub_neg = -cost_scan_d_y_scan_answer_y_mul_mul2
+        cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
+        cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
+        return (x_re_rows_t, x_re_rows_out1_t, y, y_scan, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2)
+    x_re_rows_t_rows, x_re_rows_out1_t_rows, y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_matmul_einsum2_rows, cost_d_y_answer_y_matmul2_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul2_einsum2_rows = jax.vmap(point)(x_re_rows, x_re_rows_out1, y_answer_y_mul2, u, states_associative_scan_out2, states_associative_scan_out3, target)
+    return x_re_rows_t_rows, x_re_rows_out1_t_rows, y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_matmul_einsum2_rows, cost_d_y_answer_y_matmul2_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul2_einsum2_rows
 
 
 def cost_scan(
-    at, cost_total_now_at, cost_scan_total_now_at, cost_d_hold_re_sum_now_0,
-    cost_d_hold_re_sum2_now_0, keep_zoh_cdiv_size2_add, hold_re, cost_d_hold_im_sum_now_0,
-    cost_d_hold_im_sum2_now_0, hold_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul3_mul, pole_re,
-    layer_frequency, keep_zoh_p_cexp_exp, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul,
-    keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp,
-    cost_scan_d_y_scan_getitem_pad, cost_scan_d_y_scan_getitem2_pad,
+    at, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
+    cost_d_y_answer_y_matmul2_einsum2, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2,
     cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
     cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4,
-    stretch_keep_re, stretch_keep_im, push_re, push_im, *, T,
+    stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_y_scan_answer_y_matmul_einsum2,
+    cost_scan_d_y_scan_answer_y_matmul2_einsum2, *, T,
 ):
-    """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
-    15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
+    """15_s5.rt:39: x[0] = push[0]
+    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
     15_s5.rt:47: states = associative_scan(joined, stretch[t = 0:T], 0).push
     15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
     15_s5.rt:51: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
+    """
+    cost = jnp.sum(cost_mse_mean, axis=0) / jnp.float32(T)
+    cost_scan = jnp.sum(cost_scan_mse_mean, axis=0) / jnp.float32(T)
+    cost_d_y_answer_y_matmul_einsum2_at = cost_d_y_answer_y_matmul_einsum2[T-1]
+    cost_d_y_answer_y_matmul2_einsum2_at = cost_d_y_answer_y_matmul2_einsum2[T-1]
+    def step(k, rows_0, rows_1):
+        k2 = T-2 - k
+        before = rows_0[k2+1]
+        before2 = rows_1[k2+1]
+        cost_d_y_answer_y_matmul_einsum2_row = cost_d_y_answer_y_matmul_einsum2[k2]
+        cost_d_y_answer_y_matmul2_einsum2_row = cost_d_y_answer_y_matmul2_einsum2[k2]
+        mul = before * keep_zoh_p_cexp_mul
+        add = cost_d_y_answer_y_matmul_einsum2_row + mul
+        mul2 = before2 * keep_zoh_p_cexp_mul2
+        add2 = add + mul2
+        neg = -before
+        mul3 = neg * keep_zoh_p_cexp_mul2
+        add3 = cost_d_y_answer_y_matmul2_einsum2_row + mul3
+        mul4 = before2 * keep_zoh_p_cexp_mul
+        add4 = add3 + mul4
+        return (lax.dynamic_update_index_in_dim(rows_0, add2, k2, 0), lax.dynamic_update_index_in_dim(rows_1, add4, k2, 0))
+    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(cost_d_y_answer_y_matmul_einsum2_at, (T, 4)), jnp.broadcast_to(cost_d_y_answer_y_matmul2_einsum2_at, (T, 4))))
+    cost_d_x_re_rows_0 = made[0]
+    cost_d_x_re_rows_1 = made[1]
+    cost_scan_d_states_associative_scan_arange_2 = jnp.arange(T, dtype=jnp.int32)
+    cost_scan_d_states_associative_scan_eq = cost_scan_d_states_associative_scan_arange_2 == jnp.int32(0)
+    stretch_full = jnp.full((4,), jnp.float32(0.0))
+    cost_scan_d_states_associative_scan_full2 = jnp.full((T, 4), jnp.float32(0.0))
+    def step2(carry_0, carry_1, carry_2, carry_3, x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7, x_8, x_9, x_10, x_11, x_12):
+        add5 = carry_0 + x_8
+        add6 = carry_1 + x_9
+        add7 = carry_2 + x_10
+        add8 = carry_3 + x_11
+        mul5 = x_4 * x_0
+        mul6 = x_5 * x_1
+        sub = mul5 - mul6
+        mul7 = x_4 * x_1
+        mul8 = x_5 * x_0
+        add9 = mul7 + mul8
+        mul9 = x_4 * x_2
+        mul10 = x_5 * x_3
+        sub2 = mul9 - mul10
+        add10 = sub2 + x_6
+        mul11 = x_4 * x_3
+        mul12 = x_5 * x_2
+        add11 = mul11 + mul12
+        add12 = add11 + x_7
+        mul13 = add8 * x_2
+        mul14 = add8 * x_5
+        mul15 = add8 * x_3
+        mul16 = add8 * x_4
+        neg2 = -add7
+        mul17 = neg2 * x_3
+        mul18 = neg2 * x_5
+        mul19 = add7 * x_2
+        mul20 = add7 * x_4
+        mul21 = add6 * x_0
+        mul22 = add6 * x_5
+        mul23 = add6 * x_1
+        mul24 = add6 * x_4
+        neg3 = -add5
+        mul25 = neg3 * x_1
+        mul26 = neg3 * x_5
+        mul27 = add5 * x_0
+        mul28 = add5 * x_4
+        add13 = mul22 + mul28
+        full = jnp.full((4,), jnp.float32(0.0))
+        cond = jnp.where(x_12, full, add13)
+        add14 = mul15 + mul19
+        add15 = add14 + mul23
+        add16 = add15 + mul27
+        cond2 = jnp.where(x_12, add5, add16)
+        add17 = mul24 + mul26
+        full2 = jnp.full((4,), jnp.float32(0.0))
+        cond3 = jnp.where(x_12, full2, add17)
+        add18 = mul13 + mul17
+        add19 = add18 + mul21
+        add20 = add19 + mul25
+        cond4 = jnp.where(x_12, add6, add20)
+        add21 = mul14 + mul20
+        full3 = jnp.full((4,), jnp.float32(0.0))
+        cond5 = jnp.where(x_12, full3, add21)
+        cond6 = jnp.where(x_12, add7, add7)
+        add22 = mul16 + mul18
+        full4 = jnp.full((4,), jnp.float32(0.0))
+        cond7 = jnp.where(x_12, full4, add22)
+        cond8 = jnp.where(x_12, add8, add8)
+        return ((cond, cond3, cond5, cond7), (cond2, cond4, cond6, cond8))
+    folded = lax.scan(lambda c, x: step2(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
+    cost_scan_d_states_associative_scan_fold_0 = folded[0]
+    cost_scan_d_states_associative_scan_fold_1 = folded[1]
+    cost_scan_d_states_associative_scan_fold_2 = folded[2]
+    cost_scan_d_states_associative_scan_fold_3 = folded[3]
+    return cost, cost_scan, cost_d_x_re_rows_0, cost_d_x_re_rows_1, cost_scan_d_states_associative_scan_fold_0, cost_scan_d_states_associative_scan_fold_1, cost_scan_d_states_associative_scan_fold_2, cost_scan_d_states_associative_scan_fold_3
+
+
+def cost_scan_d_stretch_keep_im_getitem(
+    at, cost_d_x_re_rows, cost_d_x_re_rows_out1, cost_scan_d_states_associative_scan_fold_out2,
+    cost_scan_d_states_associative_scan_fold, push_matmul,
+    cost_scan_d_states_associative_scan_fold_out3, push_matmul2,
+    cost_scan_d_states_associative_scan_fold_out1,
+):
+    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
+    15_s5.rt:39: x[0] = push[0]
+    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
+    15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
+    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
+    """
+    def point(cost_d_x_re_rows_t, cost_d_x_re_rows_out1_t, cost_scan_d_states_associative_scan_fold_out2_t, cost_scan_d_states_associative_scan_fold_t, push_matmul, cost_scan_d_states_associative_scan_fold_out3_t, push_matmul2, cost_scan_d_states_associative_scan_fold_out1_t):
+        cost_scan_d_push_re_neg = -cost_scan_d_states_associative_scan_fold_out2_t
+        cost_scan_d_push_cmul_mul_mul = cost_scan_d_states_associative_scan_fold_out2_t * push_matmul
+        cost_scan_d_push_cmul_mul3_mul = cost_scan_d_states_associative_scan_fold_out3_t * push_matmul2
+        cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
+        cost_scan_d_push_cmul_mul4_mul = cost_scan_d_states_associative_scan_fold_out3_t * push_matmul
+        return (cost_d_x_re_rows_t, cost_d_x_re_rows_out1_t, cost_scan_d_states_associative_scan_fold_t, cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul, cost_scan_d_states_associative_scan_fold_out1_t)
+    cost_d_x_re_rows_t_rows, cost_d_x_re_rows_out1_t_rows, cost_scan_d_states_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_out1_t_rows = jax.vmap(point)(cost_d_x_re_rows, cost_d_x_re_rows_out1, cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold, push_matmul, cost_scan_d_states_associative_scan_fold_out3, push_matmul2, cost_scan_d_states_associative_scan_fold_out1)
+    return cost_d_x_re_rows_t_rows, cost_d_x_re_rows_out1_t_rows, cost_scan_d_states_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_out1_t_rows
+
+
+def cost_d_x_cmul_mul4_mul(
+    at, cost_d_x_re, cost_d_x_im, x_re, x_im, cost_d_push_re, cost_d_push_im,
+    cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul2,
+    cost_d_x_cmul_mul4_mul2, *, T,
+):
+    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
+    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
+    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
+    """
+    def point(cost_d_x_re, cost_d_x_im, x_re, x_im):
+        cost_d_x_cmul_sub_neg = -cost_d_x_re
+        cost_d_x_cmul_mul_mul = cost_d_x_re * x_re
+        cost_d_x_cmul_mul2_mul = cost_d_x_cmul_sub_neg * x_im
+        cost_d_x_cmul_mul3_mul = cost_d_x_im * x_im
+        cost_d_x_cmul_mul4_mul = cost_d_x_im * x_re
+        return (cost_d_x_re, cost_d_x_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul)
+    cost_d_x_re_rows, cost_d_x_im_rows, cost_d_x_cmul_mul_mul_rows, cost_d_x_cmul_mul2_mul_rows, cost_d_x_cmul_mul3_mul_rows, cost_d_x_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_x_re[1:T], cost_d_x_im[1:T], x_re[:T-1], x_im[:T-1])
+    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_rows, (1, 0))
+    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_rows, (1, 0))
+    cost_d_x_cmul_mul_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul_mul_rows, (1, 0))
+    cost_d_x_cmul_mul2_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul2_mul_rows, (1, 0))
+    cost_d_x_cmul_mul3_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul3_mul_rows, (1, 0))
+    cost_d_x_cmul_mul4_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul4_mul2, cost_d_x_cmul_mul4_mul_rows, (1, 0))
+    return cost_d_push_re2, cost_d_push_im2, cost_d_x_cmul_mul_mul22, cost_d_x_cmul_mul2_mul22, cost_d_x_cmul_mul3_mul22, cost_d_x_cmul_mul4_mul22
+
+
+def cost_d_push_cmul_mul4_mul(at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im):
+    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
+    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
+    """
+    def point(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im):
+        cost_d_push_re_neg = -cost_d_push_re
+        cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
+        cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2
+        cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
+        cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
+        return (cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul, cost_d_push_cmul_mul4_mul)
+    cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im)
+    return cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows
+
+
+def cost_scan_d_pole_im_add4(
+    at, cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul3_mul, keep_zoh_cdiv_size2_add, hold_re,
+    cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul, hold_im, cost_d_x_cmul_mul_mul,
+    cost_d_x_cmul_mul3_mul, pole_re, layer_frequency, keep_zoh_p_cexp_exp, cost_d_x_cmul_mul2_mul,
+    cost_d_x_cmul_mul4_mul, pole_exp, keep_zoh_p_cexp_mul2, keep_zoh_p_cexp_sin,
+    keep_zoh_p_cexp_cos, keep_exp, keep_zoh_sub, cost_scan_d_stretch_keep_re_getitem,
+    cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
+    cost_scan_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_im_getitem, *, T,
+):
+    """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
+    15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
     ssm.rt:15: size2 = b.re * b.re + b.im * b.im
     ssm.rt:16: return {re: (a.re * b.re + a.im * b.im) / size2, im: (a.im * b.re - a.re * b.im) / size2}
     ssm.rt:21: return {re: exp(a.re) * cos(a.im), im: exp(a.re) * sin(a.im)}
     ssm.rt:61: p = cexp(step * a)
     ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
-    cost_count = jnp.int32(T)
-    cost_number = cost_count.astype(jnp.float32)
-    cost = cost_total_now_at / cost_number
-    cost_scan_count = jnp.int32(T)
-    cost_scan_number = cost_scan_count.astype(jnp.float32)
-    cost_scan = cost_scan_total_now_at / cost_scan_number
-    cost_d_hold_re_add = cost_d_hold_re_sum_now_0 + cost_d_hold_re_sum2_now_0
+    cost_d_hold_re_sum = jnp.sum(cost_d_push_cmul_mul_mul, axis=0)
+    cost_d_hold_re_sum2 = jnp.sum(cost_d_push_cmul_mul3_mul, axis=0)
+    cost_d_hold_re_add = cost_d_hold_re_sum + cost_d_hold_re_sum2
     cost_d_hold_re_div = cost_d_hold_re_add / keep_zoh_cdiv_size2_add
     cost_d_hold_re_mul = cost_d_hold_re_div * hold_re
     cost_d_hold_re_neg = -cost_d_hold_re_mul
-    cost_d_hold_im_add = cost_d_hold_im_sum_now_0 + cost_d_hold_im_sum2_now_0
+    cost_d_hold_im_sum = jnp.sum(cost_d_push_cmul_mul2_mul, axis=0)
+    cost_d_hold_im_sum2 = jnp.sum(cost_d_push_cmul_mul4_mul, axis=0)
+    cost_d_hold_im_add = cost_d_hold_im_sum + cost_d_hold_im_sum2
     cost_d_hold_im_div = cost_d_hold_im_add / keep_zoh_cdiv_size2_add
     cost_d_hold_im_mul = cost_d_hold_im_div * hold_im
-    cost_d_hold_im_neg = -cost_d_hold_im_mul
-    cost_d_keep_zoh_cdiv_sub_neg = -cost_d_hold_im_div
     cost_d_x_cmul_mul_mul_slice = cost_d_x_cmul_mul_mul[1:max(1, T)]
     cost_d_keep_re_sum = jnp.sum(cost_d_x_cmul_mul_mul_slice, axis=0)
     cost_d_x_cmul_mul3_mul_slice = cost_d_x_cmul_mul3_mul[1:max(1, T)]
     cost_d_keep_re_sum2 = jnp.sum(cost_d_x_cmul_mul3_mul_slice, axis=0)
     cost_d_keep_re_add = cost_d_keep_re_sum + cost_d_keep_re_sum2
     cost_d_keep_zoh_cdiv_mul_mul = cost_d_hold_re_div * pole_re
-    cost_d_keep_zoh_cdiv_mul4_mul = cost_d_keep_zoh_cdiv_sub_neg * layer_frequency
-    cost_d_keep_zoh_sub_add = cost_d_keep_zoh_cdiv_mul_mul + cost_d_keep_zoh_cdiv_mul4_mul
+    cost_d_keep_zoh_sub_add_mul = cost_d_hold_im_div * layer_frequency
+    cost_d_keep_zoh_sub_add = cost_d_keep_zoh_cdiv_mul_mul - cost_d_keep_zoh_sub_add_mul
     cost_d_keep_zoh_p_cexp_mul_add = cost_d_keep_re_add + cost_d_keep_zoh_sub_add
     cost_d_keep_zoh_p_cexp_mul_mul2 = cost_d_keep_zoh_p_cexp_mul_add * keep_zoh_p_cexp_exp
     cost_d_x_cmul_mul2_mul_slice = cost_d_x_cmul_mul2_mul[1:max(1, T)]
@@ -310,236 +444,66 @@ def cost_scan(
     cost_d_keep_im_add = cost_d_keep_im_sum + cost_d_keep_im_sum2
     cost_d_keep_zoh_cdiv_mul2_mul = cost_d_hold_re_div * layer_frequency
     cost_d_keep_zoh_p_cexp_mul2_add = cost_d_keep_im_add + cost_d_keep_zoh_cdiv_mul2_mul
-    cost_d_keep_zoh_cdiv_mul3_mul = cost_d_hold_im_div * pole_re
-    cost_d_keep_zoh_p_cexp_mul2_add2 = cost_d_keep_zoh_p_cexp_mul2_add + cost_d_keep_zoh_cdiv_mul3_mul
+    cost_d_keep_zoh_p_cexp_mul2_add2_mul = cost_d_hold_im_div * pole_exp
+    cost_d_keep_zoh_p_cexp_mul2_add2 = cost_d_keep_zoh_p_cexp_mul2_add - cost_d_keep_zoh_p_cexp_mul2_add2_mul
     cost_d_keep_zoh_p_cexp_mul2_mul2 = cost_d_keep_zoh_p_cexp_mul2_add2 * keep_zoh_p_cexp_exp
     cost_d_keep_zoh_cdiv_mul2_mul2 = cost_d_hold_re_div * keep_zoh_p_cexp_mul2
-    cost_d_keep_zoh_cdiv_size2_add_add = cost_d_hold_re_neg + cost_d_hold_im_neg
+    cost_d_keep_zoh_cdiv_size2_add_add = cost_d_hold_re_neg - cost_d_hold_im_mul
     cost_d_keep_zoh_cdiv_size2_mul2_mul = cost_d_keep_zoh_cdiv_size2_add_add * layer_frequency
-    cost_d_keep_zoh_cdiv_mul4_mul2 = cost_d_keep_zoh_cdiv_sub_neg * keep_zoh_sub
     cost_d_keep_zoh_p_cexp_cos_mul = cost_d_keep_zoh_p_cexp_mul_mul2 * keep_zoh_p_cexp_sin
-    cost_d_keep_zoh_p_cexp_cos_neg = -cost_d_keep_zoh_p_cexp_cos_mul
     cost_d_keep_zoh_p_cexp_sin_mul = cost_d_keep_zoh_p_cexp_mul2_mul2 * keep_zoh_p_cexp_cos
-    cost_d_keep_zoh_p_mul2_add = cost_d_keep_zoh_p_cexp_cos_neg + cost_d_keep_zoh_p_cexp_sin_mul
+    cost_d_keep_zoh_p_mul2_add = cost_d_keep_zoh_p_cexp_sin_mul - cost_d_keep_zoh_p_cexp_cos_mul
     cost_d_keep_zoh_p_mul2_mul2 = cost_d_keep_zoh_p_mul2_add * keep_exp
     cost_d_pole_im_add = cost_d_keep_zoh_cdiv_mul2_mul2 + cost_d_keep_zoh_cdiv_size2_mul2_mul
     cost_d_pole_im_add2 = cost_d_pole_im_add + cost_d_keep_zoh_cdiv_size2_mul2_mul
-    cost_d_pole_im_add3 = cost_d_pole_im_add2 + cost_d_keep_zoh_cdiv_mul4_mul2
+    cost_d_pole_im_add3_mul = cost_d_hold_im_div * keep_zoh_sub
+    cost_d_pole_im_add3 = cost_d_pole_im_add2 - cost_d_pole_im_add3_mul
     cost_d_pole_im_add4 = cost_d_pole_im_add3 + cost_d_keep_zoh_p_mul2_mul2
-    cost_scan_d_states_associative_scan_arange_2 = jnp.arange(T, dtype=jnp.int32)
-    cost_scan_d_states_associative_scan_eq = cost_scan_d_states_associative_scan_arange_2 == jnp.int32(0)
-    stretch_full_2 = jnp.full((4,), jnp.float32(0.0))
-    cost_scan_d_states_associative_scan_full2 = jnp.full((T, 4), jnp.float32(0.0))
-    cost_scan_d_states_re_sum = jnp.sum(cost_scan_d_y_scan_getitem_pad, axis=0)
-    cost_scan_d_states_im_sum = jnp.sum(cost_scan_d_y_scan_getitem2_pad, axis=0)
-    def step(carry_0, carry_1, carry_2, carry_3, x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7, x_8, x_9, x_10, x_11, x_12):
-        add = carry_0 + x_8
-        add2 = carry_1 + x_9
-        add3 = carry_2 + x_10
-        add4 = carry_3 + x_11
-        mul = x_4 * x_0
-        mul2 = x_5 * x_1
-        sub = mul - mul2
-        mul3 = x_4 * x_1
-        mul4 = x_5 * x_0
-        add5 = mul3 + mul4
-        mul5 = x_4 * x_2
-        mul6 = x_5 * x_3
-        sub2 = mul5 - mul6
-        add6 = sub2 + x_6
-        mul7 = x_4 * x_3
-        mul8 = x_5 * x_2
-        add7 = mul7 + mul8
-        add8 = add7 + x_7
-        mul9 = add4 * x_2
-        mul10 = add4 * x_5
-        mul11 = add4 * x_3
-        mul12 = add4 * x_4
-        neg = -add3
-        mul13 = neg * x_3
-        mul14 = neg * x_5
-        mul15 = add3 * x_2
-        mul16 = add3 * x_4
-        mul17 = add2 * x_0
-        mul18 = add2 * x_5
-        mul19 = add2 * x_1
-        mul20 = add2 * x_4
-        neg2 = -add
-        mul21 = neg2 * x_1
-        mul22 = neg2 * x_5
-        mul23 = add * x_0
-        mul24 = add * x_4
-        add9 = mul18 + mul24
-        full = jnp.full((4,), jnp.float32(0.0))
-        cond = jnp.where(x_12, full, add9)
-        add10 = mul11 + mul15
-        add11 = add10 + mul19
-        add12 = add11 + mul23
-        cond2 = jnp.where(x_12, add, add12)
-        add13 = mul20 + mul22
-        full2 = jnp.full((4,), jnp.float32(0.0))
-        cond3 = jnp.where(x_12, full2, add13)
-        add14 = mul9 + mul13
-        add15 = add14 + mul17
-        add16 = add15 + mul21
-        cond4 = jnp.where(x_12, add2, add16)
-        add17 = mul10 + mul16
-        full3 = jnp.full((4,), jnp.float32(0.0))
-        cond5 = jnp.where(x_12, full3, add17)
-        cond6 = jnp.where(x_12, add3, add3)
-        add18 = mul12 + mul14
-        full4 = jnp.full((4,), jnp.float32(0.0))
-        cond7 = jnp.where(x_12, full4, add18)
-        cond8 = jnp.where(x_12, add4, add4)
-        return ((cond, cond3, cond5, cond7), (cond2, cond4, cond6, cond8))
-    folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full_2, stretch_full_2, stretch_full_2, stretch_full_2), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_re_sum, cost_scan_d_states_im_sum, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
-    cost_scan_d_states_associative_scan_fold_0 = folded[0]
-    cost_scan_d_states_associative_scan_fold_1 = folded[1]
-    cost_scan_d_states_associative_scan_fold_2 = folded[2]
-    cost_scan_d_states_associative_scan_fold_3 = folded[3]
-    return cost, cost_scan, cost_d_pole_im_add4, cost_scan_d_states_associative_scan_fold_0, cost_scan_d_states_associative_scan_fold_1, cost_scan_d_states_associative_scan_fold_2, cost_scan_d_states_associative_scan_fold_3
-
-
-def cost_d_x_cmul_mul4_mul2(
-    at, cost_d_x_re, cost_d_x_im, x_re_prev, keep_zoh_p_cexp_mul, x_im_prev, keep_zoh_p_cexp_mul2,
-    cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul,
-):
-    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
-    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
-    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
-    """
-    t = at[0]
-    cost_d_x_cmul_sub_neg = -cost_d_x_re
-    cost_d_x_cmul_mul_mul_t = cost_d_x_re * x_re_prev
-    cost_d_x_cmul_mul_mul2 = cost_d_x_re * keep_zoh_p_cexp_mul
-    cost_d_x_cmul_mul2_mul_t = cost_d_x_cmul_sub_neg * x_im_prev
-    cost_d_x_cmul_mul2_mul2 = cost_d_x_cmul_sub_neg * keep_zoh_p_cexp_mul2
-    cost_d_x_cmul_mul3_mul_t = cost_d_x_im * x_im_prev
-    cost_d_x_cmul_mul3_mul2 = cost_d_x_im * keep_zoh_p_cexp_mul
-    cost_d_x_cmul_mul4_mul_t = cost_d_x_im * x_re_prev
-    cost_d_x_cmul_mul4_mul2 = cost_d_x_im * keep_zoh_p_cexp_mul2
-    cost_d_x_cmul_mul_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul_mul_t, t, 0)
-    cost_d_x_cmul_mul2_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul_t, t, 0)
-    cost_d_x_cmul_mul3_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul3_mul_t, t, 0)
-    cost_d_x_cmul_mul4_mul = lax.dynamic_update_index_in_dim(cost_d_x_cmul_mul4_mul, cost_d_x_cmul_mul4_mul_t, t, 0)
-    return cost_d_x_re, cost_d_x_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul4_mul, cost_d_x_cmul_mul4_mul2
-
-
-def cost_d_hold_im_sum2_now(
-    at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, cost_d_hold_re_sum_past,
-    cost_d_hold_re_sum2_past, cost_d_hold_im_sum_past, cost_d_hold_im_sum2_past,
-):
-    """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
-    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
-    """
-    cost_d_push_re_neg = -cost_d_push_re
-    cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
-    cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2
-    cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
-    cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
-    cost_d_hold_re_sum_now = cost_d_hold_re_sum_past + cost_d_push_cmul_mul_mul
-    cost_d_hold_re_sum2_now = cost_d_hold_re_sum2_past + cost_d_push_cmul_mul3_mul
-    cost_d_hold_im_sum_now = cost_d_hold_im_sum_past + cost_d_push_cmul_mul2_mul
-    cost_d_hold_im_sum2_now = cost_d_hold_im_sum2_past + cost_d_push_cmul_mul4_mul
-    return cost_d_hold_re_sum_now, cost_d_hold_re_sum_now, cost_d_hold_re_sum2_now, cost_d_hold_re_sum2_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum_now, cost_d_hold_im_sum2_now, cost_d_hold_im_sum2_now
-
-
-def cost_d_x_im_02_add2(
-    at, cost_d_y_answer_y_matmul_einsum2, cost_d_x_cmul_mul_mul2_next, cost_d_x_cmul_mul4_mul2_next,
-    cost_d_y_answer_y_matmul2_einsum2, cost_d_x_cmul_mul2_mul2_next, cost_d_x_cmul_mul3_mul2_next,
-):
-    """15_s5.rt:39: x[0] = push[0]
-    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
-    """
-    cost_d_x_re_02_add = cost_d_y_answer_y_matmul_einsum2 + cost_d_x_cmul_mul_mul2_next
-    cost_d_x_re_02_add2 = cost_d_x_re_02_add + cost_d_x_cmul_mul4_mul2_next
-    cost_d_x_im_02_add = cost_d_y_answer_y_matmul2_einsum2 + cost_d_x_cmul_mul2_mul2_next
-    cost_d_x_im_02_add2 = cost_d_x_im_02_add + cost_d_x_cmul_mul3_mul2_next
-    return cost_d_x_re_02_add2, cost_d_x_im_02_add2
-
-
-def cost_d_push_im_0(at, cost_d_x_re_0, cost_d_x_im_0):
-    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})"""
-    return cost_d_x_re_0, cost_d_x_im_0
-
-
-def cost_scan_d_keep_im_sum_now(
-    at, cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
-    cost_scan_d_keep_re_sum_past, push_matmul, cost_scan_d_hold_re_sum_past,
-    cost_scan_d_states_associative_scan_fold_out3, push_matmul2, cost_scan_d_hold_re_sum2_past,
-    cost_scan_d_hold_im_sum_past, cost_scan_d_hold_im_sum2_past,
-    cost_scan_d_states_associative_scan_fold_out1, cost_scan_d_keep_im_sum_past,
-):
-    """15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
-    15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
-    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
-    """
-    t = at[0]
-    cost_scan_d_stretch_push_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out2, t, 0, keepdims=False)
-    cost_scan_d_push_re_neg = -cost_scan_d_stretch_push_re_getitem
-    cost_scan_d_stretch_keep_re_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold, t, 0, keepdims=False)
-    cost_scan_d_keep_re_sum_now = cost_scan_d_keep_re_sum_past + cost_scan_d_stretch_keep_re_getitem
-    cost_scan_d_push_cmul_mul_mul = cost_scan_d_stretch_push_re_getitem * push_matmul
-    cost_scan_d_hold_re_sum_now = cost_scan_d_hold_re_sum_past + cost_scan_d_push_cmul_mul_mul
-    cost_scan_d_stretch_push_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out3, t, 0, keepdims=False)
-    cost_scan_d_push_cmul_mul3_mul = cost_scan_d_stretch_push_im_getitem * push_matmul2
-    cost_scan_d_hold_re_sum2_now = cost_scan_d_hold_re_sum2_past + cost_scan_d_push_cmul_mul3_mul
-    cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
-    cost_scan_d_hold_im_sum_now = cost_scan_d_hold_im_sum_past + cost_scan_d_push_cmul_mul2_mul
-    cost_scan_d_push_cmul_mul4_mul = cost_scan_d_stretch_push_im_getitem * push_matmul
-    cost_scan_d_hold_im_sum2_now = cost_scan_d_hold_im_sum2_past + cost_scan_d_push_cmul_mul4_mul
-    cost_scan_d_stretch_keep_im_getitem = lax.dynamic_index_in_dim(cost_scan_d_states_associative_scan_fold_out1, t, 0, keepdims=False)
-    cost_scan_d_keep_im_sum_now = cost_scan_d_keep_im_sum_past + cost_scan_d_stretch_keep_im_getitem
-    return cost_scan_d_keep_re_sum_now, cost_scan_d_keep_re_sum_now, cost_scan_d_hold_re_sum_now, cost_scan_d_hold_re_sum_now, cost_scan_d_hold_re_sum2_now, cost_scan_d_hold_re_sum2_now, cost_scan_d_hold_im_sum_now, cost_scan_d_hold_im_sum_now, cost_scan_d_hold_im_sum2_now, cost_scan_d_hold_im_sum2_now, cost_scan_d_keep_im_sum_now, cost_scan_d_keep_im_sum_now
-
-
-def cost_scan_d_pole_im_add4(
-    at, cost_scan_d_hold_re_sum_now_at, cost_scan_d_hold_re_sum2_now_at, keep_zoh_cdiv_size2_add,
-    pole_re, cost_scan_d_hold_im_sum_now_at, cost_scan_d_hold_im_sum2_now_at, layer_frequency,
-    cost_scan_d_keep_re_sum_now_at, keep_zoh_p_cexp_exp, cost_scan_d_keep_im_sum_now_at,
-    keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, hold_re, hold_im, keep_exp, keep_zoh_p_cexp_mul2,
-    keep_zoh_sub,
-):
-    """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
-    15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
-    ssm.rt:15: size2 = b.re * b.re + b.im * b.im
-    ssm.rt:16: return {re: (a.re * b.re + a.im * b.im) / size2, im: (a.im * b.re - a.re * b.im) / size2}
-    ssm.rt:21: return {re: exp(a.re) * cos(a.im), im: exp(a.re) * sin(a.im)}
-    ssm.rt:61: p = cexp(step * a)
-    ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
-    """
-    cost_scan_d_hold_re_add = cost_scan_d_hold_re_sum_now_at + cost_scan_d_hold_re_sum2_now_at
+    cost_scan_d_keep_re_sum = jnp.sum(cost_scan_d_stretch_keep_re_getitem, axis=0)
+    cost_scan_d_hold_re_sum = jnp.sum(cost_scan_d_push_cmul_mul_mul, axis=0)
+    cost_scan_d_hold_re_sum2 = jnp.sum(cost_scan_d_push_cmul_mul3_mul, axis=0)
+    cost_scan_d_hold_re_add = cost_scan_d_hold_re_sum + cost_scan_d_hold_re_sum2
     cost_scan_d_hold_re_div = cost_scan_d_hold_re_add / keep_zoh_cdiv_size2_add
     cost_scan_d_keep_zoh_cdiv_mul_mul = cost_scan_d_hold_re_div * pole_re
-    cost_scan_d_hold_im_add = cost_scan_d_hold_im_sum_now_at + cost_scan_d_hold_im_sum2_now_at
+    cost_scan_d_hold_im_sum = jnp.sum(cost_scan_d_push_cmul_mul2_mul, axis=0)
+    cost_scan_d_hold_im_sum2 = jnp.sum(cost_scan_d_push_cmul_mul4_mul, axis=0)
+    cost_scan_d_hold_im_add = cost_scan_d_hold_im_sum + cost_scan_d_hold_im_sum2
     cost_scan_d_hold_im_div = cost_scan_d_hold_im_add / keep_zoh_cdiv_size2_add
-    cost_scan_d_keep_zoh_cdiv_sub_neg = -cost_scan_d_hold_im_div
-    cost_scan_d_keep_zoh_cdiv_mul4_mul = cost_scan_d_keep_zoh_cdiv_sub_neg * layer_frequency
-    cost_scan_d_keep_zoh_sub_add = cost_scan_d_keep_zoh_cdiv_mul_mul + cost_scan_d_keep_zoh_cdiv_mul4_mul
-    cost_scan_d_keep_zoh_p_cexp_mul_add = cost_scan_d_keep_re_sum_now_at + cost_scan_d_keep_zoh_sub_add
+    cost_scan_d_keep_zoh_sub_add_mul = cost_scan_d_hold_im_div * layer_frequency
+    cost_scan_d_keep_zoh_sub_add = cost_scan_d_keep_zoh_cdiv_mul_mul - cost_scan_d_keep_zoh_sub_add_mul
+    cost_scan_d_keep_zoh_p_cexp_mul_add = cost_scan_d_keep_re_sum + cost_scan_d_keep_zoh_sub_add
     cost_scan_d_keep_zoh_p_cexp_mul_mul2 = cost_scan_d_keep_zoh_p_cexp_mul_add * keep_zoh_p_cexp_exp
+    cost_scan_d_keep_im_sum = jnp.sum(cost_scan_d_stretch_keep_im_getitem, axis=0)
     cost_scan_d_keep_zoh_cdiv_mul2_mul = cost_scan_d_hold_re_div * layer_frequency
-    cost_scan_d_keep_zoh_p_cexp_mul2_add = cost_scan_d_keep_im_sum_now_at + cost_scan_d_keep_zoh_cdiv_mul2_mul
-    cost_scan_d_keep_zoh_cdiv_mul3_mul = cost_scan_d_hold_im_div * pole_re
-    cost_scan_d_keep_zoh_p_cexp_mul2_add2 = cost_scan_d_keep_zoh_p_cexp_mul2_add + cost_scan_d_keep_zoh_cdiv_mul3_mul
+    cost_scan_d_keep_zoh_p_cexp_mul2_add = cost_scan_d_keep_im_sum + cost_scan_d_keep_zoh_cdiv_mul2_mul
+    cost_scan_d_keep_zoh_p_cexp_mul2_add2_mul = cost_scan_d_hold_im_div * pole_exp
+    cost_scan_d_keep_zoh_p_cexp_mul2_add2 = cost_scan_d_keep_zoh_p_cexp_mul2_add - cost_scan_d_keep_zoh_p_cexp_mul2_add2_mul
     cost_scan_d_keep_zoh_p_cexp_mul2_mul2 = cost_scan_d_keep_zoh_p_cexp_mul2_add2 * keep_zoh_p_cexp_exp
     cost_scan_d_keep_zoh_p_cexp_cos_mul = cost_scan_d_keep_zoh_p_cexp_mul_mul2 * keep_zoh_p_cexp_sin
-    cost_scan_d_keep_zoh_p_cexp_cos_neg = -cost_scan_d_keep_zoh_p_cexp_cos_mul
     cost_scan_d_keep_zoh_p_cexp_sin_mul = cost_scan_d_keep_zoh_p_cexp_mul2_mul2 * keep_zoh_p_cexp_cos
     cost_scan_d_hold_re_mul = cost_scan_d_hold_re_div * hold_re
     cost_scan_d_hold_re_neg = -cost_scan_d_hold_re_mul
     cost_scan_d_hold_im_mul = cost_scan_d_hold_im_div * hold_im
-    cost_scan_d_hold_im_neg = -cost_scan_d_hold_im_mul
-    cost_scan_d_keep_zoh_p_mul2_add = cost_scan_d_keep_zoh_p_cexp_cos_neg + cost_scan_d_keep_zoh_p_cexp_sin_mul
+    cost_scan_d_keep_zoh_p_mul2_add = cost_scan_d_keep_zoh_p_cexp_sin_mul - cost_scan_d_keep_zoh_p_cexp_cos_mul
     cost_scan_d_keep_zoh_p_mul2_mul2 = cost_scan_d_keep_zoh_p_mul2_add * keep_exp
     cost_scan_d_keep_zoh_cdiv_mul2_mul2 = cost_scan_d_hold_re_div * keep_zoh_p_cexp_mul2
-    cost_scan_d_keep_zoh_cdiv_size2_add_add = cost_scan_d_hold_re_neg + cost_scan_d_hold_im_neg
+    cost_scan_d_keep_zoh_cdiv_size2_add_add = cost_scan_d_hold_re_neg - cost_scan_d_hold_im_mul
     cost_scan_d_keep_zoh_cdiv_size2_mul2_mul = cost_scan_d_keep_zoh_cdiv_size2_add_add * layer_frequency
-    cost_scan_d_keep_zoh_cdiv_mul4_mul2 = cost_scan_d_keep_zoh_cdiv_sub_neg * keep_zoh_sub
     cost_scan_d_pole_im_add = cost_scan_d_keep_zoh_p_mul2_mul2 + cost_scan_d_keep_zoh_cdiv_mul2_mul2
     cost_scan_d_pole_im_add2 = cost_scan_d_pole_im_add + cost_scan_d_keep_zoh_cdiv_size2_mul2_mul
     cost_scan_d_pole_im_add3 = cost_scan_d_pole_im_add2 + cost_scan_d_keep_zoh_cdiv_size2_mul2_mul
-    cost_scan_d_pole_im_add4 = cost_scan_d_pole_im_add3 + cost_scan_d_keep_zoh_cdiv_mul4_mul2
-    return (cost_scan_d_pole_im_add4,)
+    cost_scan_d_pole_im_add4_mul = cost_scan_d_hold_im_div * keep_zoh_sub
+    cost_scan_d_pole_im_add4 = cost_scan_d_pole_im_add3 - cost_scan_d_pole_im_add4_mul
+    return cost_d_pole_im_add4, cost_scan_d_pole_im_add4
+
+
+def cost_d_push_im_0(at, cost_d_x_re, cost_d_x_im, cost_d_push_re, cost_d_push_im, *, T):
+    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})"""
+    def point(t):
+        cost_d_x_re_0 = cost_d_x_re[0]
+        cost_d_x_im_0 = cost_d_x_im[0]
+        return (cost_d_x_re_0, cost_d_x_im_0)
+    cost_d_x_re_0_rows, cost_d_x_im_0_rows = jax.vmap(point)(jnp.arange(min(1, T), dtype=jnp.int32))
+    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_0_rows, (0, 0))
+    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_0_rows, (0, 0))
+    return cost_d_push_re2, cost_d_push_im2

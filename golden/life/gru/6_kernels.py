@@ -128,8 +128,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal_v_sum)
     start_gru_init_u_orthogonal_v_mul3 = start_gru_init_u_orthogonal_v_mul * start_gru_init_u_orthogonal_v_sqrt
     start_gru_init_u_orthogonal_v_add = start_gru_init_u_orthogonal_x_where + start_gru_init_u_orthogonal_v_mul3
-    start_gru_init_u_orthogonal_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal_v_add, (1, 0))
-    start_gru_init_u_orthogonal_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal_dots_transpose, start_gru_init_u_orthogonal_v_add)
+    start_gru_init_u_orthogonal_dots_matmul = jnp.einsum("ij,ik->jk", start_gru_init_u_orthogonal_v_add, start_gru_init_u_orthogonal_v_add)
     start_gru_init_u_orthogonal_above_lt = start_gru_init_u_orthogonal_below_expand_dims < start_gru_init_u_orthogonal_below_arange
     start_gru_init_u_orthogonal_half_mul = start_gru_init_u_orthogonal_v_add * start_gru_init_u_orthogonal_v_add
     start_gru_init_u_orthogonal_half_sum = jnp.sum(start_gru_init_u_orthogonal_half_mul, axis=0)
@@ -160,8 +159,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal_inverse_add7 = start_gru_init_u_orthogonal_inverse_add6 + start_gru_init_u_orthogonal_inverse_matmul7
     start_gru_init_u_orthogonal_q_neg = -start_gru_init_u_orthogonal_side_where
     start_gru_init_u_orthogonal_q_div = start_gru_init_u_orthogonal_inverse_add7 / start_gru_init_u_orthogonal_half_mul2
-    start_gru_init_u_orthogonal_q_transpose = jnp.transpose(start_gru_init_u_orthogonal_v_add, (1, 0))
-    start_gru_init_u_orthogonal_q_matmul = jnp.matmul(start_gru_init_u_orthogonal_q_div, start_gru_init_u_orthogonal_q_transpose)
+    start_gru_init_u_orthogonal_q_matmul = jnp.einsum("ij,kj->ik", start_gru_init_u_orthogonal_q_div, start_gru_init_u_orthogonal_v_add)
     start_gru_init_u_orthogonal_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal_v_add, start_gru_init_u_orthogonal_q_matmul)
     start_gru_init_u_orthogonal_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal_q_matmul2
     start_gru_init_u_orthogonal_q_mul = start_gru_init_u_orthogonal_q_neg * start_gru_init_u_orthogonal_q_sub
@@ -178,8 +176,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal2_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal2_v_sum)
     start_gru_init_u_orthogonal2_v_mul3 = start_gru_init_u_orthogonal2_v_mul * start_gru_init_u_orthogonal2_v_sqrt
     start_gru_init_u_orthogonal2_v_add = start_gru_init_u_orthogonal2_x_where + start_gru_init_u_orthogonal2_v_mul3
-    start_gru_init_u_orthogonal2_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal2_v_add, (1, 0))
-    start_gru_init_u_orthogonal2_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal2_dots_transpose, start_gru_init_u_orthogonal2_v_add)
+    start_gru_init_u_orthogonal2_dots_matmul = jnp.einsum("ij,ik->jk", start_gru_init_u_orthogonal2_v_add, start_gru_init_u_orthogonal2_v_add)
     start_gru_init_u_orthogonal2_half_mul = start_gru_init_u_orthogonal2_v_add * start_gru_init_u_orthogonal2_v_add
     start_gru_init_u_orthogonal2_half_sum = jnp.sum(start_gru_init_u_orthogonal2_half_mul, axis=0)
     start_gru_init_u_orthogonal2_half_mul2 = jnp.float32(0.5) * start_gru_init_u_orthogonal2_half_sum
@@ -209,8 +206,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal2_inverse_add7 = start_gru_init_u_orthogonal2_inverse_add6 + start_gru_init_u_orthogonal2_inverse_matmul7
     start_gru_init_u_orthogonal2_q_neg = -start_gru_init_u_orthogonal2_side_where
     start_gru_init_u_orthogonal2_q_div = start_gru_init_u_orthogonal2_inverse_add7 / start_gru_init_u_orthogonal2_half_mul2
-    start_gru_init_u_orthogonal2_q_transpose = jnp.transpose(start_gru_init_u_orthogonal2_v_add, (1, 0))
-    start_gru_init_u_orthogonal2_q_matmul = jnp.matmul(start_gru_init_u_orthogonal2_q_div, start_gru_init_u_orthogonal2_q_transpose)
+    start_gru_init_u_orthogonal2_q_matmul = jnp.einsum("ij,kj->ik", start_gru_init_u_orthogonal2_q_div, start_gru_init_u_orthogonal2_v_add)
     start_gru_init_u_orthogonal2_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal2_v_add, start_gru_init_u_orthogonal2_q_matmul)
     start_gru_init_u_orthogonal2_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal2_q_matmul2
     start_gru_init_u_orthogonal2_q_mul = start_gru_init_u_orthogonal2_q_neg * start_gru_init_u_orthogonal2_q_sub
@@ -227,8 +223,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal3_v_sqrt = jnp.sqrt(start_gru_init_u_orthogonal3_v_sum)
     start_gru_init_u_orthogonal3_v_mul3 = start_gru_init_u_orthogonal3_v_mul * start_gru_init_u_orthogonal3_v_sqrt
     start_gru_init_u_orthogonal3_v_add = start_gru_init_u_orthogonal3_x_where + start_gru_init_u_orthogonal3_v_mul3
-    start_gru_init_u_orthogonal3_dots_transpose = jnp.transpose(start_gru_init_u_orthogonal3_v_add, (1, 0))
-    start_gru_init_u_orthogonal3_dots_matmul = jnp.matmul(start_gru_init_u_orthogonal3_dots_transpose, start_gru_init_u_orthogonal3_v_add)
+    start_gru_init_u_orthogonal3_dots_matmul = jnp.einsum("ij,ik->jk", start_gru_init_u_orthogonal3_v_add, start_gru_init_u_orthogonal3_v_add)
     start_gru_init_u_orthogonal3_half_mul = start_gru_init_u_orthogonal3_v_add * start_gru_init_u_orthogonal3_v_add
     start_gru_init_u_orthogonal3_half_sum = jnp.sum(start_gru_init_u_orthogonal3_half_mul, axis=0)
     start_gru_init_u_orthogonal3_half_mul2 = jnp.float32(0.5) * start_gru_init_u_orthogonal3_half_sum
@@ -258,8 +253,7 @@ def start_cell_u_default(at, random_seed):
     start_gru_init_u_orthogonal3_inverse_add7 = start_gru_init_u_orthogonal3_inverse_add6 + start_gru_init_u_orthogonal3_inverse_matmul7
     start_gru_init_u_orthogonal3_q_neg = -start_gru_init_u_orthogonal3_side_where
     start_gru_init_u_orthogonal3_q_div = start_gru_init_u_orthogonal3_inverse_add7 / start_gru_init_u_orthogonal3_half_mul2
-    start_gru_init_u_orthogonal3_q_transpose = jnp.transpose(start_gru_init_u_orthogonal3_v_add, (1, 0))
-    start_gru_init_u_orthogonal3_q_matmul = jnp.matmul(start_gru_init_u_orthogonal3_q_div, start_gru_init_u_orthogonal3_q_transpose)
+    start_gru_init_u_orthogonal3_q_matmul = jnp.einsum("ij,kj->ik", start_gru_init_u_orthogonal3_q_div, start_gru_init_u_orthogonal3_v_add)
     start_gru_init_u_orthogonal3_q_matmul2 = jnp.matmul(start_gru_init_u_orthogonal3_v_add, start_gru_init_u_orthogonal3_q_matmul)
     start_gru_init_u_orthogonal3_q_sub = start_gru_init_u_orthogonal_first_eye - start_gru_init_u_orthogonal3_q_matmul2
     start_gru_init_u_orthogonal3_q_mul = start_gru_init_u_orthogonal3_q_neg * start_gru_init_u_orthogonal3_q_sub
@@ -300,12 +294,10 @@ def net_out_b_0(
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     gru.rt:32: loss = mean(cost[t = 0:T])
     gru.rt:34: net[0] = start
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
-    nn.rt:137: return (1.0 - z) * n + z * h
-    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
-    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
     at_arange = jnp.arange(16, dtype=jnp.int32)
     at_index = jnp.int32(N//16)
@@ -313,43 +305,81 @@ def net_out_b_0(
     h_02 = jnp.full((16, 96), jnp.float32(0.0))
     loss_d_loss_index = jnp.int32(T)
     loss_d_loss_cast = loss_d_loss_index.astype(jnp.float32)
-    loss_d_loss_div = jnp.float32(1.0) / loss_d_loss_cast
+    loss_d_cost_div = jnp.float32(0.0625) / loss_d_loss_cast
+    loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
+    loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
+    loss_d_cost_take_along_expand_dims_expand_dims = jnp.expand_dims(loss_d_cost_expand_dims2, 2)
     h_0 = lax.dynamic_update_index_in_dim(h_0, h_02, 0, 0)
-    return at_mul, h_0, loss_d_loss_div, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
+    return at_mul, h_0, loss_d_cost_take_along_expand_dims_expand_dims, start_letters, start_cell_w, start_cell_u, start_cell_b, start_cell_c, start_out_w, start_out_b
 
 
-def logits_linear_transpose(at, at_mul, net_cell_w, net_cell_u, net_out_w, *, T):
-    """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
-    gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    """
+def at_add(at, at_mul, *, T):
+    """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)"""
     i = at[0]
     at_index2 = jnp.int32(T*i)
     at_add = at_mul + at_index2
-    state_gru_cell_a_transpose = jnp.transpose(net_cell_w, (1, 0))
-    state_gru_cell_g_transpose = jnp.transpose(net_cell_u, (1, 0))
-    logits_linear_transpose = jnp.transpose(net_out_w, (1, 0))
-    loss_total_none = jnp.full((), jnp.float32(0.0))
-    return at_add, state_gru_cell_a_transpose, state_gru_cell_g_transpose, logits_linear_transpose, loss_total_none
+    return (at_add,)
 
 
-def cost(
-    at, at_add, text, net_letters, state_gru_cell_a_transpose, net_cell_b, h,
-    state_gru_cell_g_transpose, net_cell_c, logits_linear_transpose, net_out_b, loss_d_loss_div,
-    cost, *, N,
+def letter(
+    at, at_add, text, net_letters, net_cell_w, net_cell_b,
+    loss_d_cost_take_along_expand_dims_expand_dims, *, T, N,
 ):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
     gru.rt:24: next = (text[0:N])[at+1]
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
+    nn.rt:14: return x - logsumexp(x, axis = axis, keepdims = true)
+    nn.rt:132: a = x @ cell.w.T + cell.b
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    """
+    def point(t):
+        at_index3 = jnp.int32(t)
+        at_add2 = at_add + at_index3
+        at_index4 = jnp.int32(N-1)
+        divisor = jnp.where(at_index4 == 0, jnp.int32(1), at_index4)
+        at2 = jnp.where(at_index4 == 0, jnp.int32(0), jnp.remainder(at_add2, divisor))
+        holds = jnp.all((at2 >= -N) & (at2 < N))
+        letter = jnp.take(text, jnp.where(at2 < 0, at2 + N, at2), axis=0, mode="clip")
+        next_add = at2 + jnp.int32(1)
+        holds2 = jnp.all((next_add >= -N) & (next_add < N))
+        next2 = jnp.take(text, jnp.where(next_add < 0, next_add + N, next_add), axis=0, mode="clip")
+        holds3 = jnp.all((letter >= -58) & (letter < 58))
+        state_getitem = jnp.take(net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip")
+        state_gru_cell_a_matmul = jnp.einsum("ij,kj->ik", state_getitem, net_cell_w)
+        state_gru_cell_a_add = state_gru_cell_a_matmul + net_cell_b
+        state_gru_cell_r_split_0 = lax.slice_in_dim(state_gru_cell_a_add, 0, 96, axis=1)
+        state_gru_cell_r_split_1 = lax.slice_in_dim(state_gru_cell_a_add, 96, 192, axis=1)
+        state_gru_cell_r_split_2 = lax.slice_in_dim(state_gru_cell_a_add, 192, 288, axis=1)
+        cost_expand_dims = jnp.expand_dims(next2, 1)
+        loss_d_cost_take_along_lt = cost_expand_dims < jnp.int32(0)
+        loss_d_cost_take_along_add = cost_expand_dims + jnp.int32(58)
+        loss_d_cost_take_along_where = jnp.where(loss_d_cost_take_along_lt, loss_d_cost_take_along_add, cost_expand_dims)
+        loss_d_cost_take_along_one_hot = (loss_d_cost_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)).astype(jnp.float32)
+        loss_d_cost_take_along_mul = loss_d_cost_take_along_expand_dims_expand_dims * loss_d_cost_take_along_one_hot
+        loss_d_cost_take_along_sum = jnp.squeeze(loss_d_cost_take_along_mul, (1,))
+        loss_d_cost_log_softmax_sub_sum = jnp.sum(loss_d_cost_take_along_sum, axis=1, keepdims=True)
+        return (letter, state_getitem, state_gru_cell_r_split_0, state_gru_cell_r_split_1, state_gru_cell_r_split_2, cost_expand_dims, loss_d_cost_take_along_sum, loss_d_cost_log_softmax_sub_sum, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.int32(0), jnp.int32(3)), jnp.int32(2)), jnp.int32(1)))
+    letter_rows, state_getitem_rows, state_gru_cell_r_split_0_rows, state_gru_cell_r_split_1_rows, state_gru_cell_r_split_2_rows, cost_expand_dims_rows, loss_d_cost_take_along_sum_rows, loss_d_cost_log_softmax_sub_sum_rows, fault = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32))
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return letter_rows, state_getitem_rows, state_gru_cell_r_split_0_rows, state_gru_cell_r_split_1_rows, state_gru_cell_r_split_2_rows, cost_expand_dims_rows, loss_d_cost_take_along_sum_rows, loss_d_cost_log_softmax_sub_sum_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+
+
+def cost(
+    at, h, net_cell_u, net_cell_c, state_gru_cell_r_split_out1, state_gru_cell_r_split,
+    state_gru_cell_r_split_out2, net_out_w, net_out_b, cost_expand_dims,
+    loss_d_cost_log_softmax_sub_sum, loss_d_cost_take_along_sum,
+):
+    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
     gru.rt:31: cost = mean(take_along(-nn.log_softmax(logits), expand_dims(next, 1), axis = 1))
     gru.rt:32: loss = mean(cost[t = 0:T])
     nn.rt:14: return x - logsumexp(x, axis = axis, keepdims = true)
     nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
     nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
     nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
@@ -358,140 +388,151 @@ def cost(
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
-    t = at[1]
-    at_index3 = jnp.int32(t)
-    at_add2 = at_add + at_index3
-    at_index4 = jnp.int32(N-1)
-    divisor = jnp.where(at_index4 == 0, jnp.int32(1), at_index4)
-    at2 = jnp.where(at_index4 == 0, jnp.int32(0), jnp.remainder(at_add2, divisor))
-    holds = jnp.all((at2 >= -N) & (at2 < N))
-    letter = jnp.take(text, jnp.where(at2 < 0, at2 + N, at2), axis=0, mode="clip")
-    next_add = at2 + jnp.int32(1)
-    holds2 = jnp.all((next_add >= -N) & (next_add < N))
-    next2 = jnp.take(text, jnp.where(next_add < 0, next_add + N, next_add), axis=0, mode="clip")
-    holds3 = jnp.all((letter >= -58) & (letter < 58))
-    state_getitem = jnp.take(net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip")
-    state_gru_cell_a_matmul = jnp.matmul(state_getitem, state_gru_cell_a_transpose)
-    state_gru_cell_a_add = state_gru_cell_a_matmul + net_cell_b
-    state_gru_cell_r_split_0 = lax.slice_in_dim(state_gru_cell_a_add, 0, 96, axis=1)
-    state_gru_cell_r_split_1 = lax.slice_in_dim(state_gru_cell_a_add, 96, 192, axis=1)
-    state_gru_cell_r_split_2 = lax.slice_in_dim(state_gru_cell_a_add, 192, 288, axis=1)
-    h_t = h[t]
-    state_gru_cell_g_matmul = jnp.matmul(h_t, state_gru_cell_g_transpose)
-    state_gru_cell_g_add = state_gru_cell_g_matmul + net_cell_c
-    state_gru_cell_r_split2_0 = lax.slice_in_dim(state_gru_cell_g_add, 0, 96, axis=1)
-    state_gru_cell_r_split2_1 = lax.slice_in_dim(state_gru_cell_g_add, 96, 192, axis=1)
-    state_gru_cell_r_split2_2 = lax.slice_in_dim(state_gru_cell_g_add, 192, 288, axis=1)
-    state_gru_cell_z_add = state_gru_cell_r_split_1 + state_gru_cell_r_split2_1
-    state_gru_cell_z_sigmoid = jax.nn.sigmoid(state_gru_cell_z_add)
-    state_gru_cell_sub = jnp.float32(1.0) - state_gru_cell_z_sigmoid
-    state_gru_cell_r_add = state_gru_cell_r_split_0 + state_gru_cell_r_split2_0
-    state_gru_cell_r_sigmoid = jax.nn.sigmoid(state_gru_cell_r_add)
-    state_gru_cell_n_mul = state_gru_cell_r_sigmoid * state_gru_cell_r_split2_2
-    state_gru_cell_n_add = state_gru_cell_r_split_2 + state_gru_cell_n_mul
-    state_gru_cell_n_tanh = jnp.tanh(state_gru_cell_n_add)
-    state_gru_cell_mul = state_gru_cell_sub * state_gru_cell_n_tanh
-    state_gru_cell_mul2 = state_gru_cell_z_sigmoid * h_t
-    state = state_gru_cell_mul + state_gru_cell_mul2
-    logits_linear_matmul = jnp.matmul(state, logits_linear_transpose)
-    logits = logits_linear_matmul + net_out_b
-    cost_log_softmax_logsumexp = jax.nn.logsumexp(logits, axis=1, keepdims=True)
-    cost_log_softmax_sub = logits - cost_log_softmax_logsumexp
-    cost_neg = -cost_log_softmax_sub
-    cost_expand_dims = jnp.expand_dims(next2, 1)
-    holds4 = jnp.all((cost_expand_dims >= -58) & (cost_expand_dims < 58))
-    cost_take_along = jnp.take_along_axis(cost_neg, jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims), axis=1, mode="clip")
-    cost_t = jnp.sum(cost_take_along, axis=(0, 1)) / jnp.float32(16)
-    loss_d_state_gru_cell_n_tanh_mul = state_gru_cell_n_tanh * state_gru_cell_n_tanh
-    loss_d_state_gru_cell_n_tanh_sub = jnp.float32(1.0) - loss_d_state_gru_cell_n_tanh_mul
-    loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
-    loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
-    loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
-    loss_d_cost_div = loss_d_loss_div / jnp.float32(16.0)
-    loss_d_cost_expand_dims = jnp.expand_dims(loss_d_cost_div, 0)
-    loss_d_cost_expand_dims2 = jnp.expand_dims(loss_d_cost_expand_dims, 1)
-    loss_d_cost_broadcast_to = jnp.broadcast_to(loss_d_cost_expand_dims2, (16, 1))
-    loss_d_cost_take_along_expand_dims = jnp.expand_dims(loss_d_cost_broadcast_to, 2)
-    loss_d_cost_take_along_lt = cost_expand_dims < jnp.int32(0)
-    loss_d_cost_take_along_add = cost_expand_dims + jnp.int32(58)
-    loss_d_cost_take_along_where = jnp.where(loss_d_cost_take_along_lt, loss_d_cost_take_along_add, cost_expand_dims)
-    loss_d_cost_take_along_one_hot = (loss_d_cost_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)).astype(jnp.float32)
-    loss_d_cost_take_along_mul = loss_d_cost_take_along_expand_dims * loss_d_cost_take_along_one_hot
-    loss_d_cost_take_along_sum = jnp.sum(loss_d_cost_take_along_mul, axis=1)
-    loss_d_cost_neg_neg = -loss_d_cost_take_along_sum
-    loss_d_cost_log_softmax_sub_sum = jnp.sum(loss_d_cost_take_along_sum, axis=1, keepdims=True)
-    loss_d_cost_log_softmax_logsumexp_exp = jnp.exp(cost_log_softmax_sub)
-    loss_d_cost_log_softmax_logsumexp_mul = loss_d_cost_log_softmax_sub_sum * loss_d_cost_log_softmax_logsumexp_exp
-    loss_d_logits_add = loss_d_cost_neg_neg + loss_d_cost_log_softmax_logsumexp_mul
-    loss_d_logits_linear_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_logits_add, logits_linear_transpose)
-    cost = lax.dynamic_update_index_in_dim(cost, cost_t, t, 0)
-    return letter, state_getitem, state_gru_cell_r_split2_2, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid, state_gru_cell_n_tanh, state, cost, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_r_sigmoid_mul, loss_d_logits_add, loss_d_logits_linear_matmul_einsum, loss_d_logits_linear_matmul_einsum, jnp.where(holds, jnp.where(holds2, jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)), jnp.int32(2)), jnp.int32(1))
+    def point(h, state_gru_cell_r_split_out1, state_gru_cell_r_split, state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_log_softmax_sub_sum, loss_d_cost_take_along_sum):
+        state_gru_cell_g_matmul = jnp.einsum("ij,kj->ik", h, net_cell_u)
+        state_gru_cell_g_add = state_gru_cell_g_matmul + net_cell_c
+        state_gru_cell_r_split2_0 = lax.slice_in_dim(state_gru_cell_g_add, 0, 96, axis=1)
+        state_gru_cell_r_split2_1 = lax.slice_in_dim(state_gru_cell_g_add, 96, 192, axis=1)
+        state_gru_cell_r_split2_2 = lax.slice_in_dim(state_gru_cell_g_add, 192, 288, axis=1)
+        state_gru_cell_z_add = state_gru_cell_r_split_out1 + state_gru_cell_r_split2_1
+        state_gru_cell_z_sigmoid = jax.nn.sigmoid(state_gru_cell_z_add)
+        state_gru_cell_sub = jnp.float32(1.0) - state_gru_cell_z_sigmoid
+        state_gru_cell_r_add = state_gru_cell_r_split + state_gru_cell_r_split2_0
+        state_gru_cell_r_sigmoid = jax.nn.sigmoid(state_gru_cell_r_add)
+        state_gru_cell_n_mul = state_gru_cell_r_sigmoid * state_gru_cell_r_split2_2
+        state_gru_cell_n_add = state_gru_cell_r_split_out2 + state_gru_cell_n_mul
+        state_gru_cell_n_tanh = jnp.tanh(state_gru_cell_n_add)
+        state_gru_cell_mul = state_gru_cell_sub * state_gru_cell_n_tanh
+        state_gru_cell_mul2 = state_gru_cell_z_sigmoid * h
+        state = state_gru_cell_mul + state_gru_cell_mul2
+        logits_linear_matmul = jnp.einsum("ij,kj->ik", state, net_out_w)
+        logits = logits_linear_matmul + net_out_b
+        cost_log_softmax_logsumexp = jax.nn.logsumexp(logits, axis=1, keepdims=True)
+        cost_log_softmax_sub = logits - cost_log_softmax_logsumexp
+        holds = jnp.all((cost_expand_dims >= -58) & (cost_expand_dims < 58))
+        cost_take_along_take_along = jnp.take_along_axis(cost_log_softmax_sub, jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims), axis=1, mode="clip")
+        cost_mean = jnp.sum(cost_take_along_take_along, axis=(0, 1)) / jnp.float32(16)
+        cost = -cost_mean
+        loss_d_cost_log_softmax_logsumexp_exp = jnp.exp(cost_log_softmax_sub)
+        loss_d_cost_log_softmax_logsumexp_mul = loss_d_cost_log_softmax_sub_sum * loss_d_cost_log_softmax_logsumexp_exp
+        loss_d_logits_add = loss_d_cost_log_softmax_logsumexp_mul - loss_d_cost_take_along_sum
+        loss_d_logits_linear_matmul_einsum = jnp.matmul(loss_d_logits_add, net_out_w)
+        loss_d_state_gru_cell_z_sigmoid_add_sub = h - state_gru_cell_n_tanh
+        loss_d_state_gru_cell_z_sigmoid_mul = state_gru_cell_z_sigmoid * state_gru_cell_sub
+        loss_d_state_gru_cell_n_tanh_mul = state_gru_cell_n_tanh * state_gru_cell_n_tanh
+        loss_d_state_gru_cell_n_tanh_sub = jnp.float32(1.0) - loss_d_state_gru_cell_n_tanh_mul
+        loss_d_state_gru_cell_r_sigmoid_sub = jnp.float32(1.0) - state_gru_cell_r_sigmoid
+        loss_d_state_gru_cell_r_sigmoid_mul = state_gru_cell_r_sigmoid * loss_d_state_gru_cell_r_sigmoid_sub
+        return (state_gru_cell_r_split2_2, state_gru_cell_z_sigmoid, state_gru_cell_sub, state_gru_cell_r_sigmoid, state, cost, loss_d_logits_add, loss_d_logits_linear_matmul_einsum, loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_r_sigmoid_mul, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+    state_gru_cell_r_split2_2_rows, state_gru_cell_z_sigmoid_rows, state_gru_cell_sub_rows, state_gru_cell_r_sigmoid_rows, state_rows, cost_rows, loss_d_logits_add_rows, loss_d_logits_linear_matmul_einsum_rows, loss_d_state_gru_cell_z_sigmoid_add_sub_rows, loss_d_state_gru_cell_z_sigmoid_mul_rows, loss_d_state_gru_cell_n_tanh_sub_rows, loss_d_state_gru_cell_r_sigmoid_mul_rows, fault = jax.vmap(point)(h, state_gru_cell_r_split_out1, state_gru_cell_r_split, state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_log_softmax_sub_sum, loss_d_cost_take_along_sum)
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return state_gru_cell_r_split2_2_rows, state_gru_cell_z_sigmoid_rows, state_gru_cell_sub_rows, state_gru_cell_r_sigmoid_rows, state_rows, cost_rows, loss_d_logits_add_rows, loss_d_logits_linear_matmul_einsum_rows, loss_d_state_gru_cell_z_sigmoid_add_sub_rows, loss_d_state_gru_cell_z_sigmoid_mul_rows, loss_d_state_gru_cell_n_tanh_sub_rows, loss_d_state_gru_cell_r_sigmoid_mul_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
-def h_1(at, state_prev_at, h):
+def h_1(at, state_prev, h, *, T):
     """gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])"""
-    h = lax.dynamic_update_index_in_dim(h, state_prev_at, 0, 0)
+    state_at = state_prev[T-1]
+    h = lax.dynamic_update_index_in_dim(h, state_at, 0, 0)
     return (h,)
 
 
-def h_2(at, state_prev, h):
-    """gru.rt:28: h[i, t] = state[i, t-1]"""
-    t = at[1]
-    h = lax.dynamic_update_index_in_dim(h, state_prev, t, 0)
-    return (h,)
-
-
-def loss_d_h_add(
-    at, loss_total_past, cost, loss_d_state, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
-    h, state_gru_cell_n_tanh, loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_r_split2_out2,
-    loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid, state_gru_cell_z_sigmoid,
-    state_gru_cell_g_transpose, loss_d_state_gru_cell_g_add_add2,
+def h_rows(
+    at, h, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2, state_gru_cell_r_split,
+    net_cell_u, net_cell_c, *, T,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:27: h[i, 0] = stop_gradient(state[i-1, T-1])
     gru.rt:28: h[i, t] = state[i, t-1]
     gru.rt:32: loss = mean(cost[t = 0:T])
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
-    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
-    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     nn.rt:137: return (1.0 - z) * n + z * h
+    nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
+    nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
-    t = at[1]
-    cost_t = cost[t]
-    loss_total_now = loss_total_past + cost_t
-    loss_d_state_gru_cell_mul_mul2 = loss_d_state * state_gru_cell_sub
-    loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub
-    h_t = h[t]
-    loss_d_state_gru_cell_mul2_mul = loss_d_state * h_t
-    loss_d_state_gru_cell_mul_mul = loss_d_state * state_gru_cell_n_tanh
-    loss_d_state_gru_cell_sub_neg = -loss_d_state_gru_cell_mul_mul
-    loss_d_state_gru_cell_z_sigmoid_add = loss_d_state_gru_cell_mul2_mul + loss_d_state_gru_cell_sub_neg
-    loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul
-    loss_d_state_gru_cell_n_mul_mul = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_split2_out2
-    loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul
-    h_0_3 = jnp.full((16, 96), jnp.float32(0.0))
-    loss_d_state_gru_cell_z_split2_concat = jnp.concatenate([h_0_3, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_3], axis=1)
-    loss_d_state_gru_cell_n_mul_mul2 = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_sigmoid
-    loss_d_state_gru_cell_n_split2_concat = jnp.concatenate([h_0_3, h_0_3, loss_d_state_gru_cell_n_mul_mul2], axis=1)
-    loss_d_state_gru_cell_g_add_add = loss_d_state_gru_cell_z_split2_concat + loss_d_state_gru_cell_n_split2_concat
-    loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
-    loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add + loss_d_state_gru_cell_r_split2_concat
-    loss_d_state_gru_cell_mul2_mul2 = loss_d_state * state_gru_cell_z_sigmoid
-    loss_d_state_gru_cell_g_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_g_add_add2_t, state_gru_cell_g_transpose)
-    loss_d_h_add = loss_d_state_gru_cell_mul2_mul2 + loss_d_state_gru_cell_g_matmul_einsum
-    loss_d_state_gru_cell_g_add_add2 = lax.dynamic_update_index_in_dim(loss_d_state_gru_cell_g_add_add2, loss_d_state_gru_cell_g_add_add2_t, t, 0)
-    return loss_total_now, loss_total_now, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2, loss_d_h_add
+    h_0 = h[0]
+    def step(k, rows):
+        before = rows[k]
+        state_gru_cell_r_split_out1_row = state_gru_cell_r_split_out1[k]
+        state_gru_cell_r_split_out2_row = state_gru_cell_r_split_out2[k]
+        state_gru_cell_r_split_row = state_gru_cell_r_split[k]
+        einsum = jnp.einsum("ij,kj->ik", before, net_cell_u)
+        add = einsum + net_cell_c
+        split = lax.slice_in_dim(add, 0, 96, axis=1)
+        split2 = lax.slice_in_dim(add, 96, 192, axis=1)
+        split3 = lax.slice_in_dim(add, 192, 288, axis=1)
+        add2 = state_gru_cell_r_split_out1_row + split2
+        sigmoid = jax.nn.sigmoid(add2)
+        sub = jnp.float32(1.0) - sigmoid
+        add3 = state_gru_cell_r_split_row + split
+        sigmoid2 = jax.nn.sigmoid(add3)
+        mul = sigmoid2 * split3
+        add4 = state_gru_cell_r_split_out2_row + mul
+        tanh = jnp.tanh(add4)
+        mul2 = sub * tanh
+        mul3 = sigmoid * before
+        add5 = mul2 + mul3
+        copy = add5
+        return lax.dynamic_update_index_in_dim(rows, copy, k+1, 0)
+    h_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(h_0, (T, 16, 96)))
+    return (h_rows,)
 
 
-def loss(at, loss_total_now_0, loss, *, T):
-    """gru.rt:32: loss = mean(cost[t = 0:T])"""
+def h_2(at, h_rows, h, *, T):
+    """gru.rt:28: h[i, t] = state[i, t-1]"""
+    def point(h_rows_t):
+        return h_rows_t
+    h_rows_t_rows = jax.vmap(point)(h_rows[1:T])
+    h2 = lax.dynamic_update_slice(h, h_rows_t_rows, (1, 0, 0))
+    return (h2,)
+
+
+def loss(
+    at, cost, loss_d_logits_linear_matmul_einsum, state_gru_cell_z_sigmoid,
+    loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+    state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, state_gru_cell_r_sigmoid,
+    state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, net_cell_u, loss, *, T,
+):
+    """gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    gru.rt:32: loss = mean(cost[t = 0:T])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    """
     i = at[0]
-    loss_count = jnp.int32(T)
-    loss_number = loss_count.astype(jnp.float32)
-    loss_i = loss_total_now_0 / loss_number
+    loss_i = jnp.sum(cost, axis=0) / jnp.float32(T)
+    h_0_2 = jnp.full((16, 96), jnp.float32(0.0))
+    loss_d_logits_linear_matmul_einsum_at = loss_d_logits_linear_matmul_einsum[T-1]
+    def step(k, rows):
+        k2 = T-2 - k
+        before = rows[k2+1]
+        loss_d_logits_linear_matmul_einsum_row = loss_d_logits_linear_matmul_einsum[k2]
+        state_gru_cell_z_sigmoid_row = state_gru_cell_z_sigmoid[k2+1]
+        loss_d_state_gru_cell_z_sigmoid_add_sub_row = loss_d_state_gru_cell_z_sigmoid_add_sub[k2+1]
+        loss_d_state_gru_cell_z_sigmoid_mul_row = loss_d_state_gru_cell_z_sigmoid_mul[k2+1]
+        state_gru_cell_sub_row = state_gru_cell_sub[k2+1]
+        loss_d_state_gru_cell_n_tanh_sub_row = loss_d_state_gru_cell_n_tanh_sub[k2+1]
+        state_gru_cell_r_sigmoid_row = state_gru_cell_r_sigmoid[k2+1]
+        state_gru_cell_r_split2_out2_row = state_gru_cell_r_split2_out2[k2+1]
+        loss_d_state_gru_cell_r_sigmoid_mul_row = loss_d_state_gru_cell_r_sigmoid_mul[k2+1]
+        mul = before * state_gru_cell_z_sigmoid_row
+        mul2 = before * loss_d_state_gru_cell_z_sigmoid_add_sub_row
+        mul3 = mul2 * loss_d_state_gru_cell_z_sigmoid_mul_row
+        concat = jnp.concatenate([h_0_2, mul3, h_0_2], axis=1)
+        mul4 = before * state_gru_cell_sub_row
+        mul5 = mul4 * loss_d_state_gru_cell_n_tanh_sub_row
+        mul6 = mul5 * state_gru_cell_r_sigmoid_row
+        concat2 = jnp.concatenate([h_0_2, h_0_2, mul6], axis=1)
+        add = concat + concat2
+        mul7 = mul5 * state_gru_cell_r_split2_out2_row
+        mul8 = mul7 * loss_d_state_gru_cell_r_sigmoid_mul_row
+        concat3 = jnp.concatenate([mul8, h_0_2, h_0_2], axis=1)
+        add2 = add + concat3
+        matmul = jnp.matmul(add2, net_cell_u)
+        add3 = mul + matmul
+        add4 = loss_d_logits_linear_matmul_einsum_row + add3
+        return lax.dynamic_update_index_in_dim(rows, add4, k2, 0)
+    loss_d_state_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(loss_d_logits_linear_matmul_einsum_at, (T, 16, 96)))
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
-    return (loss,)
+    return loss, loss_d_state_rows
 
 
 def net_adam_adam_direction_v_moving_average_m_out_b_0(
@@ -501,11 +542,10 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_cell_b_prev,
     net_adam_adam_direction_m_moving_average_m_cell_c_prev,
     net_adam_adam_direction_m_moving_average_m_out_w_prev,
-    net_adam_adam_direction_m_moving_average_m_out_b_prev, loss_d_net_letters_sum_now_0,
+    net_adam_adam_direction_m_moving_average_m_out_b_prev, loss_d_net_letters_sum,
     loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose,
-    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0,
-    loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum_now_0,
-    net_adam_adam_direction_v_moving_average_m_letters_prev,
+    loss_d_net_cell_b_sum, loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose,
+    loss_d_net_out_b_sum, net_adam_adam_direction_v_moving_average_m_letters_prev,
     net_adam_adam_direction_v_moving_average_m_cell_w_prev,
     net_adam_adam_direction_v_moving_average_m_cell_u_prev,
     net_adam_adam_direction_v_moving_average_m_cell_b_prev,
@@ -523,13 +563,13 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     net_adam_adam_direction_m_moving_average_m_mul5 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_cell_c_prev
     net_adam_adam_direction_m_moving_average_m_mul6 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_out_w_prev
     net_adam_adam_direction_m_moving_average_m_mul7 = jnp.float32(0.9) * net_adam_adam_direction_m_moving_average_m_out_b_prev
-    net_adam_adam_direction_m_moving_average_m_mul8 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_mul8 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum
     net_adam_adam_direction_m_moving_average_m_mul9 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_mul10 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_mul11 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_mul12 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_mul11 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum
+    net_adam_adam_direction_m_moving_average_m_mul12 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum
     net_adam_adam_direction_m_moving_average_m_mul13 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_mul14 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_mul14 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum
     net_adam_adam_direction_m_moving_average_m_letters_0 = net_adam_adam_direction_m_moving_average_m_mul + net_adam_adam_direction_m_moving_average_m_mul8
     net_adam_adam_direction_m_moving_average_m_cell_w_0 = net_adam_adam_direction_m_moving_average_m_mul2 + net_adam_adam_direction_m_moving_average_m_mul9
     net_adam_adam_direction_m_moving_average_m_cell_u_0 = net_adam_adam_direction_m_moving_average_m_mul3 + net_adam_adam_direction_m_moving_average_m_mul10
@@ -561,90 +601,116 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     return net_adam_adam_direction_m_moving_average_m_letters_0, net_adam_adam_direction_m_moving_average_m_cell_w_0, net_adam_adam_direction_m_moving_average_m_cell_u_0, net_adam_adam_direction_m_moving_average_m_cell_b_0, net_adam_adam_direction_m_moving_average_m_cell_c_0, net_adam_adam_direction_m_moving_average_m_out_w_0, net_adam_adam_direction_m_moving_average_m_out_b_0, net_adam_adam_direction_v_moving_average_m_letters_0, net_adam_adam_direction_v_moving_average_m_cell_w_0, net_adam_adam_direction_v_moving_average_m_cell_u_0, net_adam_adam_direction_v_moving_average_m_cell_b_0, net_adam_adam_direction_v_moving_average_m_cell_c_0, net_adam_adam_direction_v_moving_average_m_out_w_0, net_adam_adam_direction_v_moving_average_m_out_b_0
 
 
-def loss_d_net_out_b_sum_now(
+def loss_d_logits_sum(
     at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
-    loss_d_state_gru_cell_r_sigmoid_mul2, state_gru_cell_a_transpose, letter,
-    loss_d_net_letters_sum_past, state_getitem, loss_d_state_gru_cell_a_transpose_einsum_past,
-    loss_d_net_cell_b_sum_past, loss_d_state_gru_cell_g_add_add2, loss_d_net_cell_c_sum_past,
-    loss_d_logits_add, state, loss_d_logits_linear_transpose_einsum_past, loss_d_net_out_b_sum_past,
+    loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter, loss_d_state_gru_cell_g_add_add2,
+    loss_d_logits_add,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
-    gru.rt:34: net[0] = start
-    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
-    nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
     nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
     nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
-    t = at[1]
-    h_0_2 = jnp.full((16, 96), jnp.float32(0.0))
-    loss_d_state_gru_cell_n_split_concat = jnp.concatenate([h_0_2, h_0_2, loss_d_state_gru_cell_n_tanh_mul2], axis=1)
-    loss_d_state_gru_cell_z_split_concat = jnp.concatenate([h_0_2, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_2], axis=1)
-    loss_d_state_gru_cell_a_add_add = loss_d_state_gru_cell_n_split_concat + loss_d_state_gru_cell_z_split_concat
-    loss_d_state_gru_cell_r_split_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_2, h_0_2], axis=1)
-    loss_d_state_gru_cell_a_add_add2 = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split_concat
-    loss_d_state_gru_cell_a_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_state_gru_cell_a_add_add2, state_gru_cell_a_transpose)
-    holds = jnp.all((letter >= -58) & (letter < 58))
-    loss_d_state_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter < 0, letter + 58, letter)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")
-    loss_d_net_letters_sum_now = loss_d_net_letters_sum_past + loss_d_state_getitem_scatter_add
-    loss_d_state_gru_cell_a_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_state_gru_cell_a_add_add2, state_getitem)
-    loss_d_state_gru_cell_a_transpose_einsum_now = loss_d_state_gru_cell_a_transpose_einsum_past + loss_d_state_gru_cell_a_transpose_einsum_each
-    loss_d_state_gru_cell_a_add_sum = jnp.sum(loss_d_state_gru_cell_a_add_add2, axis=0)
-    loss_d_net_cell_b_sum_now = loss_d_net_cell_b_sum_past + loss_d_state_gru_cell_a_add_sum
-    loss_d_state_gru_cell_g_add_add2_t = loss_d_state_gru_cell_g_add_add2[t]
-    loss_d_state_gru_cell_g_add_sum = jnp.sum(loss_d_state_gru_cell_g_add_add2_t, axis=0)
-    loss_d_net_cell_c_sum_now = loss_d_net_cell_c_sum_past + loss_d_state_gru_cell_g_add_sum
-    loss_d_logits_linear_transpose_einsum_each = jnp.einsum("ij,ik->kj", loss_d_logits_add, state)
-    loss_d_logits_linear_transpose_einsum_now = loss_d_logits_linear_transpose_einsum_past + loss_d_logits_linear_transpose_einsum_each
-    loss_d_logits_sum = jnp.sum(loss_d_logits_add, axis=0)
-    loss_d_net_out_b_sum_now = loss_d_net_out_b_sum_past + loss_d_logits_sum
-    return loss_d_net_letters_sum_now, loss_d_net_letters_sum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_state_gru_cell_a_transpose_einsum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_b_sum_now, loss_d_net_cell_c_sum_now, loss_d_net_cell_c_sum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_logits_linear_transpose_einsum_now, loss_d_net_out_b_sum_now, loss_d_net_out_b_sum_now, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    def point(loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, letter, loss_d_state_gru_cell_g_add_add2, loss_d_logits_add):
+        h_0_3 = jnp.full((16, 96), jnp.float32(0.0))
+        loss_d_state_gru_cell_n_split_concat = jnp.concatenate([h_0_3, h_0_3, loss_d_state_gru_cell_n_tanh_mul2], axis=1)
+        loss_d_state_gru_cell_z_split_concat = jnp.concatenate([h_0_3, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_3], axis=1)
+        loss_d_state_gru_cell_a_add_add = loss_d_state_gru_cell_n_split_concat + loss_d_state_gru_cell_z_split_concat
+        loss_d_state_gru_cell_r_split_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_3, h_0_3], axis=1)
+        loss_d_state_gru_cell_a_add_add2 = loss_d_state_gru_cell_a_add_add + loss_d_state_gru_cell_r_split_concat
+        loss_d_state_gru_cell_a_matmul_einsum = jnp.matmul(loss_d_state_gru_cell_a_add_add2, net_cell_w)
+        holds = jnp.all((letter >= -58) & (letter < 58))
+        loss_d_state_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[jnp.where(letter < 0, letter + 58, letter)].add(loss_d_state_gru_cell_a_matmul_einsum, mode="drop")
+        loss_d_state_gru_cell_a_add_sum = jnp.sum(loss_d_state_gru_cell_a_add_add2, axis=0)
+        loss_d_state_gru_cell_g_add_sum = jnp.sum(loss_d_state_gru_cell_g_add_add2, axis=0)
+        loss_d_logits_sum = jnp.sum(loss_d_logits_add, axis=0)
+        return (loss_d_state_gru_cell_a_add_add2, loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+    loss_d_state_gru_cell_a_add_add2_rows, loss_d_state_getitem_scatter_add_rows, loss_d_state_gru_cell_a_add_sum_rows, loss_d_state_gru_cell_g_add_sum_rows, loss_d_logits_sum_rows, fault = jax.vmap(point)(loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, letter, loss_d_state_gru_cell_g_add_add2, loss_d_logits_add)
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return loss_d_state_gru_cell_a_add_add2_rows, loss_d_state_getitem_scatter_add_rows, loss_d_state_gru_cell_a_add_sum_rows, loss_d_state_gru_cell_g_add_sum_rows, loss_d_logits_sum_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+
+
+def loss_d_state_gru_cell_g_add_add2(
+    at, loss_d_state_rows, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
+    loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+    state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid,
+):
+    """gru.rt:26: h[0, 0] = zeros([B, H])
+    gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
+    nn.rt:133: g = h @ cell.u.T + cell.c
+    nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
+    nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
+    nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
+    nn.rt:137: return (1.0 - z) * n + z * h
+    """
+    def point(loss_d_state_rows_t, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid):
+        loss_d_state_gru_cell_mul_mul2 = loss_d_state_rows_t * state_gru_cell_sub
+        loss_d_state_gru_cell_n_tanh_mul2 = loss_d_state_gru_cell_mul_mul2 * loss_d_state_gru_cell_n_tanh_sub
+        loss_d_state_gru_cell_z_sigmoid_add = loss_d_state_rows_t * loss_d_state_gru_cell_z_sigmoid_add_sub
+        loss_d_state_gru_cell_z_sigmoid_mul2 = loss_d_state_gru_cell_z_sigmoid_add * loss_d_state_gru_cell_z_sigmoid_mul
+        loss_d_state_gru_cell_n_mul_mul = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_split2_out2
+        loss_d_state_gru_cell_r_sigmoid_mul2 = loss_d_state_gru_cell_n_mul_mul * loss_d_state_gru_cell_r_sigmoid_mul
+        h_0_4 = jnp.full((16, 96), jnp.float32(0.0))
+        loss_d_state_gru_cell_z_split2_concat = jnp.concatenate([h_0_4, loss_d_state_gru_cell_z_sigmoid_mul2, h_0_4], axis=1)
+        loss_d_state_gru_cell_n_mul_mul2 = loss_d_state_gru_cell_n_tanh_mul2 * state_gru_cell_r_sigmoid
+        loss_d_state_gru_cell_n_split2_concat = jnp.concatenate([h_0_4, h_0_4, loss_d_state_gru_cell_n_mul_mul2], axis=1)
+        loss_d_state_gru_cell_g_add_add = loss_d_state_gru_cell_z_split2_concat + loss_d_state_gru_cell_n_split2_concat
+        loss_d_state_gru_cell_r_split2_concat = jnp.concatenate([loss_d_state_gru_cell_r_sigmoid_mul2, h_0_4, h_0_4], axis=1)
+        loss_d_state_gru_cell_g_add_add2 = loss_d_state_gru_cell_g_add_add + loss_d_state_gru_cell_r_split2_concat
+        return (loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2)
+    loss_d_state_gru_cell_n_tanh_mul2_rows, loss_d_state_gru_cell_z_sigmoid_mul2_rows, loss_d_state_gru_cell_r_sigmoid_mul2_rows, loss_d_state_gru_cell_g_add_add2_rows = jax.vmap(point)(loss_d_state_rows, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid)
+    return loss_d_state_gru_cell_n_tanh_mul2_rows, loss_d_state_gru_cell_z_sigmoid_mul2_rows, loss_d_state_gru_cell_r_sigmoid_mul2_rows, loss_d_state_gru_cell_g_add_add2_rows
 
 
 def net_adam_adam_direction_v_mul7(
-    at, loss_d_state_gru_cell_a_transpose_einsum_now_0, loss_d_state_gru_cell_g_add_add2, h,
-    loss_d_logits_linear_transpose_einsum_now_0, loss_d_net_letters_sum_now_0,
-    loss_d_net_cell_b_sum_now_0, loss_d_net_cell_c_sum_now_0, loss_d_net_out_b_sum_now_0,
+    at, loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_add2, state_getitem,
+    loss_d_state_gru_cell_g_add_add2, h, loss_d_state_gru_cell_a_add_sum,
+    loss_d_state_gru_cell_g_add_sum, loss_d_logits_add, state, loss_d_logits_sum,
 ):
-    """nn.rt:29: return x @ w.T + b
+    """gru.rt:34: net[0] = start
+    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
+    nn.rt:29: return x @ w.T + b
     nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:133: g = h @ cell.u.T + cell.c
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     """
-    loss_d_state_gru_cell_a_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_a_transpose_einsum_now_0, (1, 0))
-    loss_d_state_gru_cell_g_transpose_einsum = jnp.einsum("aij,aik->kj", loss_d_state_gru_cell_g_add_add2, h)
-    loss_d_state_gru_cell_g_transpose_transpose = jnp.transpose(loss_d_state_gru_cell_g_transpose_einsum, (1, 0))
-    loss_d_logits_linear_transpose_transpose = jnp.transpose(loss_d_logits_linear_transpose_einsum_now_0, (1, 0))
-    net_adam_adam_direction_v_mul = loss_d_net_letters_sum_now_0 * loss_d_net_letters_sum_now_0
+    loss_d_net_letters_sum = jnp.sum(loss_d_state_getitem_scatter_add, axis=0)
+    loss_d_state_gru_cell_a_transpose_transpose = jnp.einsum("ijk,ijl->kl", loss_d_state_gru_cell_a_add_add2, state_getitem)
+    loss_d_state_gru_cell_g_transpose_transpose = jnp.einsum("ijk,ijl->kl", loss_d_state_gru_cell_g_add_add2, h)
+    loss_d_net_cell_b_sum = jnp.sum(loss_d_state_gru_cell_a_add_sum, axis=0)
+    loss_d_net_cell_c_sum = jnp.sum(loss_d_state_gru_cell_g_add_sum, axis=0)
+    loss_d_logits_linear_transpose_transpose = jnp.einsum("ijk,ijl->kl", loss_d_logits_add, state)
+    loss_d_net_out_b_sum = jnp.sum(loss_d_logits_sum, axis=0)
+    net_adam_adam_direction_v_mul = loss_d_net_letters_sum * loss_d_net_letters_sum
     net_adam_adam_direction_v_mul2 = loss_d_state_gru_cell_a_transpose_transpose * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_v_mul3 = loss_d_state_gru_cell_g_transpose_transpose * loss_d_state_gru_cell_g_transpose_transpose
-    net_adam_adam_direction_v_mul4 = loss_d_net_cell_b_sum_now_0 * loss_d_net_cell_b_sum_now_0
-    net_adam_adam_direction_v_mul5 = loss_d_net_cell_c_sum_now_0 * loss_d_net_cell_c_sum_now_0
+    net_adam_adam_direction_v_mul4 = loss_d_net_cell_b_sum * loss_d_net_cell_b_sum
+    net_adam_adam_direction_v_mul5 = loss_d_net_cell_c_sum * loss_d_net_cell_c_sum
     net_adam_adam_direction_v_mul6 = loss_d_logits_linear_transpose_transpose * loss_d_logits_linear_transpose_transpose
-    net_adam_adam_direction_v_mul7 = loss_d_net_out_b_sum_now_0 * loss_d_net_out_b_sum_now_0
-    return loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose, loss_d_logits_linear_transpose_transpose, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
+    net_adam_adam_direction_v_mul7 = loss_d_net_out_b_sum * loss_d_net_out_b_sum
+    return loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose, loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum, loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7
 
 
 def net_adam_adam_direction_v_moving_average_m_out_b_1(
-    at, loss_d_net_letters_sum_now_0, loss_d_state_gru_cell_a_transpose_transpose,
-    loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum_now_0,
-    loss_d_net_cell_c_sum_now_0, loss_d_logits_linear_transpose_transpose,
-    loss_d_net_out_b_sum_now_0, net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-    net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-    net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
+    at, loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose,
+    loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum, loss_d_net_cell_c_sum,
+    loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum, net_adam_adam_direction_v_mul,
+    net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+    net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
 ):
     """optim.rt:64: m[i] = (1.0 - decay) * x"""
-    net_adam_adam_direction_m_moving_average_m_letters_1 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_letters_1 = jnp.float32(0.09999999999999998) * loss_d_net_letters_sum
     net_adam_adam_direction_m_moving_average_m_cell_w_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_a_transpose_transpose
     net_adam_adam_direction_m_moving_average_m_cell_u_1 = jnp.float32(0.09999999999999998) * loss_d_state_gru_cell_g_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_cell_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum_now_0
-    net_adam_adam_direction_m_moving_average_m_cell_c_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_cell_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_b_sum
+    net_adam_adam_direction_m_moving_average_m_cell_c_1 = jnp.float32(0.09999999999999998) * loss_d_net_cell_c_sum
     net_adam_adam_direction_m_moving_average_m_out_w_1 = jnp.float32(0.09999999999999998) * loss_d_logits_linear_transpose_transpose
-    net_adam_adam_direction_m_moving_average_m_out_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum_now_0
+    net_adam_adam_direction_m_moving_average_m_out_b_1 = jnp.float32(0.09999999999999998) * loss_d_net_out_b_sum
     net_adam_adam_direction_v_moving_average_m_letters_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul
     net_adam_adam_direction_v_moving_average_m_cell_w_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul2
     net_adam_adam_direction_v_moving_average_m_cell_u_1 = jnp.float32(0.0010000000000000009) * net_adam_adam_direction_v_mul3
@@ -749,24 +815,3 @@ def print_loss(at, loss):
 def save_net(at, net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b):
     """gru.rt:39: save net[i] to 'gru.safetensors' when i == I - 1"""
     return net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b
-
-
-def loss_d_state_gru_cell_a_transpose_einsum_none(at):
-    """gru.rt:34: net[0] = start
-    gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
-    nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    """
-    loss_d_net_letters_sum_none = jnp.full((58, 24), jnp.float32(0.0))
-    loss_d_net_cell_b_sum_none = jnp.full((288,), jnp.float32(0.0))
-    loss_d_net_cell_c_sum_none = jnp.full((288,), jnp.float32(0.0))
-    loss_d_net_out_b_sum_none = jnp.full((58,), jnp.float32(0.0))
-    loss_d_logits_linear_transpose_einsum_none = jnp.full((96, 58), jnp.float32(0.0))
-    loss_d_state_gru_cell_a_transpose_einsum_none = jnp.full((24, 288), jnp.float32(0.0))
-    return loss_d_net_letters_sum_none, loss_d_net_cell_b_sum_none, loss_d_net_cell_c_sum_none, loss_d_net_out_b_sum_none, loss_d_logits_linear_transpose_einsum_none, loss_d_state_gru_cell_a_transpose_einsum_none
-
-
-def loss_d_state_0_add(at, loss_d_logits_linear_matmul_einsum, loss_d_h_add_next):
-    """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)"""
-    loss_d_state_0_add = loss_d_logits_linear_matmul_einsum + loss_d_h_add_next
-    return (loss_d_state_0_add,)

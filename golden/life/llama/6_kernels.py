@@ -9,121 +9,147 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def tok_1(at, length, prompt, best, tok):
-    """model.rt:41: tok[b, t+1] = where(t + 1 < length, prompt[b, t+1], best[b, t]) when t + 1 < P"""
-    b, t = at[0], at[1]
-    tok_index = jnp.int32(t+1)
-    length_b = length[b]
-    tok_lt = tok_index < length_b
-    prompt_at = prompt[b, t+1]
-    tok_1 = jnp.where(tok_lt, prompt_at, best)
-    tok = lax.dynamic_update_slice(tok, tok_1[None, None], (b, t+1))
-    return (tok,)
+def tok_1(at, length, prompt, best_prev, tok):
+    """model.rt:45: tok[b, t] = where(t < length, prompt[b, t], best[b, t-1]) when t < P"""
+    t = at[0]
+    def point(length, prompt, best_prev):
+        tok_index = jnp.int32(t)
+        tok_lt = tok_index < length
+        prompt_t = prompt[t]
+        tok_1 = jnp.where(tok_lt, prompt_t, best_prev)
+        return tok_1
+    tok_1_rows = jax.vmap(point)(length, prompt, best_prev)
+    tok2 = lax.dynamic_update_slice(tok, tok_1_rows[:, None], (0, t))
+    return (tok2,)
 
 
-def tok_0(at, prompt, tok):
-    """model.rt:40: tok[b, 0] = prompt[b, 0]"""
-    b = at[0]
-    prompt_0 = prompt[b, 0]
-    tok = lax.dynamic_update_slice(tok, prompt_0[None, None], (b, 0))
-    return (tok,)
+def x_0_early(at, prompt, embed, tok, *, S, T):
+    """model.rt:44: tok[b, t] = prompt[b, t] when t < S
+    model.rt:49: x[b, t, 0] = embed[tok[b, t]]
+    """
+    def point(t, prompt):
+        prompt_t = prompt[t]
+        holds = (prompt_t >= -49152) & (prompt_t < 49152)
+        x_0_early = jnp.take(embed, jnp.where(prompt_t < 0, prompt_t + 49152, prompt_t), axis=0, mode="clip")
+        return (prompt_t, x_0_early, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+    point = jax.vmap(point, in_axes=(0, None))
+    prompt_t_rows, x_0_early_rows, fault = jax.vmap(point, in_axes=(None, 0))(jnp.arange(min(S, T), dtype=jnp.int32), prompt)
+    tok2 = lax.dynamic_update_slice(tok, prompt_t_rows, (0, 0))
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return tok2, x_0_early_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
-def y(
-    at, x, attn_norm, wq, q_rope_cos, q_rope_sin, wk, k, wv, v, wo, mlp_norm, gate, up, down, *, T,
-):
-    """model.rt:48: n = nn.rms_norm(x, attn_norm)
-    model.rt:49: q = nn.rope(reshape(wq @ n, [KV * G, H]), t, theta)
-    model.rt:50: k = nn.rope(reshape(wk @ n, [KV, H]), t, theta)
-    model.rt:51: v = reshape(wv @ n, [KV, H])
-    model.rt:52: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
-    model.rt:57: z = x + wo @ reshape(a, [KV * G * H])
-    model.rt:58: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
-    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
-    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+def tok_2(at, best_prev, tok):
+    """model.rt:46: tok[b, t] = best[b, t-1]"""
+    t = at[0]
+    def point(best_prev):
+        return best_prev
+    best_prev_rows = jax.vmap(point)(best_prev)
+    tok2 = lax.dynamic_update_slice(tok, best_prev_rows[:, None], (0, t))
+    return (tok2,)
+
+
+def v_early(at, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, wv, k, v):
+    """model.rt:52: n = nn.rms_norm(x, attn_norm)
+    model.rt:53: q = nn.rope(reshape(wq @ n, [KV * G, H]), t, theta)
+    model.rt:54: k = nn.rope(reshape(wk @ n, [KV, H]), t, theta)
+    model.rt:55: v = reshape(wv @ n, [KV, H])
+    model.rt:57: reshape(q, [KV, G, H]),
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     nn.rt:75: low = split(x, 2, -1)[0]
     nn.rt:76: high = split(x, 2, -1)[1]
     nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
-    nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
-    nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
     """
-    t = at[1]
-    n_rms_norm_mul = x * x
-    n_rms_norm_mean = jnp.sum(n_rms_norm_mul, axis=0, keepdims=True) / jnp.float32(576)
-    n_rms_norm_add = n_rms_norm_mean + jnp.float32(1e-05)
-    n_rms_norm_rsqrt = lax.rsqrt(n_rms_norm_add)
-    n_rms_norm_mul2 = x * n_rms_norm_rsqrt
-    n = n_rms_norm_mul2 * attn_norm
-    q_matmul = jnp.matmul(wq, n)
-    q_reshape = jnp.reshape(q_matmul, (9, 64))
-    q_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 32, axis=1)
-    q_rope_low_split_1 = lax.slice_in_dim(q_reshape, 32, 64, axis=1)
-    q_rope_mul = q_rope_low_split_0 * q_rope_cos
-    q_rope_mul2 = q_rope_low_split_1 * q_rope_sin
-    q_rope_sub = q_rope_mul - q_rope_mul2
-    q_rope_mul3 = q_rope_low_split_1 * q_rope_cos
-    q_rope_mul4 = q_rope_low_split_0 * q_rope_sin
-    q_rope_add = q_rope_mul3 + q_rope_mul4
-    q = jnp.concatenate([q_rope_sub, q_rope_add], axis=1)
-    a_reshape = jnp.reshape(q, (3, 3, 64))
-    k_matmul = jnp.matmul(wk, n)
-    k_reshape = jnp.reshape(k_matmul, (3, 64))
-    k_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 32, axis=1)
-    k_rope_low_split_1 = lax.slice_in_dim(k_reshape, 32, 64, axis=1)
-    k_rope_mul = k_rope_low_split_0 * q_rope_cos
-    k_rope_mul2 = k_rope_low_split_1 * q_rope_sin
-    k_rope_sub = k_rope_mul - k_rope_mul2
-    k_rope_mul3 = k_rope_low_split_1 * q_rope_cos
-    k_rope_mul4 = k_rope_low_split_0 * q_rope_sin
-    k_rope_add = k_rope_mul3 + k_rope_mul4
-    k_t = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
-    k = lax.dynamic_update_index_in_dim(k, k_t, t, 0)
-    a_grouped_attention_scores_einsum = jnp.einsum("kgd,skd->kgs", a_reshape, k)
-    a_grouped_attention_scores_div = a_grouped_attention_scores_einsum / jnp.float32(8.0)
-    valid = jnp.arange(T, dtype=jnp.int32) < t+1
-    a_grouped_attention_scores_div_masked = jnp.where(valid, a_grouped_attention_scores_div, jnp.float32(-jnp.inf))
-    a_grouped_attention_softmax_e_max = jnp.max(a_grouped_attention_scores_div_masked, axis=2, keepdims=True)
-    a_grouped_attention_softmax_e_sub = a_grouped_attention_scores_div - a_grouped_attention_softmax_e_max
-    a_grouped_attention_softmax_e_exp = jnp.exp(a_grouped_attention_softmax_e_sub)
-    a_grouped_attention_softmax_e_exp_masked = jnp.where(valid, a_grouped_attention_softmax_e_exp, jnp.float32(0.0))
-    a_grouped_attention_softmax_sum = jnp.sum(a_grouped_attention_softmax_e_exp_masked, axis=2, keepdims=True)
-    a_grouped_attention_softmax_div = a_grouped_attention_softmax_e_exp / a_grouped_attention_softmax_sum
-    v_matmul = jnp.matmul(wv, n)
-    v_t = jnp.reshape(v_matmul, (3, 64))
-    v = lax.dynamic_update_index_in_dim(v, v_t, t, 0)
-    a_grouped_attention_softmax_div_masked = jnp.where(valid, a_grouped_attention_softmax_div, jnp.float32(0.0))
-    valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None, None]
-    v_masked = jnp.where(valid2, v, jnp.float32(0.0))
-    a = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_masked, v_masked)
-    z_reshape = jnp.reshape(a, (576,))
-    z_matmul = jnp.matmul(wo, z_reshape)
-    z = x + z_matmul
-    y_rms_norm_mul = z * z
-    y_rms_norm_mean = jnp.sum(y_rms_norm_mul, axis=0, keepdims=True) / jnp.float32(576)
-    y_rms_norm_add = y_rms_norm_mean + jnp.float32(1e-05)
-    y_rms_norm_rsqrt = lax.rsqrt(y_rms_norm_add)
-    y_rms_norm_mul2 = z * y_rms_norm_rsqrt
-    y_rms_norm_mul3 = y_rms_norm_mul2 * mlp_norm
-    y_swiglu_matmul = jnp.matmul(gate, y_rms_norm_mul3)
-    y_swiglu_silu = jax.nn.silu(y_swiglu_matmul)
-    y_swiglu_matmul2 = jnp.matmul(up, y_rms_norm_mul3)
-    y_swiglu_mul = y_swiglu_silu * y_swiglu_matmul2
-    y_swiglu_matmul3 = jnp.matmul(down, y_swiglu_mul)
-    y = z + y_swiglu_matmul3
-    return k, v, y, y
+    def point(x_early, q_rope_cos_early, q_rope_sin_early):
+        n_rms_norm_mul_early = x_early * x_early
+        n_rms_norm_mean_early = jnp.sum(n_rms_norm_mul_early, axis=0, keepdims=True) / jnp.float32(576)
+        n_rms_norm_add_early = n_rms_norm_mean_early + jnp.float32(1e-05)
+        n_rms_norm_rsqrt_early = lax.rsqrt(n_rms_norm_add_early)
+        n_rms_norm_mul2_early = x_early * n_rms_norm_rsqrt_early
+        n_early = n_rms_norm_mul2_early * attn_norm
+        q_matmul_early = jnp.matmul(wq, n_early)
+        q_reshape_early = jnp.reshape(q_matmul_early, (9, 64))
+        q_rope_low_split_early_0 = lax.slice_in_dim(q_reshape_early, 0, 32, axis=1)
+        q_rope_low_split_early_1 = lax.slice_in_dim(q_reshape_early, 32, 64, axis=1)
+        q_rope_mul_early = q_rope_low_split_early_0 * q_rope_cos_early
+        q_rope_mul2_early = q_rope_low_split_early_1 * q_rope_sin_early
+        q_rope_sub_early = q_rope_mul_early - q_rope_mul2_early
+        q_rope_mul3_early = q_rope_low_split_early_1 * q_rope_cos_early
+        q_rope_mul4_early = q_rope_low_split_early_0 * q_rope_sin_early
+        q_rope_add_early = q_rope_mul3_early + q_rope_mul4_early
+        q_early = jnp.concatenate([q_rope_sub_early, q_rope_add_early], axis=1)
+        a_reshape_early = jnp.reshape(q_early, (3, 3, 64))
+        k_matmul_early = jnp.matmul(wk, n_early)
+        k_reshape_early = jnp.reshape(k_matmul_early, (3, 64))
+        k_rope_low_split_early_0 = lax.slice_in_dim(k_reshape_early, 0, 32, axis=1)
+        k_rope_low_split_early_1 = lax.slice_in_dim(k_reshape_early, 32, 64, axis=1)
+        k_rope_mul_early = k_rope_low_split_early_0 * q_rope_cos_early
+        k_rope_mul2_early = k_rope_low_split_early_1 * q_rope_sin_early
+        k_rope_sub_early = k_rope_mul_early - k_rope_mul2_early
+        k_rope_mul3_early = k_rope_low_split_early_1 * q_rope_cos_early
+        k_rope_mul4_early = k_rope_low_split_early_0 * q_rope_sin_early
+        k_rope_add_early = k_rope_mul3_early + k_rope_mul4_early
+        k_early = jnp.concatenate([k_rope_sub_early, k_rope_add_early], axis=1)
+        v_matmul_early = jnp.matmul(wv, n_early)
+        v_early = jnp.reshape(v_matmul_early, (3, 64))
+        return (a_reshape_early, k_early, v_early)
+    point = jax.vmap(point)
+    a_reshape_early_rows, k_early_rows, v_early_rows = jax.vmap(point, in_axes=(0, None, None))(x_early, q_rope_cos_early, q_rope_sin_early)
+    k2 = lax.dynamic_update_slice(k, k_early_rows, (0, 0, 0, 0))
+    v2 = lax.dynamic_update_slice(v, v_early_rows, (0, 0, 0, 0))
+    return a_reshape_early_rows, k2, v2
 
 
-def q_rope_sin(at, q_rope_angle_power):
-    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
+def v_late(at, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, k, v):
+    """model.rt:52: n = nn.rms_norm(x, attn_norm)
+    model.rt:53: q = nn.rope(reshape(wq @ n, [KV * G, H]), t, theta)
+    model.rt:54: k = nn.rope(reshape(wk @ n, [KV, H]), t, theta)
+    model.rt:55: v = reshape(wv @ n, [KV, H])
+    model.rt:57: reshape(q, [KV, G, H]),
+    nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
+    nn.rt:75: low = split(x, 2, -1)[0]
+    nn.rt:76: high = split(x, 2, -1)[1]
     nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
     t = at[0]
-    q_rope_angle_index = jnp.int32(t)
-    q_rope_angle_mul = q_rope_angle_index.astype(jnp.float32) * q_rope_angle_power
-    q_rope_cos = jnp.cos(q_rope_angle_mul)
-    q_rope_sin = jnp.sin(q_rope_angle_mul)
-    return q_rope_cos, q_rope_sin
+    def point(x_late):
+        n_rms_norm_mul_late = x_late * x_late
+        n_rms_norm_mean_late = jnp.sum(n_rms_norm_mul_late, axis=0, keepdims=True) / jnp.float32(576)
+        n_rms_norm_add_late = n_rms_norm_mean_late + jnp.float32(1e-05)
+        n_rms_norm_rsqrt_late = lax.rsqrt(n_rms_norm_add_late)
+        n_rms_norm_mul2_late = x_late * n_rms_norm_rsqrt_late
+        n_late = n_rms_norm_mul2_late * attn_norm
+        q_matmul_late = jnp.matmul(wq, n_late)
+        q_reshape_late = jnp.reshape(q_matmul_late, (9, 64))
+        q_rope_low_split_late_0 = lax.slice_in_dim(q_reshape_late, 0, 32, axis=1)
+        q_rope_low_split_late_1 = lax.slice_in_dim(q_reshape_late, 32, 64, axis=1)
+        q_rope_mul_late = q_rope_low_split_late_0 * q_rope_cos_late
+        q_rope_mul2_late = q_rope_low_split_late_1 * q_rope_sin_late
+        q_rope_sub_late = q_rope_mul_late - q_rope_mul2_late
+        q_rope_mul3_late = q_rope_low_split_late_1 * q_rope_cos_late
+        q_rope_mul4_late = q_rope_low_split_late_0 * q_rope_sin_late
+        q_rope_add_late = q_rope_mul3_late + q_rope_mul4_late
+        q_late = jnp.concatenate([q_rope_sub_late, q_rope_add_late], axis=1)
+        a_reshape_late = jnp.reshape(q_late, (3, 3, 64))
+        k_matmul_late = jnp.matmul(wk, n_late)
+        k_reshape_late = jnp.reshape(k_matmul_late, (3, 64))
+        k_rope_low_split_late_0 = lax.slice_in_dim(k_reshape_late, 0, 32, axis=1)
+        k_rope_low_split_late_1 = lax.slice_in_dim(k_reshape_late, 32, 64, axis=1)
+        k_rope_mul_late = k_rope_low_split_late_0 * q_rope_cos_late
+        k_rope_mul2_late = k_rope_low_split_late_1 * q_rope_sin_late
+        k_rope_sub_late = k_rope_mul_late - k_rope_mul2_late
+        k_rope_mul3_late = k_rope_low_split_late_1 * q_rope_cos_late
+        k_rope_mul4_late = k_rope_low_split_late_0 * q_rope_sin_late
+        k_rope_add_late = k_rope_mul3_late + k_rope_mul4_late
+        k_late = jnp.concatenate([k_rope_sub_late, k_rope_add_late], axis=1)
+        v_matmul_late = jnp.matmul(wv, n_late)
+        v_late = jnp.reshape(v_matmul_late, (3, 64))
+        return (a_reshape_late, k_late, v_late)
+    a_reshape_late_rows, k_late_rows, v_late_rows = jax.vmap(point)(x_late)
+    k2 = lax.dynamic_update_slice(k, k_late_rows[:, None], (0, t, 0, 0))
+    v2 = lax.dynamic_update_slice(v, v_late_rows[:, None], (0, t, 0, 0))
+    return a_reshape_late_rows, k2, v2
 
 
 def q_rope_angle_power(at):
@@ -135,28 +161,176 @@ def q_rope_angle_power(at):
     return (q_rope_angle_power,)
 
 
-def best(at, y_at, norm, embed, tok, *, P, T):
-    """model.rt:61: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
-    model.rt:62: best[b, t] = argmax(logits[b, t])
+def q_rope_sin_early(at, q_rope_angle_power, *, S, T):
+    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
+    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    """
+    def point(t):
+        q_rope_angle_index = jnp.int32(t)
+        q_rope_angle_mul_early = q_rope_angle_index.astype(jnp.float32) * q_rope_angle_power
+        q_rope_cos_early = jnp.cos(q_rope_angle_mul_early)
+        q_rope_sin_early = jnp.sin(q_rope_angle_mul_early)
+        return (q_rope_cos_early, q_rope_sin_early)
+    q_rope_cos_early_rows, q_rope_sin_early_rows = jax.vmap(point)(jnp.arange(min(S, T), dtype=jnp.int32))
+    return q_rope_cos_early_rows, q_rope_sin_early_rows
+
+
+def q_rope_sin_late(at, q_rope_angle_power):
+    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
+    nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
+    """
+    t = at[0]
+    q_rope_angle_index_2 = jnp.int32(t)
+    q_rope_angle_mul_late = q_rope_angle_index_2.astype(jnp.float32) * q_rope_angle_power
+    q_rope_cos_late = jnp.cos(q_rope_angle_mul_late)
+    q_rope_sin_late = jnp.sin(q_rope_angle_mul_late)
+    return q_rope_cos_late, q_rope_sin_late
+
+
+def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *, S, T, L):
+    """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
+    model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
+    model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
+    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
+    nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
+    """
+    l = at[0]
+    v_finite = jnp.all(jnp.isfinite(v))
+    def point(t, a_reshape_early, k, v, x_early):
+        k_slice = k[:min(S, T)]
+        a_grouped_attention_scores_einsum_early = jnp.einsum("kgd,skd->kgs", a_reshape_early, k_slice)
+        a_grouped_attention_scores_div_early = a_grouped_attention_scores_einsum_early * jnp.float32(0.125)
+        valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
+        a_grouped_attention_scores_div_early_masked = jnp.where(valid, a_grouped_attention_scores_div_early, jnp.float32(-jnp.inf))
+        a_grouped_attention_softmax_e_max_early = jnp.max(a_grouped_attention_scores_div_early_masked, axis=2, keepdims=True)
+        a_grouped_attention_softmax_e_sub_early = a_grouped_attention_scores_div_early - a_grouped_attention_softmax_e_max_early
+        a_grouped_attention_softmax_e_exp_early = jnp.exp(a_grouped_attention_softmax_e_sub_early)
+        a_grouped_attention_softmax_e_exp_early_masked = jnp.where(valid, a_grouped_attention_softmax_e_exp_early, jnp.float32(0.0))
+        a_grouped_attention_softmax_sum_early = jnp.sum(a_grouped_attention_softmax_e_exp_early_masked, axis=2, keepdims=True)
+        a_grouped_attention_softmax_div_early = a_grouped_attention_softmax_e_exp_early / a_grouped_attention_softmax_sum_early
+        v_slice = v[:min(S, T)]
+        a_grouped_attention_softmax_div_early_masked = jnp.where(valid, a_grouped_attention_softmax_div_early, jnp.float32(0.0))
+        valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
+        a_early = lax.cond(v_finite, lambda: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, v_slice), lambda: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))
+        z_reshape_early = jnp.reshape(a_early, (576,))
+        z_matmul_early = jnp.matmul(wo, z_reshape_early)
+        z_early = x_early + z_matmul_early
+        y_rms_norm_mul_early = z_early * z_early
+        y_rms_norm_mean_early = jnp.sum(y_rms_norm_mul_early, axis=0, keepdims=True) / jnp.float32(576)
+        y_rms_norm_add_early = y_rms_norm_mean_early + jnp.float32(1e-05)
+        y_rms_norm_rsqrt_early = lax.rsqrt(y_rms_norm_add_early)
+        y_rms_norm_mul2_early = z_early * y_rms_norm_rsqrt_early
+        y_rms_norm_mul3_early = y_rms_norm_mul2_early * mlp_norm
+        y_swiglu_matmul_early = jnp.matmul(gate, y_rms_norm_mul3_early)
+        y_swiglu_silu_early = jax.nn.silu(y_swiglu_matmul_early)
+        y_swiglu_matmul2_early = jnp.matmul(up, y_rms_norm_mul3_early)
+        y_swiglu_mul_early = y_swiglu_silu_early * y_swiglu_matmul2_early
+        y_swiglu_matmul3_early = jnp.matmul(down, y_swiglu_mul_early)
+        y_early = z_early + y_swiglu_matmul3_early
+        return (y_early, y_early)
+    point = jax.vmap(point, in_axes=(0, 0, None, None, 0))
+    y_early_rows, y_early_rows2 = jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(jnp.arange(min(S, T), dtype=jnp.int32), a_reshape_early, k, v, x_early)
+    x_early2 = jnp.where(l+1 < L, lax.dynamic_update_slice(x_early, y_early_rows2, (0, 0, 0)), x_early)
+    return y_early_rows, x_early2
+
+
+def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, T, L):
+    """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
+    model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
+    model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
+    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
+    nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
+    nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
+    nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
+    """
+    t, l = at[0], at[1]
+    def point(a_reshape_late, k, v, x_late):
+        a_grouped_attention_scores_einsum_late = jnp.einsum("kgd,skd->kgs", a_reshape_late, k)
+        a_grouped_attention_scores_div_late = a_grouped_attention_scores_einsum_late * jnp.float32(0.125)
+        valid = jnp.arange(T, dtype=jnp.int32) < t+1
+        a_grouped_attention_scores_div_late_masked = jnp.where(valid, a_grouped_attention_scores_div_late, jnp.float32(-jnp.inf))
+        a_grouped_attention_softmax_e_max_late = jnp.max(a_grouped_attention_scores_div_late_masked, axis=2, keepdims=True)
+        a_grouped_attention_softmax_e_sub_late = a_grouped_attention_scores_div_late - a_grouped_attention_softmax_e_max_late
+        a_grouped_attention_softmax_e_exp_late = jnp.exp(a_grouped_attention_softmax_e_sub_late)
+        a_grouped_attention_softmax_e_exp_late_masked = jnp.where(valid, a_grouped_attention_softmax_e_exp_late, jnp.float32(0.0))
+        a_grouped_attention_softmax_sum_late = jnp.sum(a_grouped_attention_softmax_e_exp_late_masked, axis=2, keepdims=True)
+        a_grouped_attention_softmax_div_late = a_grouped_attention_softmax_e_exp_late / a_grouped_attention_softmax_sum_late
+        a_grouped_attention_softmax_div_late_masked = jnp.where(valid, a_grouped_attention_softmax_div_late, jnp.float32(0.0))
+        a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v)
+        z_reshape_late = jnp.reshape(a_late, (576,))
+        z_matmul_late = jnp.matmul(wo, z_reshape_late)
+        z_late = x_late + z_matmul_late
+        y_rms_norm_mul_late = z_late * z_late
+        y_rms_norm_mean_late = jnp.sum(y_rms_norm_mul_late, axis=0, keepdims=True) / jnp.float32(576)
+        y_rms_norm_add_late = y_rms_norm_mean_late + jnp.float32(1e-05)
+        y_rms_norm_rsqrt_late = lax.rsqrt(y_rms_norm_add_late)
+        y_rms_norm_mul2_late = z_late * y_rms_norm_rsqrt_late
+        y_rms_norm_mul3_late = y_rms_norm_mul2_late * mlp_norm
+        y_swiglu_matmul_late = jnp.matmul(gate, y_rms_norm_mul3_late)
+        y_swiglu_silu_late = jax.nn.silu(y_swiglu_matmul_late)
+        y_swiglu_matmul2_late = jnp.matmul(up, y_rms_norm_mul3_late)
+        y_swiglu_mul_late = y_swiglu_silu_late * y_swiglu_matmul2_late
+        y_swiglu_matmul3_late = jnp.matmul(down, y_swiglu_mul_late)
+        y_late = z_late + y_swiglu_matmul3_late
+        return (y_late, y_late)
+    y_late_rows, y_late_rows2 = jax.vmap(point)(a_reshape_late, k, v, x_late)
+    x_late2 = jnp.where(l+1 < L, lax.dynamic_update_slice(x_late, y_late_rows2, (0, 0)), x_late)
+    return y_late_rows, x_late2
+
+
+def x_0_late(at, embed, tok):
+    """model.rt:49: x[b, t, 0] = embed[tok[b, t]]"""
+    t = at[0]
+    def point(tok):
+        tok_t = tok[t]
+        holds = (tok_t >= -49152) & (tok_t < 49152)
+        x_0_late = jnp.take(embed, jnp.where(tok_t < 0, tok_t + 49152, tok_t), axis=0, mode="clip")
+        return (x_0_late, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+    x_0_late_rows, fault = jax.vmap(point)(tok)
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return x_0_late_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+
+
+def best_early(at, y_early_at, norm, embed):
+    """model.rt:65: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
+    model.rt:66: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
-    b, t = at[0], at[1]
-    logits_rms_norm_mul = y_at * y_at
-    logits_rms_norm_mean = jnp.sum(logits_rms_norm_mul, axis=0, keepdims=True) / jnp.float32(576)
-    logits_rms_norm_add = logits_rms_norm_mean + jnp.float32(1e-05)
-    logits_rms_norm_rsqrt = lax.rsqrt(logits_rms_norm_add)
-    logits_rms_norm_mul2 = y_at * logits_rms_norm_rsqrt
-    logits_rms_norm_mul3 = logits_rms_norm_mul2 * norm
-    logits = jnp.matmul(embed, logits_rms_norm_mul3)
-    best = jnp.argmax(logits, axis=None).astype(jnp.int32)
-    tok = jnp.where((t+1 < T) & (t+1 >= P), lax.dynamic_update_slice(tok, best[None, None], (b, t+1)), tok)
-    return best, tok
+    t = at[0]
+    def point(y_early_at):
+        y_early_t = y_early_at[t]
+        logits_rms_norm_mul_early = y_early_t * y_early_t
+        logits_rms_norm_mean_early = jnp.sum(logits_rms_norm_mul_early, axis=0, keepdims=True) / jnp.float32(576)
+        logits_rms_norm_add_early = logits_rms_norm_mean_early + jnp.float32(1e-05)
+        logits_rms_norm_rsqrt_early = lax.rsqrt(logits_rms_norm_add_early)
+        logits_rms_norm_mul2_early = y_early_t * logits_rms_norm_rsqrt_early
+        logits_rms_norm_mul3_early = logits_rms_norm_mul2_early * norm
+        logits_early = jnp.matmul(embed, logits_rms_norm_mul3_early)
+        best_early = jnp.argmax(logits_early, axis=None).astype(jnp.int32)
+        return best_early
+    best_early_rows = jax.vmap(point)(y_early_at)
+    return (best_early_rows,)
 
 
-def x_0(at, embed, tok):
-    """model.rt:45: x[b, t, 0] = embed[tok[b, t]]"""
-    b, t = at[0], at[1]
-    tok_b_t = tok[b, t]
-    holds = (tok_b_t >= -49152) & (tok_b_t < 49152)
-    x_0 = jnp.take(embed, jnp.where(tok_b_t < 0, tok_b_t + 49152, tok_b_t), axis=0, mode="clip")
-    return x_0, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+def best_late(at, y_late_at, norm, embed):
+    """model.rt:65: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
+    model.rt:66: best[b, t] = argmax(logits[b, t])
+    nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
+    """
+    def point(y_late_at):
+        logits_rms_norm_mul_late = y_late_at * y_late_at
+        logits_rms_norm_mean_late = jnp.sum(logits_rms_norm_mul_late, axis=0, keepdims=True) / jnp.float32(576)
+        logits_rms_norm_add_late = logits_rms_norm_mean_late + jnp.float32(1e-05)
+        logits_rms_norm_rsqrt_late = lax.rsqrt(logits_rms_norm_add_late)
+        logits_rms_norm_mul2_late = y_late_at * logits_rms_norm_rsqrt_late
+        logits_rms_norm_mul3_late = logits_rms_norm_mul2_late * norm
+        logits_late = jnp.matmul(embed, logits_rms_norm_mul3_late)
+        best_late = jnp.argmax(logits_late, axis=None).astype(jnp.int32)
+        return best_late
+    best_late_rows = jax.vmap(point)(y_late_at)
+    return (best_late_rows,)

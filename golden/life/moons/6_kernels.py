@@ -124,8 +124,8 @@ def start_3_b_default(at):
 
 
 def loss(
-    at, random_seed, clean_moons_side_mul, loss_direction_wave_power, net_0_w, net_0_b, net_1_w,
-    net_1_b, net_2_w, net_2_b, net_3_w, net_3_b, loss,
+    at, random_seed, loss_direction_wave_power, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
+    net_2_b, net_3_w, net_3_b, loss,
 ):
     """moons.rt:23: angle = pi * random.uniform([n])
     moons.rt:24: upper = stack([cos(angle) - 0.5, sin(angle) - 0.25], 1)
@@ -157,6 +157,7 @@ def loss(
     clean_moons_lower_sub2 = jnp.float32(0.25) - clean_moons_upper_sin
     clean_moons_lower_stack = jnp.stack([clean_moons_lower_sub, clean_moons_lower_sub2], axis=1)
     clean_moons_side_key = random_key(random_seed, 4039029010, i)
+    clean_moons_side_mul = jnp.full((256,), jnp.float32(0.5))
     clean_moons_side_bernoulli = random_uniform(clean_moons_side_key, jnp.arange(256, dtype=jnp.uint32), 32, 23, jnp.float32) < clean_moons_side_mul
     clean_moons_side_expand_dims = jnp.expand_dims(clean_moons_side_bernoulli, 1)
     clean_moons_where = jnp.where(clean_moons_side_expand_dims, clean_moons_upper_stack, clean_moons_lower_stack)
@@ -182,50 +183,36 @@ def loss(
     loss_direction_sin = jnp.sin(loss_direction_wave_mul)
     loss_direction_cos = jnp.cos(loss_direction_wave_mul)
     loss_direction_concat = jnp.concatenate([loss_add, loss_direction_sin, loss_direction_cos], axis=1)
-    loss_direction_mlp_h_linear_transpose = jnp.transpose(net_0_w, (1, 0))
-    loss_direction_mlp_h_linear_matmul = jnp.matmul(loss_direction_concat, loss_direction_mlp_h_linear_transpose)
+    loss_direction_mlp_h_linear_matmul = jnp.einsum("ij,kj->ik", loss_direction_concat, net_0_w)
     loss_direction_mlp_h_linear_add = loss_direction_mlp_h_linear_matmul + net_0_b
     loss_direction_mlp_h_silu = jax.nn.silu(loss_direction_mlp_h_linear_add)
-    loss_direction_mlp_h_linear2_transpose = jnp.transpose(net_1_w, (1, 0))
-    loss_direction_mlp_h_linear2_matmul = jnp.matmul(loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_transpose)
+    loss_direction_mlp_h_linear2_matmul = jnp.einsum("ij,kj->ik", loss_direction_mlp_h_silu, net_1_w)
     loss_direction_mlp_h_linear2_add = loss_direction_mlp_h_linear2_matmul + net_1_b
     loss_direction_mlp_h_silu2 = jax.nn.silu(loss_direction_mlp_h_linear2_add)
-    loss_direction_mlp_h_linear3_transpose = jnp.transpose(net_2_w, (1, 0))
-    loss_direction_mlp_h_linear3_matmul = jnp.matmul(loss_direction_mlp_h_silu2, loss_direction_mlp_h_linear3_transpose)
+    loss_direction_mlp_h_linear3_matmul = jnp.einsum("ij,kj->ik", loss_direction_mlp_h_silu2, net_2_w)
     loss_direction_mlp_h_linear3_add = loss_direction_mlp_h_linear3_matmul + net_2_b
     loss_direction_mlp_h_silu3 = jax.nn.silu(loss_direction_mlp_h_linear3_add)
-    loss_direction_mlp_linear_transpose = jnp.transpose(net_3_w, (1, 0))
-    loss_direction_mlp_linear_matmul = jnp.matmul(loss_direction_mlp_h_silu3, loss_direction_mlp_linear_transpose)
+    loss_direction_mlp_linear_matmul = jnp.einsum("ij,kj->ik", loss_direction_mlp_h_silu3, net_3_w)
     loss_direction_mlp_linear_add = loss_direction_mlp_linear_matmul + net_3_b
     loss_mul3 = c * noise
     loss_mul4 = d * clean
     loss_sub = loss_mul3 - loss_mul4
     loss_sub2 = loss_direction_mlp_linear_add - loss_sub
-    loss_power = jnp.power(loss_sub2, jnp.float32(2.0))
+    loss_power = loss_sub2 * loss_sub2
     loss_i = jnp.sum(loss_power, axis=(0, 1)) / jnp.float32(512)
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
-    return loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_transpose, loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2, loss_direction_mlp_h_linear3_transpose, loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_direction_mlp_linear_transpose, loss_sub2, loss
+    return loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2, loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss
 
 
-def x_0(
+def net_3_b_0(
     at, start_0_w, start_0_b, start_1_w, start_1_b, start_2_w, start_2_b, start_3_w, start_3_b,
-    random_seed, x, *, S,
 ):
-    """moons.rt:24: upper = stack([cos(angle) - 0.5, sin(angle) - 0.25], 1)
-    moons.rt:25: lower = stack([0.5 - cos(angle), 0.25 - sin(angle)], 1)
-    moons.rt:26: side = expand_dims(random.bernoulli(0.5 * ones([n])), 1)
-    moons.rt:32: wave = expand_dims(angle, 1) * 2.0 ** arange(waves)
+    """moons.rt:32: wave = expand_dims(angle, 1) * 2.0 ** arange(waves)
     moons.rt:43: net[0] = start
-    moons.rt:48: x[S-1] = random.normal([samples, 2])
     """
-    clean_moons_side_full = jnp.full((256,), jnp.float32(1.0))
-    clean_moons_side_mul = jnp.float32(0.5) * clean_moons_side_full
     loss_direction_wave_arange = jnp.arange(4, dtype=jnp.int32)
     loss_direction_wave_power = jnp.power(jnp.float32(2.0), loss_direction_wave_arange.astype(jnp.float32))
-    x_key = random_key(random_seed, 911336565)
-    x_0 = random_normal(x_key, jnp.arange(1024, dtype=jnp.uint32).reshape((512, 2)), jnp.float32)
-    x = lax.dynamic_update_index_in_dim(x, x_0, S-1, 0)
-    return clean_moons_side_mul, loss_direction_wave_power, start_0_w, start_0_b, start_1_w, start_1_b, start_2_w, start_2_b, start_3_w, start_3_b, x
+    return loss_direction_wave_power, start_0_w, start_0_b, start_1_w, start_1_b, start_2_w, start_2_b, start_3_w, start_3_b
 
 
 def net_3_b_1(
@@ -405,20 +392,18 @@ def net_adam_adam_direction_v_moving_average_m_3_b_0(
     return net_adam_adam_direction_m_moving_average_m_0_w_0, net_adam_adam_direction_m_moving_average_m_0_b_0, net_adam_adam_direction_m_moving_average_m_1_w_0, net_adam_adam_direction_m_moving_average_m_1_b_0, net_adam_adam_direction_m_moving_average_m_2_w_0, net_adam_adam_direction_m_moving_average_m_2_b_0, net_adam_adam_direction_m_moving_average_m_3_w_0, net_adam_adam_direction_m_moving_average_m_3_b_0, net_adam_adam_direction_v_moving_average_m_0_w_0, net_adam_adam_direction_v_moving_average_m_0_b_0, net_adam_adam_direction_v_moving_average_m_1_w_0, net_adam_adam_direction_v_moving_average_m_1_b_0, net_adam_adam_direction_v_moving_average_m_2_w_0, net_adam_adam_direction_v_moving_average_m_2_b_0, net_adam_adam_direction_v_moving_average_m_3_w_0, net_adam_adam_direction_v_moving_average_m_3_b_0
 
 
-def loss_d_loss_broadcast_to(at):
+def loss_d_loss_expand_dims2(at):
     """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)"""
     loss_d_loss_expand_dims = jnp.expand_dims(jnp.float32(0.001953125), 0)
     loss_d_loss_expand_dims2 = jnp.expand_dims(loss_d_loss_expand_dims, 1)
-    loss_d_loss_broadcast_to = jnp.broadcast_to(loss_d_loss_expand_dims2, (256, 2))
-    return (loss_d_loss_broadcast_to,)
+    return (loss_d_loss_expand_dims2,)
 
 
 def net_adam_adam_direction_v_mul8(
-    at, loss_sub2, loss_d_loss_broadcast_to, loss_direction_mlp_linear_transpose,
-    loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_linear3_transpose,
-    loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_linear2_transpose,
-    loss_direction_mlp_h_linear_add, loss_direction_concat, loss_direction_mlp_h_silu,
-    loss_direction_mlp_h_silu2, loss_direction_mlp_h_silu3,
+    at, loss_sub2, loss_d_loss_expand_dims2, net_3_w, loss_direction_mlp_h_linear3_add, net_2_w,
+    loss_direction_mlp_h_linear2_add, net_1_w, loss_direction_mlp_h_linear_add,
+    loss_direction_concat, loss_direction_mlp_h_silu, loss_direction_mlp_h_silu2,
+    loss_direction_mlp_h_silu3,
 ):
     """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
     nn.rt:29: return x @ w.T + b
@@ -427,39 +412,35 @@ def net_adam_adam_direction_v_mul8(
     optim.rt:118: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
     """
     loss_d_loss_power_mul = jnp.float32(2.0) * loss_sub2
-    loss_d_loss_power_mul2 = loss_d_loss_broadcast_to * loss_d_loss_power_mul
-    loss_d_loss_direction_mlp_linear_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_loss_power_mul2, loss_direction_mlp_linear_transpose)
+    loss_d_loss_power_mul2 = loss_d_loss_expand_dims2 * loss_d_loss_power_mul
+    loss_d_loss_direction_mlp_linear_matmul_einsum = jnp.matmul(loss_d_loss_power_mul2, net_3_w)
     loss_d_loss_direction_mlp_h_silu3_sigmoid = jax.nn.sigmoid(loss_direction_mlp_h_linear3_add)
     loss_d_loss_direction_mlp_h_silu3_sub = jnp.float32(1.0) - loss_d_loss_direction_mlp_h_silu3_sigmoid
     loss_d_loss_direction_mlp_h_silu3_mul = loss_direction_mlp_h_linear3_add * loss_d_loss_direction_mlp_h_silu3_sub
     loss_d_loss_direction_mlp_h_silu3_add = jnp.float32(1.0) + loss_d_loss_direction_mlp_h_silu3_mul
     loss_d_loss_direction_mlp_h_silu3_mul2 = loss_d_loss_direction_mlp_h_silu3_sigmoid * loss_d_loss_direction_mlp_h_silu3_add
     loss_d_loss_direction_mlp_h_silu3_mul3 = loss_d_loss_direction_mlp_linear_matmul_einsum * loss_d_loss_direction_mlp_h_silu3_mul2
-    loss_d_loss_direction_mlp_h_linear3_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_loss_direction_mlp_h_silu3_mul3, loss_direction_mlp_h_linear3_transpose)
+    loss_d_loss_direction_mlp_h_linear3_matmul_einsum = jnp.matmul(loss_d_loss_direction_mlp_h_silu3_mul3, net_2_w)
     loss_d_loss_direction_mlp_h_silu2_sigmoid = jax.nn.sigmoid(loss_direction_mlp_h_linear2_add)
     loss_d_loss_direction_mlp_h_silu2_sub = jnp.float32(1.0) - loss_d_loss_direction_mlp_h_silu2_sigmoid
     loss_d_loss_direction_mlp_h_silu2_mul = loss_direction_mlp_h_linear2_add * loss_d_loss_direction_mlp_h_silu2_sub
     loss_d_loss_direction_mlp_h_silu2_add = jnp.float32(1.0) + loss_d_loss_direction_mlp_h_silu2_mul
     loss_d_loss_direction_mlp_h_silu2_mul2 = loss_d_loss_direction_mlp_h_silu2_sigmoid * loss_d_loss_direction_mlp_h_silu2_add
     loss_d_loss_direction_mlp_h_silu2_mul3 = loss_d_loss_direction_mlp_h_linear3_matmul_einsum * loss_d_loss_direction_mlp_h_silu2_mul2
-    loss_d_loss_direction_mlp_h_linear2_matmul_einsum = jnp.einsum("ij,kj->ik", loss_d_loss_direction_mlp_h_silu2_mul3, loss_direction_mlp_h_linear2_transpose)
+    loss_d_loss_direction_mlp_h_linear2_matmul_einsum = jnp.matmul(loss_d_loss_direction_mlp_h_silu2_mul3, net_1_w)
     loss_d_loss_direction_mlp_h_silu_sigmoid = jax.nn.sigmoid(loss_direction_mlp_h_linear_add)
     loss_d_loss_direction_mlp_h_silu_sub = jnp.float32(1.0) - loss_d_loss_direction_mlp_h_silu_sigmoid
     loss_d_loss_direction_mlp_h_silu_mul = loss_direction_mlp_h_linear_add * loss_d_loss_direction_mlp_h_silu_sub
     loss_d_loss_direction_mlp_h_silu_add = jnp.float32(1.0) + loss_d_loss_direction_mlp_h_silu_mul
     loss_d_loss_direction_mlp_h_silu_mul2 = loss_d_loss_direction_mlp_h_silu_sigmoid * loss_d_loss_direction_mlp_h_silu_add
     loss_d_loss_direction_mlp_h_silu_mul3 = loss_d_loss_direction_mlp_h_linear2_matmul_einsum * loss_d_loss_direction_mlp_h_silu_mul2
-    loss_d_loss_direction_mlp_h_linear_matmul_einsum2 = jnp.einsum("ij,ik->kj", loss_d_loss_direction_mlp_h_silu_mul3, loss_direction_concat)
-    loss_d_loss_direction_mlp_h_linear_transpose_transpose = jnp.transpose(loss_d_loss_direction_mlp_h_linear_matmul_einsum2, (1, 0))
+    loss_d_loss_direction_mlp_h_linear_transpose_transpose = jnp.einsum("ij,ik->jk", loss_d_loss_direction_mlp_h_silu_mul3, loss_direction_concat)
     loss_d_loss_direction_mlp_h_linear_add_sum = jnp.sum(loss_d_loss_direction_mlp_h_silu_mul3, axis=0)
-    loss_d_loss_direction_mlp_h_linear2_matmul_einsum2 = jnp.einsum("ij,ik->kj", loss_d_loss_direction_mlp_h_silu2_mul3, loss_direction_mlp_h_silu)
-    loss_d_loss_direction_mlp_h_linear2_transpose_transpose = jnp.transpose(loss_d_loss_direction_mlp_h_linear2_matmul_einsum2, (1, 0))
+    loss_d_loss_direction_mlp_h_linear2_transpose_transpose = jnp.einsum("ij,ik->jk", loss_d_loss_direction_mlp_h_silu2_mul3, loss_direction_mlp_h_silu)
     loss_d_loss_direction_mlp_h_linear2_add_sum = jnp.sum(loss_d_loss_direction_mlp_h_silu2_mul3, axis=0)
-    loss_d_loss_direction_mlp_h_linear3_matmul_einsum2 = jnp.einsum("ij,ik->kj", loss_d_loss_direction_mlp_h_silu3_mul3, loss_direction_mlp_h_silu2)
-    loss_d_loss_direction_mlp_h_linear3_transpose_transpose = jnp.transpose(loss_d_loss_direction_mlp_h_linear3_matmul_einsum2, (1, 0))
+    loss_d_loss_direction_mlp_h_linear3_transpose_transpose = jnp.einsum("ij,ik->jk", loss_d_loss_direction_mlp_h_silu3_mul3, loss_direction_mlp_h_silu2)
     loss_d_loss_direction_mlp_h_linear3_add_sum = jnp.sum(loss_d_loss_direction_mlp_h_silu3_mul3, axis=0)
-    loss_d_loss_direction_mlp_linear_matmul_einsum2 = jnp.einsum("ij,ik->kj", loss_d_loss_power_mul2, loss_direction_mlp_h_silu3)
-    loss_d_loss_direction_mlp_linear_transpose_transpose = jnp.transpose(loss_d_loss_direction_mlp_linear_matmul_einsum2, (1, 0))
+    loss_d_loss_direction_mlp_linear_transpose_transpose = jnp.einsum("ij,ik->jk", loss_d_loss_power_mul2, loss_direction_mlp_h_silu3)
     loss_d_loss_direction_mlp_linear_add_sum = jnp.sum(loss_d_loss_power_mul2, axis=0)
     net_adam_adam_direction_v_mul = loss_d_loss_direction_mlp_h_linear_transpose_transpose * loss_d_loss_direction_mlp_h_linear_transpose_transpose
     net_adam_adam_direction_v_mul2 = loss_d_loss_direction_mlp_h_linear_add_sum * loss_d_loss_direction_mlp_h_linear_add_sum
@@ -512,97 +493,110 @@ def angle(at, loss_direction_wave_power, *, S):
     moons.rt:53: point = cos(angle) * x - sin(angle) * guess
     moons.rt:54: rest = sin(angle) * x + cos(angle) * guess
     """
-    s = at[0]
-    angle_index = jnp.int32(s)
-    angle_mul = jnp.float32(1.5707963267948966) * angle_index.astype(jnp.float32)
-    angle_index2 = jnp.int32(S)
-    angle = angle_mul / angle_index2.astype(jnp.float32)
-    point_cos = jnp.cos(angle)
-    point_sin = jnp.sin(angle)
-    guess_full = jnp.full((512,), jnp.float32(0.0))
-    guess_add = angle + guess_full
-    guess_direction_wave_expand_dims = jnp.expand_dims(guess_add, 1)
-    guess_direction_wave_mul = guess_direction_wave_expand_dims * loss_direction_wave_power
-    guess_direction_sin = jnp.sin(guess_direction_wave_mul)
-    guess_direction_cos = jnp.cos(guess_direction_wave_mul)
-    return angle, point_cos, point_sin, guess_direction_sin, guess_direction_cos
+    def point(s):
+        angle_index = jnp.int32(s)
+        angle_mul = jnp.float32(1.5707963267948966) * angle_index.astype(jnp.float32)
+        angle_index2 = jnp.int32(S)
+        angle = angle_mul / angle_index2.astype(jnp.float32)
+        point_cos = jnp.cos(angle)
+        point_sin = jnp.sin(angle)
+        guess_add_add = angle + jnp.float32(0.0)
+        guess_direction_wave_mul_mul = guess_add_add * loss_direction_wave_power
+        guess_direction_sin_sin = jnp.sin(guess_direction_wave_mul_mul)
+        guess_direction_sin = jnp.broadcast_to(guess_direction_sin_sin, (512, 4))
+        guess_direction_cos_cos = jnp.cos(guess_direction_wave_mul_mul)
+        guess_direction_cos = jnp.broadcast_to(guess_direction_cos_cos, (512, 4))
+        return (angle, point_cos, point_sin, guess_direction_sin, guess_direction_cos)
+    angle_rows, point_cos_rows, point_sin_rows, guess_direction_sin_rows, guess_direction_cos_rows = jax.vmap(point)(jnp.arange(S, dtype=jnp.int32))
+    return angle_rows, point_cos_rows, point_sin_rows, guess_direction_sin_rows, guess_direction_cos_rows
 
 
-def rest(
-    at, point_cos, x, guess_direction_sin, guess_direction_cos,
-    guess_direction_mlp_h_linear_transpose, net_0_b_at, guess_direction_mlp_h_linear2_transpose,
-    net_1_b_at, guess_direction_mlp_h_linear3_transpose, net_2_b_at,
-    guess_direction_mlp_linear_transpose, net_3_b_at, point_sin,
+def x_rows(
+    at, random_seed, less, point_cos, point_sin, guess_direction_sin, guess_direction_cos, x_sqrt,
+    x_mul3, net_0_w_at, net_0_b_at, net_1_w_at, net_1_b_at, net_2_w_at, net_2_b_at, net_3_w_at,
+    net_3_b_at, *, S,
 ):
-    """moons.rt:33: return nn.mlp(net, concat([x, sin(wave), cos(wave)], 1), act = silu)
-    moons.rt:52: guess = direction(net[I-1], x, angle + zeros([samples]))
-    moons.rt:53: point = cos(angle) * x - sin(angle) * guess
-    moons.rt:54: rest = sin(angle) * x + cos(angle) * guess
-    nn.rt:29: return x @ w.T + b
-    nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
+    """moons.rt:48: x[S-1] = random.normal([samples, 2])
+    moons.rt:49: x[s-1] = less * point + sqrt(1.0 - less ** 2 - fresh ** 2) * rest + fresh * random.normal([samples, 2])
     """
-    s = at[0]
-    x_s = x[s]
-    point_mul = point_cos * x_s
-    guess_direction_concat = jnp.concatenate([x_s, guess_direction_sin, guess_direction_cos], axis=1)
-    guess_direction_mlp_h_linear_matmul = jnp.matmul(guess_direction_concat, guess_direction_mlp_h_linear_transpose)
-    guess_direction_mlp_h_linear_add = guess_direction_mlp_h_linear_matmul + net_0_b_at
-    guess_direction_mlp_h_silu = jax.nn.silu(guess_direction_mlp_h_linear_add)
-    guess_direction_mlp_h_linear2_matmul = jnp.matmul(guess_direction_mlp_h_silu, guess_direction_mlp_h_linear2_transpose)
-    guess_direction_mlp_h_linear2_add = guess_direction_mlp_h_linear2_matmul + net_1_b_at
-    guess_direction_mlp_h_silu2 = jax.nn.silu(guess_direction_mlp_h_linear2_add)
-    guess_direction_mlp_h_linear3_matmul = jnp.matmul(guess_direction_mlp_h_silu2, guess_direction_mlp_h_linear3_transpose)
-    guess_direction_mlp_h_linear3_add = guess_direction_mlp_h_linear3_matmul + net_2_b_at
-    guess_direction_mlp_h_silu3 = jax.nn.silu(guess_direction_mlp_h_linear3_add)
-    guess_direction_mlp_linear_matmul = jnp.matmul(guess_direction_mlp_h_silu3, guess_direction_mlp_linear_transpose)
-    guess = guess_direction_mlp_linear_matmul + net_3_b_at
-    point_mul2 = point_sin * guess
-    point = point_mul - point_mul2
-    rest_mul = point_sin * x_s
-    rest_mul2 = point_cos * guess
-    rest = rest_mul + rest_mul2
-    return point, rest
+    x_key = random_key(random_seed, 911336565)
+    x_0 = random_normal(x_key, jnp.arange(1024, dtype=jnp.uint32).reshape((512, 2)), jnp.float32)
+    less_slice = less[1:max(1, S)]
+    x_sqrt_slice = x_sqrt[1:max(1, S)]
+    x_mul3_slice = x_mul3[1:max(1, S)]
+    less_slice2 = lax.pad(less_slice, jnp.float32(0.0), ((0, max(1, S-1)-max(0, S-1), 0),))
+    x_sqrt_slice2 = lax.pad(x_sqrt_slice, jnp.float32(0.0), ((0, max(1, S-1)-max(0, S-1), 0),))
+    x_mul3_slice2 = lax.pad(x_mul3_slice, jnp.float32(0.0), ((0, max(1, S-1)-max(0, S-1), 0), (0, 0, 0), (0, 0, 0)))
+    def step(k, rows):
+        k2 = S-2 - k
+        before = rows[k2+1]
+        less_slice2_row = less_slice2[k2]
+        point_cos_row = point_cos[k2+1]
+        point_sin_row = point_sin[k2+1]
+        guess_direction_sin_row = guess_direction_sin[k2+1]
+        guess_direction_cos_row = guess_direction_cos[k2+1]
+        x_sqrt_slice2_row = x_sqrt_slice2[k2]
+        x_mul3_slice2_row = x_mul3_slice2[k2]
+        mul = point_cos_row * before
+        concat = jnp.concatenate([before, guess_direction_sin_row, guess_direction_cos_row], axis=1)
+        einsum = jnp.einsum("ij,kj->ik", concat, net_0_w_at)
+        add = einsum + net_0_b_at
+        silu = jax.nn.silu(add)
+        einsum2 = jnp.einsum("ij,kj->ik", silu, net_1_w_at)
+        add2 = einsum2 + net_1_b_at
+        silu2 = jax.nn.silu(add2)
+        einsum3 = jnp.einsum("ij,kj->ik", silu2, net_2_w_at)
+        add3 = einsum3 + net_2_b_at
+        silu3 = jax.nn.silu(add3)
+        einsum4 = jnp.einsum("ij,kj->ik", silu3, net_3_w_at)
+        add4 = einsum4 + net_3_b_at
+        mul2 = point_sin_row * add4
+        sub = mul - mul2
+        mul3 = less_slice2_row * sub
+        mul4 = point_sin_row * before
+        mul5 = point_cos_row * add4
+        add5 = mul4 + mul5
+        mul6 = x_sqrt_slice2_row * add5
+        add6 = mul3 + mul6
+        add7 = add6 + x_mul3_slice2_row
+        return lax.dynamic_update_index_in_dim(rows, add7, k2, 0)
+    x_rows = lax.fori_loop(0, S-1, step, jnp.broadcast_to(x_0, (S, 512, 2)))
+    return (x_rows,)
 
 
-def guess_direction_mlp_linear_transpose(at, net_0_w_at, net_1_w_at, net_2_w_at, net_3_w_at):
-    """nn.rt:29: return x @ w.T + b"""
-    guess_direction_mlp_h_linear_transpose = jnp.transpose(net_0_w_at, (1, 0))
-    guess_direction_mlp_h_linear2_transpose = jnp.transpose(net_1_w_at, (1, 0))
-    guess_direction_mlp_h_linear3_transpose = jnp.transpose(net_2_w_at, (1, 0))
-    guess_direction_mlp_linear_transpose = jnp.transpose(net_3_w_at, (1, 0))
-    return guess_direction_mlp_h_linear_transpose, guess_direction_mlp_h_linear2_transpose, guess_direction_mlp_h_linear3_transpose, guess_direction_mlp_linear_transpose
-
-
-def fresh(at, angle_prev, point, angle, rest, random_seed, x):
-    """moons.rt:49: x[s-1] = less * point + sqrt(1.0 - less ** 2 - fresh ** 2) * rest + fresh * random.normal([samples, 2])
+def less(at, angle, random_seed, less2, x_sqrt2, x_mul32, *, S):
+    """moons.rt:50: sqrt(1.0 - less ** 2 - fresh ** 2) * rest +
+    moons.rt:51: fresh * random.normal([samples, 2])
     moons.rt:55: less[s] = cos(angle[s-1]) when s >= 1
     moons.rt:56: fresh[s] = eta * sin(angle[s-1]) / sin(angle) * sqrt(1.0 - (cos(angle) / less) ** 2) when s >= 1
     """
-    s = at[0]
-    less = jnp.cos(angle_prev)
-    x_mul = less * point
-    x_power = jnp.power(less, jnp.int32(2).astype(jnp.float32))
-    x_sub = jnp.float32(1.0) - x_power
-    fresh_sin = jnp.sin(angle_prev)
-    fresh_sin2 = jnp.sin(angle)
-    fresh_div = fresh_sin / fresh_sin2
-    fresh_cos = jnp.cos(angle)
-    fresh_div2 = fresh_cos / less
-    fresh_power = jnp.power(fresh_div2, jnp.int32(2).astype(jnp.float32))
-    fresh_sub = jnp.float32(1.0) - fresh_power
-    fresh_sqrt = jnp.sqrt(fresh_sub)
-    fresh = fresh_div * fresh_sqrt
-    x_power2 = jnp.power(fresh, jnp.int32(2).astype(jnp.float32))
-    x_sub2 = x_sub - x_power2
-    x_sqrt = jnp.sqrt(x_sub2)
-    x_mul2 = x_sqrt * rest
-    x_add = x_mul + x_mul2
-    x_key2 = random_key(random_seed, 2089245189, s)
-    x_normal = random_normal(x_key2, jnp.arange(1024, dtype=jnp.uint32).reshape((512, 2)), jnp.float32)
-    x_mul3 = fresh * x_normal
-    x_1 = x_add + x_mul3
-    x = lax.dynamic_update_index_in_dim(x, x_1, s-1, 0)
-    return (x,)
+    def point(s):
+        angle_prev = angle[s-1]
+        less = jnp.cos(angle_prev)
+        x_power = less * less
+        x_sub = jnp.float32(1.0) - x_power
+        fresh_sin = jnp.sin(angle_prev)
+        angle_s = angle[s]
+        fresh_sin2 = jnp.sin(angle_s)
+        fresh_div = fresh_sin / fresh_sin2
+        fresh_cos = jnp.cos(angle_s)
+        fresh_div2 = fresh_cos / less
+        fresh_power = fresh_div2 * fresh_div2
+        fresh_sub = jnp.float32(1.0) - fresh_power
+        fresh_sqrt = jnp.sqrt(fresh_sub)
+        fresh = fresh_div * fresh_sqrt
+        x_power2 = fresh * fresh
+        x_sub2 = x_sub - x_power2
+        x_sqrt = jnp.sqrt(x_sub2)
+        x_key2 = random_key(random_seed, 2089245189, s)
+        x_normal = random_normal(x_key2, jnp.arange(1024, dtype=jnp.uint32).reshape((512, 2)), jnp.float32)
+        x_mul3 = fresh * x_normal
+        return (less, x_sqrt, x_mul3)
+    less_rows, x_sqrt_rows, x_mul3_rows = jax.vmap(point)(jnp.arange(1, S, dtype=jnp.int32))
+    less22 = lax.dynamic_update_slice(less2, less_rows, (1,))
+    x_sqrt22 = lax.dynamic_update_slice(x_sqrt2, x_sqrt_rows, (1,))
+    x_mul322 = lax.dynamic_update_slice(x_mul32, x_mul3_rows, (1, 0, 0))
+    return less22, x_sqrt22, x_mul322
 
 
 def print_loss(at, loss):

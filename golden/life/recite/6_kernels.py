@@ -255,19 +255,16 @@ def net_blocks_0_mlp_0_b_default(at):
 
 def drawn_temperature_categorical(
     at, net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-    drawn_logits_x_attention_q_transpose, drawn_logits_x_attention_q_rope_angle_power,
-    drawn_logits_x_attention_k_transpose, drawn_logits_x_attention_v_transpose,
-    drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-    drawn_logits_x_attention_transpose, net_blocks_0_second_scale, net_blocks_0_second_bias,
-    drawn_logits_x_mlp_h_linear_transpose, net_blocks_0_mlp_0_b,
-    drawn_logits_x_mlp_linear_transpose, net_blocks_0_mlp_1_b, net_blocks_1_first_scale,
-    net_blocks_1_first_bias, drawn_logits_x_attention2_q_transpose,
-    drawn_logits_x_attention2_k_transpose, drawn_logits_x_attention2_v_transpose,
+    net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power, net_blocks_0_attention_k,
+    net_blocks_0_attention_v, drawn_logits_x_attention_k_rope_concat,
+    drawn_logits_x_attention_v_reshape, net_blocks_0_attention_out, net_blocks_0_second_scale,
+    net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
+    net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+    net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
     drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-    drawn_logits_x_attention2_transpose, net_blocks_1_second_scale, net_blocks_1_second_bias,
-    drawn_logits_x_mlp2_h_linear_transpose, net_blocks_1_mlp_0_b,
-    drawn_logits_x_mlp2_linear_transpose, net_blocks_1_mlp_1_b, net_last_scale, net_last_bias,
-    drawn_logits_transpose, random_seed, *, T,
+    net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+    net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+    net_last_scale, net_last_bias, random_seed, *, T,
 ):
     """nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
@@ -304,7 +301,7 @@ def drawn_temperature_categorical(
     drawn_logits_seen_layer_norm_mul2 = drawn_logits_seen_layer_norm_d_sub * drawn_logits_seen_layer_norm_rsqrt
     drawn_logits_seen_layer_norm_mul3 = drawn_logits_seen_layer_norm_mul2 * net_blocks_0_first_scale
     drawn_logits_seen_layer_norm_add2 = drawn_logits_seen_layer_norm_mul3 + net_blocks_0_first_bias
-    drawn_logits_x_attention_q_matmul = jnp.matmul(drawn_logits_seen_layer_norm_add2, drawn_logits_x_attention_q_transpose)
+    drawn_logits_x_attention_q_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm_add2, net_blocks_0_attention_q)
     drawn_logits_x_attention_q_reshape = jnp.reshape(drawn_logits_x_attention_q_matmul, (12, 16))
     drawn_logits_x_attention_q_rope_angle_index = jnp.int32(t)
     drawn_logits_x_attention_q_rope_angle_mul = drawn_logits_x_attention_q_rope_angle_index.astype(jnp.float32) * drawn_logits_x_attention_q_rope_angle_power
@@ -319,7 +316,7 @@ def drawn_temperature_categorical(
     drawn_logits_x_attention_q_rope_mul4 = drawn_logits_x_attention_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
     drawn_logits_x_attention_q_rope_add = drawn_logits_x_attention_q_rope_mul3 + drawn_logits_x_attention_q_rope_mul4
     drawn_logits_x_attention_q_rope_concat = jnp.concatenate([drawn_logits_x_attention_q_rope_sub, drawn_logits_x_attention_q_rope_add], axis=1)
-    drawn_logits_x_attention_k_matmul = jnp.matmul(drawn_logits_seen_layer_norm_add2, drawn_logits_x_attention_k_transpose)
+    drawn_logits_x_attention_k_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm_add2, net_blocks_0_attention_k)
     drawn_logits_x_attention_k_reshape = jnp.reshape(drawn_logits_x_attention_k_matmul, (12, 16))
     drawn_logits_x_attention_k_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention_k_reshape, 0, 8, axis=1)
     drawn_logits_x_attention_k_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention_k_reshape, 8, 16, axis=1)
@@ -330,12 +327,12 @@ def drawn_temperature_categorical(
     drawn_logits_x_attention_k_rope_mul4 = drawn_logits_x_attention_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
     drawn_logits_x_attention_k_rope_add = drawn_logits_x_attention_k_rope_mul3 + drawn_logits_x_attention_k_rope_mul4
     drawn_logits_x_attention_k_rope_concat_t = jnp.concatenate([drawn_logits_x_attention_k_rope_sub, drawn_logits_x_attention_k_rope_add], axis=1)
-    drawn_logits_x_attention_v_matmul = jnp.matmul(drawn_logits_seen_layer_norm_add2, drawn_logits_x_attention_v_transpose)
+    drawn_logits_x_attention_v_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm_add2, net_blocks_0_attention_v)
     drawn_logits_x_attention_v_reshape_t = jnp.reshape(drawn_logits_x_attention_v_matmul, (12, 16))
     drawn_logits_x_attention_k_rope_concat = lax.dynamic_update_index_in_dim(drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_k_rope_concat_t, t % min(32, T), 0)
     drawn_logits_x_attention_k_rope_concat_slice = jnp.take(drawn_logits_x_attention_k_rope_concat, (jnp.maximum(0, t-31) + jnp.arange(min(32, T), dtype=jnp.int32)) % min(32, T), axis=0, mode="clip")
     drawn_logits_x_attention_past_multi_head_attention_scores_einsum = jnp.einsum("hd,shd->hs", drawn_logits_x_attention_q_rope_concat, drawn_logits_x_attention_k_rope_concat_slice)
-    drawn_logits_x_attention_past_multi_head_attention_scores_div = drawn_logits_x_attention_past_multi_head_attention_scores_einsum / jnp.float32(4.0)
+    drawn_logits_x_attention_past_multi_head_attention_scores_div = drawn_logits_x_attention_past_multi_head_attention_scores_einsum * jnp.float32(0.25)
     valid = jnp.arange(min(32, T), dtype=jnp.int32) < jnp.minimum(32, t+1)
     drawn_logits_x_attention_past_multi_head_attention_scores_div_masked = jnp.where(valid, drawn_logits_x_attention_past_multi_head_attention_scores_div, jnp.float32(-jnp.inf))
     drawn_logits_x_attention_past_multi_head_attention_softmax_e_max = jnp.max(drawn_logits_x_attention_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True)
@@ -351,7 +348,7 @@ def drawn_temperature_categorical(
     drawn_logits_x_attention_v_reshape_slice_masked = jnp.where(valid2, drawn_logits_x_attention_v_reshape_slice, jnp.float32(0.0))
     drawn_logits_x_attention_past_multi_head_attention_einsum = jnp.einsum("hs,she->he", drawn_logits_x_attention_past_multi_head_attention_softmax_div_masked, drawn_logits_x_attention_v_reshape_slice_masked)
     drawn_logits_x_attention_reshape = jnp.reshape(drawn_logits_x_attention_past_multi_head_attention_einsum, (3, 64))
-    drawn_logits_x_attention_matmul = jnp.matmul(drawn_logits_x_attention_reshape, drawn_logits_x_attention_transpose)
+    drawn_logits_x_attention_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_attention_reshape, net_blocks_0_attention_out)
     drawn_logits_x_add = drawn_logits_x_getitem + drawn_logits_x_attention_matmul
     drawn_logits_x_layer_norm_d_mean = jnp.sum(drawn_logits_x_add, axis=1, keepdims=True) / jnp.float32(64)
     drawn_logits_x_layer_norm_d_sub = drawn_logits_x_add - drawn_logits_x_layer_norm_d_mean
@@ -362,10 +359,10 @@ def drawn_temperature_categorical(
     drawn_logits_x_layer_norm_mul2 = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_rsqrt
     drawn_logits_x_layer_norm_mul3 = drawn_logits_x_layer_norm_mul2 * net_blocks_0_second_scale
     drawn_logits_x_layer_norm_add2 = drawn_logits_x_layer_norm_mul3 + net_blocks_0_second_bias
-    drawn_logits_x_mlp_h_linear_matmul = jnp.matmul(drawn_logits_x_layer_norm_add2, drawn_logits_x_mlp_h_linear_transpose)
+    drawn_logits_x_mlp_h_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_layer_norm_add2, net_blocks_0_mlp_0_w)
     drawn_logits_x_mlp_h_linear_add = drawn_logits_x_mlp_h_linear_matmul + net_blocks_0_mlp_0_b
     drawn_logits_x_mlp_h_gelu = jax.nn.gelu(drawn_logits_x_mlp_h_linear_add, approximate=False)
-    drawn_logits_x_mlp_linear_matmul = jnp.matmul(drawn_logits_x_mlp_h_gelu, drawn_logits_x_mlp_linear_transpose)
+    drawn_logits_x_mlp_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_mlp_h_gelu, net_blocks_0_mlp_1_w)
     drawn_logits_x_mlp_linear_add = drawn_logits_x_mlp_linear_matmul + net_blocks_0_mlp_1_b
     drawn_logits_x_add2 = drawn_logits_x_add + drawn_logits_x_mlp_linear_add
     drawn_logits_seen_layer_norm2_d_mean = jnp.sum(drawn_logits_x_add2, axis=1, keepdims=True) / jnp.float32(64)
@@ -377,7 +374,7 @@ def drawn_temperature_categorical(
     drawn_logits_seen_layer_norm2_mul2 = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_rsqrt
     drawn_logits_seen_layer_norm2_mul3 = drawn_logits_seen_layer_norm2_mul2 * net_blocks_1_first_scale
     drawn_logits_seen_layer_norm2_add2 = drawn_logits_seen_layer_norm2_mul3 + net_blocks_1_first_bias
-    drawn_logits_x_attention2_q_matmul = jnp.matmul(drawn_logits_seen_layer_norm2_add2, drawn_logits_x_attention2_q_transpose)
+    drawn_logits_x_attention2_q_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm2_add2, net_blocks_1_attention_q)
     drawn_logits_x_attention2_q_reshape = jnp.reshape(drawn_logits_x_attention2_q_matmul, (12, 16))
     drawn_logits_x_attention2_q_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention2_q_reshape, 0, 8, axis=1)
     drawn_logits_x_attention2_q_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention2_q_reshape, 8, 16, axis=1)
@@ -388,7 +385,7 @@ def drawn_temperature_categorical(
     drawn_logits_x_attention2_q_rope_mul4 = drawn_logits_x_attention2_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
     drawn_logits_x_attention2_q_rope_add = drawn_logits_x_attention2_q_rope_mul3 + drawn_logits_x_attention2_q_rope_mul4
     drawn_logits_x_attention2_q_rope_concat = jnp.concatenate([drawn_logits_x_attention2_q_rope_sub, drawn_logits_x_attention2_q_rope_add], axis=1)
-    drawn_logits_x_attention2_k_matmul = jnp.matmul(drawn_logits_seen_layer_norm2_add2, drawn_logits_x_attention2_k_transpose)
+    drawn_logits_x_attention2_k_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm2_add2, net_blocks_1_attention_k)
     drawn_logits_x_attention2_k_reshape = jnp.reshape(drawn_logits_x_attention2_k_matmul, (12, 16))
     drawn_logits_x_attention2_k_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention2_k_reshape, 0, 8, axis=1)
     drawn_logits_x_attention2_k_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention2_k_reshape, 8, 16, axis=1)
@@ -399,12 +396,12 @@ def drawn_temperature_categorical(
     drawn_logits_x_attention2_k_rope_mul4 = drawn_logits_x_attention2_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
     drawn_logits_x_attention2_k_rope_add = drawn_logits_x_attention2_k_rope_mul3 + drawn_logits_x_attention2_k_rope_mul4
     drawn_logits_x_attention2_k_rope_concat_t = jnp.concatenate([drawn_logits_x_attention2_k_rope_sub, drawn_logits_x_attention2_k_rope_add], axis=1)
-    drawn_logits_x_attention2_v_matmul = jnp.matmul(drawn_logits_seen_layer_norm2_add2, drawn_logits_x_attention2_v_transpose)
+    drawn_logits_x_attention2_v_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm2_add2, net_blocks_1_attention_v)
     drawn_logits_x_attention2_v_reshape_t = jnp.reshape(drawn_logits_x_attention2_v_matmul, (12, 16))
     drawn_logits_x_attention2_k_rope_concat = lax.dynamic_update_index_in_dim(drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_k_rope_concat_t, t % min(32, T), 0)
     drawn_logits_x_attention2_k_rope_concat_slice = jnp.take(drawn_logits_x_attention2_k_rope_concat, (jnp.maximum(0, t-31) + jnp.arange(min(32, T), dtype=jnp.int32)) % min(32, T), axis=0, mode="clip")
     drawn_logits_x_attention2_past_multi_head_attention_scores_einsum = jnp.einsum("hd,shd->hs", drawn_logits_x_attention2_q_rope_concat, drawn_logits_x_attention2_k_rope_concat_slice)
-    drawn_logits_x_attention2_past_multi_head_attention_scores_div = drawn_logits_x_attention2_past_multi_head_attention_scores_einsum / jnp.float32(4.0)
+    drawn_logits_x_attention2_past_multi_head_attention_scores_div = drawn_logits_x_attention2_past_multi_head_attention_scores_einsum * jnp.float32(0.25)
     drawn_logits_x_attention2_past_multi_head_attention_scores_div_masked = jnp.where(valid, drawn_logits_x_attention2_past_multi_head_attention_scores_div, jnp.float32(-jnp.inf))
     drawn_logits_x_attention2_past_multi_head_attention_softmax_e_max = jnp.max(drawn_logits_x_attention2_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True)
     drawn_logits_x_attention2_past_multi_head_attention_softmax_e_sub = drawn_logits_x_attention2_past_multi_head_attention_scores_div - drawn_logits_x_attention2_past_multi_head_attention_softmax_e_max
@@ -418,7 +415,7 @@ def drawn_temperature_categorical(
     drawn_logits_x_attention2_v_reshape_slice_masked = jnp.where(valid2, drawn_logits_x_attention2_v_reshape_slice, jnp.float32(0.0))
     drawn_logits_x_attention2_past_multi_head_attention_einsum = jnp.einsum("hs,she->he", drawn_logits_x_attention2_past_multi_head_attention_softmax_div_masked, drawn_logits_x_attention2_v_reshape_slice_masked)
     drawn_logits_x_attention2_reshape = jnp.reshape(drawn_logits_x_attention2_past_multi_head_attention_einsum, (3, 64))
-    drawn_logits_x_attention2_matmul = jnp.matmul(drawn_logits_x_attention2_reshape, drawn_logits_x_attention2_transpose)
+    drawn_logits_x_attention2_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_attention2_reshape, net_blocks_1_attention_out)
     drawn_logits_x_add3 = drawn_logits_x_add2 + drawn_logits_x_attention2_matmul
     drawn_logits_x_layer_norm2_d_mean = jnp.sum(drawn_logits_x_add3, axis=1, keepdims=True) / jnp.float32(64)
     drawn_logits_x_layer_norm2_d_sub = drawn_logits_x_add3 - drawn_logits_x_layer_norm2_d_mean
@@ -429,10 +426,10 @@ def drawn_temperature_categorical(
     drawn_logits_x_layer_norm2_mul2 = drawn_logits_x_layer_norm2_d_sub * drawn_logits_x_layer_norm2_rsqrt
     drawn_logits_x_layer_norm2_mul3 = drawn_logits_x_layer_norm2_mul2 * net_blocks_1_second_scale
     drawn_logits_x_layer_norm2_add2 = drawn_logits_x_layer_norm2_mul3 + net_blocks_1_second_bias
-    drawn_logits_x_mlp2_h_linear_matmul = jnp.matmul(drawn_logits_x_layer_norm2_add2, drawn_logits_x_mlp2_h_linear_transpose)
+    drawn_logits_x_mlp2_h_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_layer_norm2_add2, net_blocks_1_mlp_0_w)
     drawn_logits_x_mlp2_h_linear_add = drawn_logits_x_mlp2_h_linear_matmul + net_blocks_1_mlp_0_b
     drawn_logits_x_mlp2_h_gelu = jax.nn.gelu(drawn_logits_x_mlp2_h_linear_add, approximate=False)
-    drawn_logits_x_mlp2_linear_matmul = jnp.matmul(drawn_logits_x_mlp2_h_gelu, drawn_logits_x_mlp2_linear_transpose)
+    drawn_logits_x_mlp2_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_mlp2_h_gelu, net_blocks_1_mlp_1_w)
     drawn_logits_x_mlp2_linear_add = drawn_logits_x_mlp2_linear_matmul + net_blocks_1_mlp_1_b
     drawn_logits_x_add4 = drawn_logits_x_add3 + drawn_logits_x_mlp2_linear_add
     drawn_logits_layer_norm_d_mean = jnp.sum(drawn_logits_x_add4, axis=1, keepdims=True) / jnp.float32(64)
@@ -444,7 +441,7 @@ def drawn_temperature_categorical(
     drawn_logits_layer_norm_mul2 = drawn_logits_layer_norm_d_sub * drawn_logits_layer_norm_rsqrt
     drawn_logits_layer_norm_mul3 = drawn_logits_layer_norm_mul2 * net_last_scale
     drawn_logits_layer_norm_add2 = drawn_logits_layer_norm_mul3 + net_last_bias
-    drawn_logits_matmul = jnp.matmul(drawn_logits_layer_norm_add2, drawn_logits_transpose)
+    drawn_logits_matmul = jnp.einsum("ij,kj->ik", drawn_logits_layer_norm_add2, net_letters)
     drawn_temperature_div = drawn_logits_matmul / jnp.float32(0.7)
     drawn_temperature_key = random_key(random_seed, 3419918578, t)
     scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(174, dtype=jnp.uint32).reshape((3, 58)))
@@ -452,48 +449,24 @@ def drawn_temperature_categorical(
     return drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape, drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
-def drawn_logits_transpose(
-    at, net_blocks_0_attention_q, net_blocks_0_attention_k, net_blocks_0_attention_v,
-    net_blocks_0_attention_out, net_blocks_0_mlp_0_w, net_blocks_0_mlp_1_w,
-    net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
-    net_blocks_1_attention_out, net_blocks_1_mlp_0_w, net_blocks_1_mlp_1_w, net_letters,
-):
-    """nn.rt:29: return x @ w.T + b
-    nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
-    transformer.rt:13: q = nn.rope(reshape(x @ layer.q.T, [size(x, 0) * heads, -1]), t)
-    transformer.rt:14: k = nn.rope(reshape(x @ layer.k.T, [size(x, 0) * heads, -1]), t)
-    transformer.rt:15: v = reshape(x @ layer.v.T, [size(x, 0) * heads, -1])
-    transformer.rt:17: return reshape(past, [size(x, 0), -1]) @ layer.out.T
-    transformer.rt:28: return nn.layer_norm(x, net.last.scale, net.last.bias) @ net.letters.T
-    """
-    drawn_logits_x_attention_q_transpose = jnp.transpose(net_blocks_0_attention_q, (1, 0))
+def drawn_logits_x_attention_q_rope_angle_power(at):
+    """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
     drawn_logits_x_attention_q_rope_angle_arange = jnp.arange(8, dtype=jnp.int32)
     drawn_logits_x_attention_q_rope_angle_neg = -drawn_logits_x_attention_q_rope_angle_arange
     drawn_logits_x_attention_q_rope_angle_div = drawn_logits_x_attention_q_rope_angle_neg.astype(jnp.float32) / jnp.float32(8.0)
     drawn_logits_x_attention_q_rope_angle_power = jnp.power(jnp.float32(10000.0), drawn_logits_x_attention_q_rope_angle_div)
-    drawn_logits_x_attention_k_transpose = jnp.transpose(net_blocks_0_attention_k, (1, 0))
-    drawn_logits_x_attention_v_transpose = jnp.transpose(net_blocks_0_attention_v, (1, 0))
-    drawn_logits_x_attention_transpose = jnp.transpose(net_blocks_0_attention_out, (1, 0))
-    drawn_logits_x_mlp_h_linear_transpose = jnp.transpose(net_blocks_0_mlp_0_w, (1, 0))
-    drawn_logits_x_mlp_linear_transpose = jnp.transpose(net_blocks_0_mlp_1_w, (1, 0))
-    drawn_logits_x_attention2_q_transpose = jnp.transpose(net_blocks_1_attention_q, (1, 0))
-    drawn_logits_x_attention2_k_transpose = jnp.transpose(net_blocks_1_attention_k, (1, 0))
-    drawn_logits_x_attention2_v_transpose = jnp.transpose(net_blocks_1_attention_v, (1, 0))
-    drawn_logits_x_attention2_transpose = jnp.transpose(net_blocks_1_attention_out, (1, 0))
-    drawn_logits_x_mlp2_h_linear_transpose = jnp.transpose(net_blocks_1_mlp_0_w, (1, 0))
-    drawn_logits_x_mlp2_linear_transpose = jnp.transpose(net_blocks_1_mlp_1_w, (1, 0))
-    drawn_logits_transpose = jnp.transpose(net_letters, (1, 0))
-    return drawn_logits_x_attention_q_transpose, drawn_logits_x_attention_q_rope_angle_power, drawn_logits_x_attention_k_transpose, drawn_logits_x_attention_v_transpose, drawn_logits_x_attention_transpose, drawn_logits_x_mlp_h_linear_transpose, drawn_logits_x_mlp_linear_transpose, drawn_logits_x_attention2_q_transpose, drawn_logits_x_attention2_k_transpose, drawn_logits_x_attention2_v_transpose, drawn_logits_x_attention2_transpose, drawn_logits_x_mlp2_h_linear_transpose, drawn_logits_x_mlp2_linear_transpose, drawn_logits_transpose
+    return (drawn_logits_x_attention_q_rope_angle_power,)
 
 
-def letter_0(at, prompt, letter):
+def letter_0(at, prompt, letter, *, T, P):
     """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P"""
-    t = at[0]
-    letter_full = jnp.full((3,), jnp.int32(0))
-    prompt_t = prompt[t]
-    letter_0 = prompt_t + letter_full
-    letter = lax.dynamic_update_index_in_dim(letter, letter_0, t, 0)
-    return (letter,)
+    def point(t):
+        prompt_t = prompt[t]
+        letter_0 = jnp.broadcast_to(prompt_t, (3,))
+        return letter_0
+    letter_0_rows = jax.vmap(point)(jnp.arange(min(P, T), dtype=jnp.int32))
+    letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
+    return (letter2,)
 
 
 def letter_1(at, drawn_temperature_categorical_prev, letter):

@@ -58,8 +58,8 @@ def random_gumbel(key, positions):
 
 
 def after(
-    at, net_letters, letter, after_gru_cell_a_transpose, net_cell_b, state,
-    after_gru_cell_g_transpose, net_cell_c, drawn_linear_transpose, net_out_b, random_seed,
+    at, net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
+    net_out_b, random_seed, *, B, T,
 ):
     """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
     nn.rt:29: return x @ w.T + b
@@ -71,67 +71,71 @@ def after(
     nn.rt:137: return (1.0 - z) * n + z * h
     sampling.rt:10: return random.categorical(logits / heat)
     """
-    b, t = at[0], at[1]
-    letter_b_t = letter[b, t]
-    holds = (letter_b_t >= -58) & (letter_b_t < 58)
-    after_getitem = jnp.take(net_letters, jnp.where(letter_b_t < 0, letter_b_t + 58, letter_b_t), axis=0, mode="clip")
-    after_gru_cell_a_matmul = jnp.matmul(after_getitem, after_gru_cell_a_transpose)
-    after_gru_cell_a_add = after_gru_cell_a_matmul + net_cell_b
-    after_gru_cell_g_matmul = jnp.matmul(state, after_gru_cell_g_transpose)
-    after_gru_cell_g_add = after_gru_cell_g_matmul + net_cell_c
-    after_gru_cell_r_split_0 = lax.slice_in_dim(after_gru_cell_a_add, 0, 96, axis=0)
-    after_gru_cell_r_split_1 = lax.slice_in_dim(after_gru_cell_a_add, 96, 192, axis=0)
-    after_gru_cell_r_split_2 = lax.slice_in_dim(after_gru_cell_a_add, 192, 288, axis=0)
-    after_gru_cell_r_split2_0 = lax.slice_in_dim(after_gru_cell_g_add, 0, 96, axis=0)
-    after_gru_cell_r_split2_1 = lax.slice_in_dim(after_gru_cell_g_add, 96, 192, axis=0)
-    after_gru_cell_r_split2_2 = lax.slice_in_dim(after_gru_cell_g_add, 192, 288, axis=0)
-    after_gru_cell_r_add = after_gru_cell_r_split_0 + after_gru_cell_r_split2_0
-    after_gru_cell_r_sigmoid = jax.nn.sigmoid(after_gru_cell_r_add)
-    after_gru_cell_z_add = after_gru_cell_r_split_1 + after_gru_cell_r_split2_1
-    after_gru_cell_z_sigmoid = jax.nn.sigmoid(after_gru_cell_z_add)
-    after_gru_cell_n_mul = after_gru_cell_r_sigmoid * after_gru_cell_r_split2_2
-    after_gru_cell_n_add = after_gru_cell_r_split_2 + after_gru_cell_n_mul
-    after_gru_cell_n_tanh = jnp.tanh(after_gru_cell_n_add)
-    after_gru_cell_sub = jnp.float32(1.0) - after_gru_cell_z_sigmoid
-    after_gru_cell_mul = after_gru_cell_sub * after_gru_cell_n_tanh
-    after_gru_cell_mul2 = after_gru_cell_z_sigmoid * state
-    after = after_gru_cell_mul + after_gru_cell_mul2
-    drawn_linear_matmul = jnp.matmul(after, drawn_linear_transpose)
-    drawn_linear_add = drawn_linear_matmul + net_out_b
-    drawn_temperature_div = drawn_linear_add / jnp.float32(0.7)
-    drawn_temperature_key = random_key(random_seed, 3419918578, b, t)
-    scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(58, dtype=jnp.uint32))
-    drawn_temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
-    return after, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    t = at[0]
+    def point(b, letter, state):
+        letter_t = letter[t]
+        holds = (letter_t >= -58) & (letter_t < 58)
+        after_getitem = jnp.take(net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip")
+        after_gru_cell_a_matmul = jnp.matmul(net_cell_w, after_getitem)
+        after_gru_cell_a_add = after_gru_cell_a_matmul + net_cell_b
+        after_gru_cell_g_matmul = jnp.matmul(net_cell_u, state)
+        after_gru_cell_g_add = after_gru_cell_g_matmul + net_cell_c
+        after_gru_cell_r_split_0 = lax.slice_in_dim(after_gru_cell_a_add, 0, 96, axis=0)
+        after_gru_cell_r_split_1 = lax.slice_in_dim(after_gru_cell_a_add, 96, 192, axis=0)
+        after_gru_cell_r_split_2 = lax.slice_in_dim(after_gru_cell_a_add, 192, 288, axis=0)
+        after_gru_cell_r_split2_0 = lax.slice_in_dim(after_gru_cell_g_add, 0, 96, axis=0)
+        after_gru_cell_r_split2_1 = lax.slice_in_dim(after_gru_cell_g_add, 96, 192, axis=0)
+        after_gru_cell_r_split2_2 = lax.slice_in_dim(after_gru_cell_g_add, 192, 288, axis=0)
+        after_gru_cell_r_add = after_gru_cell_r_split_0 + after_gru_cell_r_split2_0
+        after_gru_cell_r_sigmoid = jax.nn.sigmoid(after_gru_cell_r_add)
+        after_gru_cell_z_add = after_gru_cell_r_split_1 + after_gru_cell_r_split2_1
+        after_gru_cell_z_sigmoid = jax.nn.sigmoid(after_gru_cell_z_add)
+        after_gru_cell_n_mul = after_gru_cell_r_sigmoid * after_gru_cell_r_split2_2
+        after_gru_cell_n_add = after_gru_cell_r_split_2 + after_gru_cell_n_mul
+        after_gru_cell_n_tanh = jnp.tanh(after_gru_cell_n_add)
+        after_gru_cell_sub = jnp.float32(1.0) - after_gru_cell_z_sigmoid
+        after_gru_cell_mul = after_gru_cell_sub * after_gru_cell_n_tanh
+        after_gru_cell_mul2 = after_gru_cell_z_sigmoid * state
+        after = after_gru_cell_mul + after_gru_cell_mul2
+        drawn_linear_matmul = jnp.matmul(net_out_w, after)
+        drawn_linear_add = drawn_linear_matmul + net_out_b
+        drawn_temperature_div = drawn_linear_add / jnp.float32(0.7)
+        drawn_temperature_key = random_key(random_seed, 3419918578, b, t)
+        scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(58, dtype=jnp.uint32))
+        drawn_temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
+        return (after, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+    after_rows, drawn_temperature_categorical_rows, fault = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter, state)
+    state2 = jnp.where(t+1 < T, lax.dynamic_update_slice(state, after_rows, (0, 0)), state)
+    faults = jnp.ravel(fault)
+    first = jnp.argmax(faults != 0)
+    return state2, drawn_temperature_categorical_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
-def drawn_linear_transpose(at, net_cell_w, net_cell_u, net_out_w):
-    """nn.rt:29: return x @ w.T + b
-    nn.rt:132: a = x @ cell.w.T + cell.b
-    nn.rt:133: g = h @ cell.u.T + cell.c
-    """
-    after_gru_cell_a_transpose = jnp.transpose(net_cell_w, (1, 0))
-    after_gru_cell_g_transpose = jnp.transpose(net_cell_u, (1, 0))
-    drawn_linear_transpose = jnp.transpose(net_out_w, (1, 0))
-    return after_gru_cell_a_transpose, after_gru_cell_g_transpose, drawn_linear_transpose
-
-
-def letter_0(at, prompt, letter):
+def letter_0(at, prompt, letter, *, B, T, P):
     """write.rt:24: letter[b, t] = prompt[t] when t < P"""
-    b, t = at[0], at[1]
-    prompt_t = prompt[t]
-    letter = lax.dynamic_update_slice(letter, prompt_t[None, None], (b, t))
-    return (letter,)
+    def point(b, t):
+        prompt_t = prompt[t]
+        return prompt_t
+    point = jax.vmap(point, in_axes=(None, 0))
+    prompt_t_rows = jax.vmap(point, in_axes=(0, None))(jnp.arange(B, dtype=jnp.int32), jnp.arange(min(P, T), dtype=jnp.int32))
+    letter2 = lax.dynamic_update_slice(letter, prompt_t_rows, (0, 0))
+    return (letter2,)
 
 
 def letter_1(at, drawn_temperature_categorical_prev, letter):
     """write.rt:25: letter[b, t] = drawn[b, t-1]"""
-    b, t = at[0], at[1]
-    letter = lax.dynamic_update_slice(letter, drawn_temperature_categorical_prev[None, None], (b, t))
-    return (letter,)
+    t = at[0]
+    def point(drawn_temperature_categorical_prev):
+        return drawn_temperature_categorical_prev
+    drawn_temperature_categorical_prev_rows = jax.vmap(point)(drawn_temperature_categorical_prev)
+    letter2 = lax.dynamic_update_slice(letter, drawn_temperature_categorical_prev_rows[:, None], (0, t))
+    return (letter2,)
 
 
-def state_0(at):
+def state_0(at, *, B):
     """write.rt:27: state[b, 0] = zeros([H])"""
-    state_full = jnp.full((96,), jnp.float32(0.0))
-    return (state_full,)
+    def point(b):
+        state_full = jnp.full((96,), jnp.float32(0.0))
+        return state_full
+    state_full_rows = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32))
+    return (state_full_rows,)

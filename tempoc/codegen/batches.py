@@ -1,0 +1,124 @@
+"""All points at once, or some at a time where they would take too much memory together.
+
+What a kernel keeps for itself is made for each point (the scores of one step with all steps so far
+are ``T`` numbers, for all steps ``T*T``). Where that may be much more than what points read and
+write in stores, the kernel says how many bytes a point takes, and ``in_batches`` takes the place of
+``jax.vmap``. How many points there are is known when JAX traces the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tempoc.codegen.stages import Stages
+from tempoc.memory.sizes import typical_bounds
+from tempoc.ops.spell import numpy_dtype
+from tempoc.ops.types import TensorType
+from tempoc.poly.lengths import largest
+from tempoc.sdg.query import operand_type
+from tempoc.sdg.statements import Read, Statement
+from tempoc.symbolic.expr import Const, Expr, Slice, product, sub
+from tempoc.symbolic.walk import evaluate, symbols
+
+MORE = 8
+"""How many times what a point has in stores its arrays may take, whatever all take together."""
+_LARGE = 4096
+
+_IN_BATCHES = '''\
+def in_batches(point, size, in_axes=0, out_axes=0):
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit LIMIT.
+
+    Those of one point have up to `size` bytes.
+    """
+    every = jax.vmap(point, in_axes, out_axes)
+
+    def call(*arrays):
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
+        count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        batches = -(-count // max(1, LIMIT // max(1, size)))
+        if batches <= 1:
+            return every(*arrays)
+        batch = -(-count // batches)
+
+        def step(k, found):
+            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
+            parts = [
+                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+                for x, a in zip(arrays, axes)
+            ]
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            return jax.tree.map(put, found, every(*parts), places)
+
+        shapes = jax.eval_shape(every, *arrays)
+        several = isinstance(out_axes, tuple)
+        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
+        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
+        return lax.fori_loop(0, batches, step, empty)
+
+    return call
+'''
+
+
+def in_batches(batch: int) -> str:
+    """The text of the function; ``batch`` is the limit in bytes."""
+    return _IN_BATCHES.replace("LIMIT", f"{batch >> 20} * 2**20" if batch >= 2**20 else str(batch))
+
+
+def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
+    """The bytes of the largest array that a point makes, if all points may make too much.
+
+    ``None`` where that is never much more than what is in stores, or all points are small together.
+    """
+    single = statement.single
+    assert single is not None
+    values = _large_bounds(stages)
+    made = list(_made(single, statement, stages))
+    biggest = max(made, key=lambda e: evaluate(e, values), default=None)
+    if biggest is None:
+        return None
+    stored = sum(evaluate(e, values) for e in _stored(single, stages))
+    count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
+    size = evaluate(biggest, values)
+    return biggest if size > MORE * stored and size * count > stages.batch else None
+
+
+def _large_bounds(stages: Stages) -> dict[str, int]:
+    """Bounds for which what may be large is large."""
+    values = typical_bounds(stages.graph.universe, typical=_LARGE)
+    names = largest(stages.graph.universe)
+    return values | {most: values[name] for name, most in names.items()}
+
+
+def _made(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
+    """The bytes of what a point computes, and of what it cuts out of stores."""
+    graph = stages.graph
+    for member in single.members:
+        for type_ in graph.nodes[member].types:
+            yield _bytes(type_, single, stages)
+    for read in single.reads:
+        if _cuts(read, statement):
+            type_ = operand_type(graph, graph.nodes[read.member].inputs[read.slot])
+            yield _bytes(type_, single, stages)
+
+
+def _cuts(read: Read, statement: Statement) -> bool:
+    """Whether each point reads a slice of its own."""
+    own = [v.dim for v in statement.vector]
+    return any(isinstance(e, Slice) and any(d in symbols(e) for d in own) for e in read.entries)
+
+
+def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
+    """The bytes that a point has in stores."""
+    tensors = stages.statements.tensors
+    for write in single.writes:
+        yield _bytes(tensors[write.tensor].type, single, stages)
+    for read in single.reads:
+        if not any(isinstance(e, Slice) for e in read.entries):
+            yield _bytes(tensors[read.tensor].type, single, stages)
+
+
+def _bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
+    return product(
+        (Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
+    )

@@ -1,0 +1,140 @@
+"""Positions of an array as a mapped axis: `x[t]`, for all `t` at once, is no gather.
+
+A scan that ran over a whole dimension is an array without that dimension; who wants the result of
+step `t` takes its element `t`. Where all `t` are computed at once every point gets its own element
+from ``jax.vmap``, as if the array were the store of a tensor that varies with `t`::
+
+    def point(total_t):
+        return jnp.tanh(total_t)
+    y = jax.vmap(point)(total)
+
+So a statement is seen with such tensors: each stands for an array and one of its axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from tempoc.codegen.naming import access_name
+from tempoc.codegen.stages import Stages
+from tempoc.memory.storage import Axis
+from tempoc.ops.control import Copy
+from tempoc.ops.indexing import SpatialIndex
+from tempoc.sdg.graph import Edge, Node
+from tempoc.sdg.statements import Read, Statement
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Entry, Expr, Slice, Sym, sub
+from tempoc.symbolic.walk import symbols
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """A tensor over ``dim`` that stands for the elements of ``tensor`` along a spatial axis.
+
+    The point at hand reads it ``at`` its own index, give or take an expression over bounds.
+    """
+
+    name: str
+    tensor: str
+    dim: str
+    axis: int
+    at: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointwise:
+    """A statement of one point with such tensors, and the stages that know them."""
+
+    single: Statement
+    stages: Stages
+    elements: Mapping[str, Element]
+
+
+def pointwise(statement: Statement, stages: Stages) -> Pointwise:
+    """What a statement does at one point, elements at its own position being read as tensors."""
+    assert statement.single is not None
+    found = Pointwise(single=statement.single, stages=stages, elements={})
+    for read in statement.single.reads:
+        element = _element(read, statement, stages)
+        if element is not None:
+            found = _with(found, read, element)
+    return found
+
+
+def _element(read: Read, statement: Statement, stages: Stages) -> Element | None:
+    """The elements of which a read takes the point's own."""
+    assert statement.single is not None
+    op, tensor = stages.graph.nodes[read.member].op, stages.statements.tensors[read.tensor]
+    if not isinstance(op, SpatialIndex) or read.slot != 0 or op.gathers:
+        return None
+    written = any(w.tensor == read.tensor for w in statement.single.writes)
+    dims = [v.dim for v in statement.vector]
+    elsewhere = any(isinstance(e, Slice) for e in read.entries)
+    parts = [(k, e) for k, e in enumerate(op.entries) if any(d in _names(e) for d in dims)]
+    if written or elsewhere or len(parts) != 1:
+        return None
+    axis, part = parts[0]
+    dim = next(d for d in dims if d in _names(part))
+    if not isinstance(part, Expr) or any(dim in symbols(e) for e in read.entries):
+        return None
+    shift = sub(part, Sym(dim))
+    if dim in tensor.domain.dims or any(stages.graph.universe.is_dim(s) for s in symbols(shift)):
+        return None
+    name = f"{access_name(read.tensor, [dim], [part])}@{dim}{axis or ''}"
+    return Element(name=name, tensor=read.tensor, dim=dim, axis=axis, at=part)
+
+
+def _names(part: object) -> tuple[str, ...]:
+    """The symbols in what is taken of an axis."""
+    parts = part if isinstance(part, tuple) else (part,)
+    return tuple(s for e in parts if isinstance(e, Expr) for s in symbols(e))
+
+
+def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
+    """The statement with one read of an array at a position become a read of a tensor."""
+    stages, axis = before.stages, element.axis
+    tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
+    dims = stages.graph.universe.sorted((*tensor.domain.dims, element.dim))
+    domain = Domain(dims, tensor.domain.where)
+    type_ = replace(tensor.type, shape=_without(tensor.type.shape, axis))
+    one = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
+    axes = (*store.axes, Axis(dim=element.dim, size=store.shape[axis]))
+    rows = replace(store, tensor=one.name, axes=axes, shape=_without(store.shape, axis))
+    reader, entries = _reader(stages.graph.nodes[read.member], read, element, tensor.domain, dims)
+    source = stages.graph.nodes[tensor.node]
+    source = replace(source, name=one.name, domain=domain, types=(type_,), inputs=())
+    nodes = {**stages.graph.nodes, source.name: source, reader.name: reader}
+    changed = replace(
+        stages,
+        graph=replace(stages.graph, nodes=nodes),
+        statements=replace(stages.statements, tensors={**stages.statements.tensors, one.name: one}),
+        plan=replace(stages.plan, stores={**stages.plan.stores, one.name: rows}),
+    )
+    new = replace(read, tensor=one.name, entries=entries)
+    reads = tuple(new if r == read else r for r in before.single.reads)
+    return Pointwise(
+        single=replace(before.single, reads=reads),
+        stages=changed,
+        elements={**before.elements, one.name: element},
+    )
+
+
+def _reader(
+    node: Node, read: Read, element: Element, domain: Domain, dims: tuple[str, ...]
+) -> tuple[Node, tuple[Entry, ...]]:
+    """The node that reads the tensor, and at which entries."""
+    assert isinstance(node.op, SpatialIndex)
+    points = {**dict(zip(domain.dims, read.entries, strict=True)), element.dim: element.at}
+    entries = tuple(points[d] for d in dims)
+    rest = _without(node.op.entries, element.axis)
+    op = SpatialIndex(entries=rest) if rest else Copy()
+    edge = Edge(source=element.name, entries=entries)
+    return replace(node, op=op, inputs=(edge, *node.inputs[1:])), entries
+
+
+def _without(items: tuple[T, ...], place: int) -> tuple[T, ...]:
+    return (*items[:place], *items[place + 1 :])

@@ -1,0 +1,105 @@
+"""Which nodes may compute a dimension at once without keeping more than has to be kept anyway.
+
+Where some nodes keep their loop, what they share with the others is kept whole: made before the
+loop, or used after it. That is allowed
+
+- at no cost: for what is kept whole in any case (``whole.py``);
+- for products of tensors, which gain by being computed at once, and what is connected with them, as
+  long as what it adds is no more than what is kept whole anyway: the projections of all inputs of
+  a recurrent network are made before it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from tempoc.ops.contraction import Einsum, MatMul
+from tempoc.ops.control import Merge
+from tempoc.ops.convolution import Conv
+from tempoc.passes.sink import is_cheap
+from tempoc.passes.whole import kept_whole
+from tempoc.poly.space import Space
+from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.query import components
+from tempoc.symbolic.expr import Expr, Sym, compare, product
+from tempoc.symbolic.walk import evaluate, symbols
+
+_TYPICAL = 1000
+
+
+def frugal(graph: Graph, dim: str, stars: Sequence[str], space: Space) -> list[str]:
+    """Those of the stars that may compute all points of a dimension at once.
+
+    To a node with only one point it is all the same: it is left to the loops.
+    """
+    whole = kept_whole(graph, dim)
+    limit = _size(graph, dim, whole)
+    points = _points(graph, dim, space)
+    whole |= points
+    stars = [s for s in stars if s not in points]
+    kept = list(stars)
+    while bad := {s for s, _ in _longer(graph, dim, kept, whole)}:
+        kept = [s for s in kept if s not in bad]
+    for part in _parts(graph, [s for s in stars if s not in kept]):
+        more = [s for s in stars if s in kept or s in part]
+        added = {store for _, store in _longer(graph, dim, more, whole)}
+        gains = any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part)
+        if gains and _size(graph, dim, added) <= limit:
+            kept = more
+    return kept
+
+
+def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The names in parts, none of which reads what another one computes."""
+    near: dict[str, list[str]] = {name: [] for name in names}
+    for name in names:
+        for edge in graph.nodes[name].inputs:
+            if edge.source in near:
+                near[name].append(edge.source)
+                near[edge.source].append(name)
+    return components(names, near.__getitem__)
+
+
+def _points(graph: Graph, dim: str, space: Space) -> set[str]:
+    """The nodes with one point along a dimension."""
+    found: set[str] = set()
+    for node in graph.nodes.values():
+        if dim in symbols(node.domain.where):
+            first = space.lower_bound(Sym(dim), node.domain)
+            if space.implies(node.domain, compare("==", Sym(dim), first)):
+                found.add(node.name)
+    return found
+
+
+def _longer(
+    graph: Graph, dim: str, stars: Collection[str], whole: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Stars, each with a store between it and a loop that would grow."""
+    free = {*stars, *whole} | {n.name for n in graph.nodes.values() if is_cheap(n.op)}
+    free |= {n.name for n in graph.nodes.values() if dim not in n.domain.dims}
+    free |= {n.name for n in graph.nodes.values() if _is_made_by(n, free)}
+    for node in graph.nodes.values():
+        for edge in node.inputs:
+            source = edge.source
+            if node.name in stars and source not in free:
+                yield node.name, source
+            if source in stars and source not in whole and node.name not in free:
+                yield source, source
+
+
+def _is_made_by(node: Node, names: Collection[str]) -> bool:
+    """Whether a node is a merge of some of the names."""
+    return isinstance(node.op, Merge) and all(e.source in names for e in node.inputs)
+
+
+def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:
+    """How many elements tensors have at a point of a dimension, if bounds are large."""
+    return sum(
+        _elements(graph, graph.nodes[n]) for n in {*names} if dim in graph.nodes[n].domain.dims
+    )
+
+
+def _elements(graph: Graph, node: Node) -> int:
+    along: list[Expr] = [Sym(graph.universe.dim(d).bound) for d in node.vector]
+    sizes = [product((*along, *t.shape)) for t in node.types]
+    return sum(evaluate(e, dict.fromkeys(symbols(e), _TYPICAL)) for e in sizes)

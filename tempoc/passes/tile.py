@@ -1,0 +1,272 @@
+"""What is too large is computed tile by tile, along an axis that a temporal slice introduced.
+
+    %z = matmul %h[0:T], %W : [] f32[T, 32000]
+    %e = logsumexp{axes=(-1,)} %z : [] f32[T]
+    %l = mean %e            : [] f32
+
+becomes, with ``dim tile < tiles`` and ``tiles = (T+511)//512``,
+
+    %z.tile = matmul %h[512*tile:min(512*tile+512, T)], %W : [tile] f32[max(0, min(...)), 32000]
+    %e.tile = logsumexp{axes=(-1,)} %z.tile : [tile] f32[max(0, min(...))]
+    %l.each = sum %e.tile : [tile] f32
+    %l.none = full 0 : [] f32
+    %l.past = merge %l.none when tile == 0, %l.now[tile-1] when tile >= 1 : [tile] f32
+    %l.now  = add %l.past, %l.each : [tile] f32
+    %l      = %l.now[tiles-1] / T : [] f32
+
+so that no more than 512 rows of ``%z`` are there at any time. The axis is followed through the
+operators that keep it (``axes.py``, ``ways.py``, ``region.py``); where it is reduced, what is found
+for the tiles is combined (``combine.py``); what others need with the axis is put together again
+(``cut.py``). A batch that comes from a slice is cut into microbatches that way, and gradients are
+accumulated.
+
+A starred dimension is an axis too: ``%z : [t*]``, of which sums are read, becomes
+``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; those
+beyond the last one are cut off where the tile is read as a slice.
+
+What two loops over tiles need is made in both, so duplicates must not be looked for afterwards.
+
+Nothing is cut that fits into ``limit`` bytes, nor where the largest tensor would not become
+smaller, nor below ``least`` rows. Sizes are estimates (``sizes.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import ClassVar
+
+from tempoc.base.source import Span
+from tempoc.passes.context import PassContext
+from tempoc.passes.cut import Cutter
+from tempoc.passes.region import Finder, Region, phases
+from tempoc.passes.sizes import bytes_of, formula, unknown, usual
+from tempoc.passes.ways import Meeting, Star, Ways, slices
+from tempoc.sdg.build import is_computed
+from tempoc.sdg.graph import Graph, Node
+from tempoc.sdg.rewrite import drop_dead
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
+from tempoc.symbolic.expr import ONE, Const, Expr, Sym, compare, maximum
+from tempoc.symbolic.walk import ceildiv, evaluate, is_affine, symbols
+
+ROUNDS = 8
+"""The most loops over tiles that one program gets."""
+TENSORS = 8
+"""How many tensors of a tile's size the limit leaves room for."""
+PATIENCE = 4
+"""By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """Cuts large tensors into tiles."""
+
+    size: int = field(
+        default=0,
+        metadata={"help": "rows of a tile, also where all fits; 0: by the limit"},
+    )
+    limit: int = field(default=64 << 20, metadata={"help": "bytes that a tensor may take"})
+    least: int = field(default=16, metadata={"help": "fewest rows of a tile"})
+
+    name: ClassVar[str] = "tile"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with loops over tiles."""
+        tried: set[Meeting] = set()
+        for _ in range(ROUNDS):
+            found = _Search(graph, context, self, tried).cut()
+            if found is None:
+                break
+            graph = drop_dead(found)
+        return graph
+
+
+class _Search:
+    """Looks for something to cut, the largest tensor first."""
+
+    def __init__(
+        self, graph: Graph, context: PassContext, options: Tile, tried: set[Meeting]
+    ) -> None:
+        self.graph = graph
+        self.context = context
+        self.options = options
+        self.tried = tried
+        self.usual: dict[int, Mapping[str, int]] = {}
+        self.ways = Ways(graph, context.space)
+
+    def cut(self) -> Graph | None:
+        """The graph with one more loop over tiles; ``None`` if there is nothing left to cut."""
+        sized = [(self.bytes(n), n) for n in self.graph.nodes if self.is_large(n)]
+        starts = [m for _, n in sorted(sized, key=lambda x: -x[0]) for m in self.axes(n)]
+        for start in starts:
+            first = not any(m.node == start.node for m in self.tried)
+            self.tried.add(start)
+            region = Finder(ways=self.ways, is_large=self.is_large).region(start)
+            self.tried |= {Meeting(n, way) for n, way in region.kept.items()}
+            size = self.size(region)
+            why = self.against(region, size)
+            if not why:
+                order = phases(self.ways, region)
+                if order is not None:
+                    return self.tiled(start.node, region, order, size)
+                why = "what it is made of needs what is made of it"
+            self.missed(start.node, why, first)
+        return None
+
+    # ------------------------------------------------------------ where to begin
+
+    def bytes(self, name: str) -> int:
+        """The bytes of the largest result of a node, at all points that are computed at once."""
+        node, at = self.graph.nodes[name], self.at(name)
+        each = max((bytes_of(t, at) for t in node.types), default=0)
+        return each * prod(at[d] for d in node.vector)
+
+    def at(self, name: str) -> Mapping[str, int]:
+        """What bounds and dimensions are taken for where a node is judged."""
+        node = self.graph.nodes[name]
+        found = [s for t in node.types for e in t.shape for s in symbols(e)]
+        count = len(unknown(self.graph.universe, (*found, *node.vector)))
+        if count not in self.usual:
+            self.usual[count] = usual(self.graph.universe, count)
+        return self.usual[count]
+
+    def is_large(self, name: str) -> bool:
+        """Whether a tensor shall not be there as a whole."""
+        node = self.graph.nodes[name]
+        if not is_computed(node):
+            return False
+        limit = self.options.limit * (PATIENCE if node.vector else 1)
+        return self.bytes(name) > (0 if self.options.size else limit)
+
+    def axes(self, name: str) -> Iterator[Meeting]:
+        """The axes of a node along which it may be cut, and which were not tried."""
+        for at in (Meeting(name, way) for way in self.ways.through(name)):
+            if not at.way.is_reduced and at not in self.tried:
+                extent = self.ways.extent(at)
+                dims = [s for s in symbols(extent) if self.graph.universe.is_dim(s)]
+                varies = any(s in self.graph.universe.lengths for s in symbols(extent))
+                summed = not isinstance(at.way, Star) or at.way.dim in self.ways.summed
+                if symbols(extent) and not dims and not varies and is_affine(extent) and summed:
+                    yield at
+
+    # ------------------------------------------------------------ whether it is worth it
+
+    def size(self, region: Region) -> int:
+        """How many rows a tile has: a power of two, so that several of its tensors fit."""
+        if self.options.size:
+            return self.options.size
+        row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.kept))
+        fitting = max(1, self.options.limit // TENSORS // row)
+        return max(self.options.least, 1 << (fitting.bit_length() - 1))
+
+    def rows(self, region: Region, name: str) -> int:
+        """How long the axis of a region is taken to be, at one of its nodes."""
+        return max(1, evaluate(region.extent, self.at(name)))
+
+    def against(self, region: Region, size: int) -> str:
+        """Why a region stays as it is; empty if it is worth cutting."""
+        if not any(self.is_temporal(Meeting(*item)) for item in region.kept.items()):
+            return "the axis comes from no temporal slice"
+        if not region.ends and any(isinstance(way, Star) for way in region.kept.values()):
+            return "nothing adds up what is computed at once"
+        rows = max(self.rows(region, n) for n in region.kept)
+        if rows <= size:
+            return f"{rows} rows are a small tile already"
+        if any(len(self.graph.nodes[n].types) > 1 for n in region.whole):
+            return f"`{region.whole[0]}` is needed as a whole"
+        before = {n: self.bytes(n) for n in region.kept}
+        left = {
+            n: b if n in region.whole else b * size // self.rows(region, n)
+            for n, b in before.items()
+        }
+        left |= {n: self.bytes(n) for n in self.outside(region)}
+        if max(left.values()) >= max(before.values()):
+            most = max(left, key=left.__getitem__)
+            return f"`{most}`, which is as large, is needed as a whole"
+        return ""
+
+    def is_temporal(self, at: Meeting) -> bool:
+        """Whether a node has its axis from time."""
+        if isinstance(at.way, Star):
+            return True
+        pairs = zip(self.graph.nodes[at.node].inputs, at.way.operands, strict=True)
+        return any(axis is not None and axis < slices(edge) for edge, axis in pairs)
+
+    def outside(self, region: Region) -> Iterator[str]:
+        """The large tensors from which tiles are cut out, which must be there."""
+        for name, way in region.kept.items():
+            at = Meeting(name, way)
+            for edge, axis in zip(self.graph.nodes[name].inputs, self.ways.places(at), strict=True):
+                star = isinstance(way, Star) and any(way.dim in symbols(e) for e in edge.entries)
+                inside = region.kept.get(edge.source) is not None
+                if (axis is not None or star) and not inside and self.is_large(edge.source):
+                    yield edge.source
+
+    def missed(self, name: str, why: str, first: bool) -> None:
+        """Say why the first axis of a tensor is not cut, unless tiles were asked for."""
+        if first and not self.options.size and not self.graph.nodes[name].vector:
+            text = f"`{name}` takes {self.formula(name)} bytes: {why}"
+            self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+
+    def formula(self, name: str) -> str:
+        """The bytes of a node's result as text."""
+        node = self.graph.nodes[name]
+        bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
+        return formula(node.types[0], bounds)
+
+    # ------------------------------------------------------------ cutting
+
+    def tiled(self, name: str, region: Region, order: Mapping[str, int], size: int) -> Graph:
+        """The graph with the region in tiles."""
+        space = self.context.space
+        count = ceildiv(region.extent, size)
+        if not space.implies(Domain(()), compare(">=", region.extent, ONE)):
+            count = maximum(ONE, count)
+        stars = any(isinstance(way, Star) for way in region.kept.values())
+        nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
+        own = {d for n in nodes for d in n.domain.dims}
+        universe, tiles = _declared(self.graph, "tile", count, own)
+        rows = ""
+        if stars:
+            graph = replace(self.graph, universe=universe)
+            universe, rows = _declared(graph, "row", Const(size), own)
+        self.context.declare(universe)
+        cutter = Cutter(
+            old=self.graph,
+            ways=self.ways,
+            region=region,
+            phases=order,
+            space=self.context.space,
+            dim=tiles,
+            row=rows,
+            size=size,
+            is_large=self.is_large,
+        )
+        text = f"`{name}` would take {self.formula(name)} bytes; computed {size} rows at a time"
+        self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+        return cutter.cut()
+
+
+def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Universe, str]:
+    """The dimensions of the graph with one of so many points; none of ``own``, but maybe old."""
+    universe = graph.universe
+    for dim in universe.dims:
+        bound = next(b for b in universe.bounds if b.name == dim.bound)
+        if dim.name.startswith(name) and bound.value == count and dim.name not in own:
+            return universe, dim.name
+    taken = {*graph.nodes, *(b.name for b in universe.bounds), *(d.name for d in universe.dims)}
+    number = ""
+    while {f"{name}{number}", f"{name}s{number}"} & taken:
+        number = str(int(number or "1") + 1)
+    bound = Bound(name=f"{name}s{number}", value=count)
+    dim = Dim(name=f"{name}{number}", bound=bound.name)
+    declared = replace(universe, bounds=(*universe.bounds, bound), dims=(*universe.dims, dim))
+    return declared, dim.name
+
+
+def _span(node: Node) -> Span | None:
+    return node.spans[0] if node.spans else None

@@ -1,0 +1,49 @@
+"""Elements of arrays at the own position of each of many points are mapped, not gathered."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tests.support.agreement import agree, all_equal
+
+PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"
+HEAD = """dim b < B
+dim t < T
+assume T >= 2
+input x[b, t]: f32[3]
+c[b] = cumsum(x[t = 0:T], axis = 0)
+"""
+MAPPED = {
+    "the first axis": "y[b, t] = tanh((c[b])[t])\noutput y",
+    "another axis": "y[b, t] = tanh(transpose(c[b], [1, 0])[1, t])\noutput y",
+    "from the second on": "y[b, t] = tanh((c[b])[t]) when t >= 1\ny[b, 0] = x[t = 0]\noutput y",
+    "the next one": "y[b, t] = (c[b])[t] + (c[b])[t+1] when t + 1 < T\noutput y[0:B, 0:T-1]",
+    "counted from a bound": "dim p < P\nassume P <= T\n"
+    "y[b, p] = (c[b])[p + T - P]\noutput y[0:B, 0:P]",
+}
+GATHERED = {
+    "backwards": "y[b, t] = tanh((c[b])[T-1-t])\noutput y",
+    "two positions": "s[b] = c @ c.T\ny[b, t] = (s[b])[t, t]\noutput y",
+}
+
+
+def kernels(text: str) -> str:
+    options = Options(level=2, passes=PASSES, verify_each=True)
+    return Compilation(load_source(Source("m.rt", text)), options).emitted.kernels
+
+
+@pytest.mark.parametrize("name", [*MAPPED, *GATHERED])
+def test_elements_at_the_point(name: str) -> None:
+    text = HEAD + (MAPPED | GATHERED)[name]
+    assert ("dynamic_index" in kernels(text)) == (name in GATHERED)
+    agree(text, *all_equal(text, 2, 3, 5), passes=PASSES)
+
+
+def test_a_name_for_the_array_and_one_for_its_element() -> None:
+    text = kernels(HEAD + MAPPED["the first axis"])
+    assert "def point(c_t):" in text
+    assert "(c)" in text

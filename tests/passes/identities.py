@@ -1,0 +1,340 @@
+"""Programs for each row of the table of identities: one or more nodes to which it applies.
+
+Nodes called ``%n``, ``%n2``, ... only help; the others are outputs.
+"""
+
+from __future__ import annotations
+
+HEAD = """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
+%y = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
+%z = input{dtype=f32, shape=(2, 3)} : [t] f32[2, 3]
+%r = input{dtype=f32, shape=(3,)} : [t] f32[3]
+%s = input{dtype=f32} : [t] f32
+%u = input{dtype=f32} : [t] f32
+%k = input{dtype=i32} : [t] i32
+%c = input{dtype=bool} : [t] bool
+%W = param{template="W", dtype=f32, shape=(3, 4)} : [] f32[3, 4]
+%zero = literal{value=0.0, dtype=f32} : [] f32
+%minus = literal{value=-0.0, dtype=f32} : [] f32
+%one = literal{value=1.0, dtype=f32} : [] f32
+%two = literal{value=2.0, dtype=f32} : [] f32
+%three = literal{value=3.0, dtype=f32} : [] f32
+%eight = literal{value=8.0, dtype=f32} : [] f32
+%less = literal{value=-1.0, dtype=f32} : [] f32
+%most = literal{value=inf, dtype=f32} : [] f32
+%none = literal{value=0, dtype=i32} : [] i32
+%unit = literal{value=1, dtype=i32} : [] i32
+%yes = literal{value=true, dtype=bool} : [] bool
+"""
+
+EXACT = {
+    "x + 0 = x": """%a = add %none, %k : [t] i32
+%b = add %x, %minus : [t] f32[2, 3]""",
+    "x - 0 = x": "%a = sub %x, %zero : [t] f32[2, 3]",
+    "x * 1 = x": "%a = mul %one, %x : [t] f32[2, 3]",
+    "x / 1 = x": "%a = div %x, %one : [t] f32[2, 3]",
+    "x ** 1 = x": "%a = power %k, %unit : [t] i32",
+    "whole x * 0 = 0": "%a = mul %k, %none : [t] i32",
+    "whole x // 1 and x % 1": """%a = floordiv %k, %unit : [t] i32
+%b = mod %k, %unit : [t] i32""",
+    "whole x - x, x == x": """%a = sub %k, %k : [t] i32
+%b = le %k, %k : [t] bool
+%d = ne %k, %k : [t] bool""",
+    "x * -1 = -x": """%a = mul %less, %x : [t] f32[2, 3]
+%b = div %x, %less : [t] f32[2, 3]""",
+    "x / 2**k = x * 2**-k": "%a = div %x, %eight : [t] f32[2, 3]",
+    "a + -b = a - b": """%n = neg %x : [t] f32[2, 3]
+%n2 = neg %y : [t] f32[2, 3]
+%a = add %x, %n2 : [t] f32[2, 3]
+%b = add %n, %y : [t] f32[2, 3]
+%d = sub %x, %n2 : [t] f32[2, 3]
+%e = mul %n, %n2 : [t] f32[2, 3]""",
+    "a + -b * c = a - b * c": """%n = neg %s : [t] f32
+%n2 = mul %n, %x : [t] f32[2, 3]
+%a = add %n2, %y : [t] f32[2, 3]
+%n3 = div %z, %n : [t] f32[2, 3]
+%b = sub %y, %n3 : [t] f32[2, 3]""",
+    "-(-x) = x": "%n = neg %x : [t] f32[2, 3]\n%a = neg %n[T-1-t] : [t] f32[2, 3]",
+    "not not x = x": "%n = not %c : [t] bool\n%a = not %n[0:t+1] : [t] bool[t+1]",
+    "f(f(x)) = f(x)": """%n = floor %x : [t] f32[2, 3]
+%a = round %n : [t] f32[2, 3]
+%n2 = abs %s : [t] f32
+%b = abs %n2 : [t] f32""",
+    "abs(-x) = abs(x)": "%n = neg %x : [t] f32[2, 3]\n%a = abs %n : [t] f32[2, 3]",
+    "f(x, x) = x": "%a = maximum %x, %x : [t] f32[2, 3]\n%b = and %c, %c : [t] bool",
+    "f(x, neutral) = x": """%a = minimum %x, %most : [t] f32[2, 3]
+%b = and %yes, %c : [t] bool
+%d = or %c, %yes : [t] bool""",
+    "clip on one side": "%a = clip %x, %zero, %most : [t] f32[2, 3]",
+    "not (a == b) = a != b": """%n = eq %s, %u : [t] bool
+%a = not %n : [t] bool
+%n2 = lt %k, %unit : [t] bool
+%b = not %n2 : [t] bool""",
+    "where(c, x, x) = x": "%a = where %c, %x, %x : [t] f32[2, 3]",
+    "where(true, x, y) = x": "%a = where %yes, %k, %unit : [t] i32",
+    "where(not c, x, y) = where(c, y, x)": """%n = not %c : [t] bool
+%a = where %n, %x, %y : [t] f32[2, 3]""",
+    "where(c, where(c, x, y), z) = where(c, x, z)": """%n = where %c, %x, %y : [t] f32[2, 3]
+%a = where %c, %n, %z : [t] f32[2, 3]
+%b = where %c, %z, %n : [t] f32[2, 3]""",
+    "a cast to its own dtype": "%a = cast{dtype=f32} %x : [t] f32[2, 3]",
+    "a cast of a lossless cast": """%n = cast{dtype=f64} %x : [t] f64[2, 3]
+%a = cast{dtype=f32} %n : [t] f32[2, 3]
+%b = cast{dtype=i32} %n : [t] i32[2, 3]""",
+    "a transpose that keeps the order": "%a = transpose{axes=(0, 1)} %x : [t] f32[2, 3]",
+    "a transpose of a transpose": """%n = transpose{axes=(2, 0, 1)} %x[0:t+1] : [t] f32[3, t+1, 2]
+%a = transpose{axes=(0, 2, 1)} %n : [t] f32[3, 2, t+1]""",
+    "a transpose before an operation": """%n = transpose %x : [t] f32[3, 2]
+%n2 = transpose %y : [t] f32[3, 2]
+%n3 = add %n, %n2 : [t] f32[3, 2]
+%n4 = mul %n3, %s : [t] f32[3, 2]
+%n5 = abs %n4 : [t] f32[3, 2]
+%a = where %c, %n5, %zero : [t] f32[3, 2]""",
+    "a transpose before a reduction": """%n = transpose %x : [t] f32[3, 2]
+%a = max{axes=(0,)} %n : [t] f32[2]""",
+    "a shape that is there already": "%a = reshape{shape=(2, 3)} %x : [t] f32[2, 3]",
+    "a reshape of a reshape": """%n = reshape{shape=(6,)} %x : [t] f32[6]
+%a = reshape{shape=(3, 2)} %n : [t] f32[3, 2]
+%b = reshape{shape=(2, 3)} %n : [t] f32[2, 3]
+%n2 = expand_dims{axis=1} %y : [t] f32[2, 1, 3]
+%d = reshape{shape=(3, 2)} %n2 : [t] f32[3, 2]""",
+    "a new axis of a reshape": """%n = reshape{shape=(6, 1)} %x : [t] f32[6, 1]
+%a = squeeze{axes=(1,)} %n : [t] f32[6]
+%n2 = reshape{shape=(6,)} %y : [t] f32[6]
+%b = expand_dims{axis=0} %n2 : [t] f32[1, 6]""",
+    "a squeeze of a new axis": """%n = expand_dims{axis=1} %x : [t] f32[2, 1, 3]
+%a = squeeze{axes=(1,)} %n : [t] f32[2, 3]""",
+    "a broadcast of a broadcast": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
+%n2 = broadcast_to{shape=(2, 3)} %n : [t] f32[2, 3]
+%a = broadcast_to{shape=(4, 2, 3)} %n2 : [t] f32[4, 2, 3]""",
+    "a new axis of a broadcast": """%n = broadcast_to{shape=(4, 2, 3)} %r : [t] f32[4, 2, 3]
+%a = expand_dims{axis=1} %n : [t] f32[4, 1, 2, 3]
+%n2 = broadcast_to{shape=(4, 2, 3)} %x : [t] f32[4, 2, 3]
+%b = expand_dims{axis=3} %n2 : [t] f32[4, 2, 3, 1]""",
+    "a broadcast number": "%a = broadcast_to{shape=(t+1,)} %two : [t] f32[t+1]",
+    "a broadcast before an operation": """%n = broadcast_to{shape=(2, 3)} %r : [t] f32[2, 3]
+%a = add %n, %x : [t] f32[2, 3]
+%n2 = broadcast_to{shape=(2, 3)} %s : [t] f32[2, 3]
+%b = mul %n, %n2 : [t] f32[2, 3]
+%n3 = expand_dims{axis=0} %r : [t] f32[1, 3]
+%d = sub %y, %n3 : [t] f32[2, 3]
+%n4 = full{shape=(2, 3), value=2.5, dtype=f32} : [] f32[2, 3]
+%e = mul %n4, %x : [t] f32[2, 3]""",
+    "a broadcast before a function": """%n = broadcast_to{shape=(2, 3)} %r : [t] f32[2, 3]
+%a = abs %n : [t] f32[2, 3]""",
+    "a reduction of a broadcast": """%n = broadcast_to{shape=(t+1, 3)} %r : [t] f32[t+1, 3]
+%a = max{axes=(0,)} %n : [t] f32[3]
+%b = min %n : [t] f32""",
+    "a reduction of one element": """%n = expand_dims{axis=1} %x[0] : [] f32[2, 1, 3]
+%a = max{axes=(1,)} %n : [] f32[2, 3]""",
+    "a slice of everything": """%a = getitem{entries=((0, t+1, 1), (0, 3, 1))} %r[0:t+1] \
+: [t] f32[t+1, 3]""",
+    "a part of a part": """%n = getitem{entries=(1, (2, 3, -1))} %x : [t] f32[3]
+%a = getitem{entries=((0, 2, 2),)} %n : [t] f32[2]
+%b = getitem{entries=(1,)} %n : [t] f32""",
+    "a part after a change of axes": """
+%n = transpose{axes=(2, 0, 1)} %x[0:t+1] : [t] f32[3, t+1, 2]
+%a = getitem{entries=((0, 3, 1), t, (0, 2, 1))} %n : [t] f32[3, 2]
+%n2 = expand_dims{axis=1} %r : [t] f32[3, 1]
+%b = getitem{entries=(2, 0)} %n2 : [t] f32
+%n3 = broadcast_to{shape=(2, 3)} %r : [t] f32[2, 3]
+%d = getitem{entries=((1, 1, 1), (0, 2, 1))} %n3 : [t] f32[1, 2]""",
+    "a part of what was joined": """%n = concat{axis=1} %x, %y : [t] f32[2, 6]
+%a = getitem{entries=((0, 2, 1), (3, 2, 2))} %n : [t] f32[2, 2]
+%b = getitem{entries=(0, 1)} %n : [t] f32
+%n2 = stack{axis=1} %x, %y : [t] f32[2, 2, 3]
+%d = getitem{entries=(0, 1, (0, 3, 1))} %n2 : [t] f32[3]""",
+    "a part of a function": """%n = abs %x : [t] f32[2, 3]
+%a = getitem{entries=(1, (0, 2, 1))} %n : [t] f32[2]
+%n2 = neg %r : [t] f32[3]
+%n3 = mod %k, %unit : [t] i32
+%b = getitem{entries=("tensor",)} %n2, %n3 : [t] f32
+%n4 = floor %y : [t] f32[2, 3]
+%n5 = full{shape=(2, 1), value=1, dtype=i32} : [] i32[2, 1]
+%d = take_along{axis=1} %n4, %n5 : [t] f32[2, 1]""",
+    "one tensor joined": """%a = concat %x : [t] f32[2, 3]
+%b = stack{axis=1} %x : [t] f32[2, 1, 3]""",
+    "joined tensors joined": """%n = concat %r, %r[0] : [t] f32[6]
+%a = concat %n, %r[T-1] : [t] f32[9]""",
+    "neighbouring parts joined": """%n = getitem{entries=((0, 1, 1), (0, 3, 1))} %x : [t] f32[1, 3]
+%n2 = getitem{entries=((1, 1, 1), (0, 3, 1))} %x : [t] f32[1, 3]
+%a = concat %n, %n2 : [t] f32[2, 3]
+%n3 = split{sections=3, axis=1} %y : [t] f32[2, 1], f32[2, 1], f32[2, 1]
+%b = concat{axis=1} %n3, %n3@1, %n3@2 : [t] f32[2, 3]
+%d = concat{axis=1} %n3@2, %n3@1 : [t] f32[2, 2]""",
+    "all parts stacked": """%n = getitem{entries=((0, 2, 1), 0)} %x : [t] f32[2]
+%n2 = getitem{entries=((0, 2, 1), 1)} %x : [t] f32[2]
+%n3 = getitem{entries=((0, 2, 1), 2)} %x : [t] f32[2]
+%a = stack{axis=1} %n, %n2, %n3 : [t] f32[2, 3]""",
+    "no padding": "%a = pad{widths=((0, 0), (0, 0))} %x : [t] f32[2, 3]",
+    "padding of padding": """%n = pad{widths=((0, 1), (t, 0))} %x : [t] f32[3, t+3]
+%a = pad{widths=((1, 0), (1, 2))} %n : [t] f32[4, t+6]""",
+    "a flip of a flip": """%n = flip{axes=(0, 1)} %x : [t] f32[2, 3]
+%a = flip{axes=(0,)} %n : [t] f32[2, 3]
+%n2 = flip %y : [t] f32[2, 3]
+%b = flip %n2 : [t] f32[2, 3]""",
+    "a part of a product": """%n = sub %x, %r : [t] f32[2, 3]
+%a = getitem{entries=(1, (0, 2, 1))} %n : [t] f32[2]
+%n2 = expand_dims{axis=0} %s : [t] f32[1]
+%n3 = div %r, %n2 : [t] f32[3]
+%n4 = mod %k, %unit : [t] i32
+%b = getitem{entries=("tensor",)} %n3, %n4 : [t] f32""",
+    "elements picked of a product": """%n = max{axes=(1,), keepdims=true} %x : [t] f32[2, 1]
+%n2 = sub %x, %n : [t] f32[2, 3]
+%n3 = full{shape=(2, 1), value=1, dtype=i32} : [] i32[2, 1]
+%a = take_along{axis=1} %n2, %n3 : [t] f32[2, 1]""",
+    "a reduction of a reduction": """%n = max{axes=(1,)} %x[0:t+1] : [t] f32[t+1, 3]
+%a = max{axes=(1,)} %n : [t] f32[t+1]
+%n2 = cast{dtype=i32} %y : [t] i32[2, 3]
+%n3 = sum{axes=(1,), keepdims=true} %n2 : [t] i32[2, 1]
+%b = sum %n3 : [t] i32""",
+}
+"""Those that hold for every number."""
+
+ROUNDED = {
+    "x ** 2 = x * x": """%a = power %x, %two : [t] f32[2, 3]
+%b = power %x, %three : [t] f32[2, 3]""",
+    "1 / sqrt(x) = rsqrt(x)": """%n = exp %x : [t] f32[2, 3]
+%n2 = sqrt %n : [t] f32[2, 3]
+%a = div %one, %n2 : [t] f32[2, 3]""",
+    "1 / (1 + exp(-x)) = sigmoid(x)": """%n = neg %x : [t] f32[2, 3]
+%n2 = exp %n : [t] f32[2, 3]
+%n3 = add %one, %n2 : [t] f32[2, 3]
+%a = div %one, %n3 : [t] f32[2, 3]""",
+    "x * sigmoid(x) = silu(x)": """%n = sigmoid %x : [t] f32[2, 3]
+%a = mul %n, %x : [t] f32[2, 3]""",
+    "(x * 2) * 3 = x * 6": """%n = mul %three, %x : [t] f32[2, 3]
+%a = mul %n, %three : [t] f32[2, 3]
+%n2 = div %y, %three : [t] f32[2, 3]
+%b = mul %two, %n2 : [t] f32[2, 3]""",
+    "-(x * 2) = x * -2": "%n = mul %x, %three : [t] f32[2, 3]\n%a = neg %n : [t] f32[2, 3]",
+    "a * (b * x) = (a * b) * x for scalars a and b": """%n = mul %s, %x : [t] f32[2, 3]
+%a = mul %n, %u : [t] f32[2, 3]""",
+    "exp(a) * exp(b) = exp(a + b)": """%n = exp %x : [t] f32[2, 3]
+%n2 = exp %y : [t] f32[2, 3]
+%a = mul %n, %n2 : [t] f32[2, 3]
+%n3 = exp %s : [t] f32
+%b = div %one, %n3 : [t] f32""",
+    "log(exp(x)) = x": "%n = exp %x : [t] f32[2, 3]\n%a = log %n : [t] f32[2, 3]",
+    "log(exp(x) / s) = x - log(s)": """%n = exp %x : [t] f32[2, 3]
+%n2 = sum{axes=(1,), keepdims=true} %n : [t] f32[2, 1]
+%n3 = div %n, %n2 : [t] f32[2, 3]
+%a = log %n3 : [t] f32[2, 3]""",
+    "a sum of rows in their places": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
+%n2 = pad{widths=((t, T-t-1), (0, 0))} %n : [t] f32[T, 3]
+%a = sum{axes=(0,)} %n2[0:T] : [] f32[T, 3]
+%n3 = expand_dims{axis=1} %r : [t] f32[3, 1]
+%n4 = pad{widths=((0, 1), (t, T-t))} %n3 : [t] f32[4, T+1]
+%b = sum{axes=(0,)} %n4[t:T] : [t] f32[4, T+1]""",
+    "a sum of sums": """%n = sum{axes=(1,)} %x : [t] f32[2]
+%a = sum %n : [t] f32
+%n2 = mean{axes=(0,), keepdims=true} %y : [t] f32[1, 3]
+%b = mean %n2 : [t] f32""",
+    "a sum of numbers alike": """%n = broadcast_to{shape=(t+2, 3)} %r : [t] f32[t+2, 3]
+%a = sum{axes=(0,)} %n : [t] f32[3]
+%b = mean %n : [t] f32""",
+    "a sum of one number": """%n = expand_dims{axis=0} %r : [t] f32[1, 3]
+%a = sum{axes=(0,)} %n : [t] f32[3]
+%b = mean{axes=(0,), keepdims=true} %n : [t] f32[1, 3]""",
+    "sum(c * x) = c * sum(x)": """%n = mul %x, %s : [t] f32[2, 3]
+%a = sum %n : [t] f32
+%n2 = div %y, %r : [t] f32[2, 3]
+%b = mean{axes=(0,)} %n2 : [t] f32[3]
+%n3 = neg %z : [t] f32[2, 3]
+%d = sum{axes=(1,), keepdims=true} %n3 : [t] f32[2, 1]""",
+    "a product of matrices": """%a = einsum{spec="ab,b->a"} %x, %r : [t] f32[2]
+%b = einsum{spec="cb,ac->ab"} %W, %x : [t] f32[2, 4]
+%d = einsum{spec="kj,k->j"} %W, %r : [t] f32[4]""",
+    "a change of axes before a contraction": """%n = transpose %y : [t] f32[3, 2]
+%a = matmul %x, %n : [t] f32[2, 2]
+%n2 = transpose %W : [] f32[4, 3]
+%b = matmul %n2, %r : [t] f32[4]
+%n3 = expand_dims{axis=0} %s : [t] f32[1]
+%n4 = broadcast_to{shape=(3,)} %n3 : [t] f32[3]
+%d = einsum{spec="i,ij->j"} %n4, %W : [t] f32[4]
+%n5 = expand_dims{axis=0} %r : [t] f32[1, 3]
+%e = einsum{spec="ai,ij->j"} %n5, %W : [t] f32[4]
+%n6 = expand_dims{axis=1} %r : [t] f32[3, 1]
+%f = einsum{spec="ia,ij->aj"} %n6, %W : [t] f32[1, 4]""",
+    "a transpose of a contraction": """%n = matmul %x, %W : [t] f32[2, 4]
+%a = transpose %n : [t] f32[4, 2]""",
+    "a scaled operand of a contraction": """%n = mul %x, %s : [t] f32[2, 3]
+%a = matmul %n, %r : [t] f32[2]
+%n2 = div %y, %s : [t] f32[2, 3]
+%b = einsum{spec="ab,b->"} %n2, %r : [t] f32
+%n3 = neg %z : [t] f32[2, 3]
+%d = matmul %n3, %r : [t] f32[2]""",
+    "a sum of a contraction": """%n = matmul %x, %W : [t] f32[2, 4]
+%a = sum{axes=(1,)} %n : [t] f32[2]""",
+    "a sum of outer products": """%n = einsum{spec="i,j->ij"} %r, %r : [t] f32[3, 3]
+%a = sum{axes=(0,)} %n[0:T] : [] f32[3, 3]
+%n2 = expand_dims{axis=2} %x : [t] f32[2, 3, 1]
+%n3 = expand_dims{axis=1} %y : [t] f32[2, 1, 3]
+%n4 = mul %n2, %n3 : [t] f32[2, 3, 3]
+%b = sum{axes=(0,)} %n4 : [t] f32[3, 3]
+%n5 = einsum{spec="i,jk->ijk"} %r[T-1], %x : [t] f32[3, 2, 3]
+%d = sum{axes=(0, 2)} %n5[t:T] : [t] f32[3, 3]""",
+    "a * x + b * x = (a + b) * x": """%n = mul %x, %y : [t] f32[2, 3]
+%n2 = mul %z, %x : [t] f32[2, 3]
+%a = sub %n, %n2 : [t] f32[2, 3]
+%n3 = matmul %x, %W : [t] f32[2, 4]
+%n4 = matmul %y, %W : [t] f32[2, 4]
+%n5 = add %n3, %s : [t] f32[2, 4]
+%b = add %n5, %n4 : [t] f32[2, 4]""",
+}
+"""Those that hold up to rounding."""
+
+SILENT = {
+    "a zero of the other sign": "%a = add %x, %zero : [t] f32[2, 3]",
+    "minus a zero of the other sign": "%a = sub %x, %minus : [t] f32[2, 3]",
+    "zero times a number that may not be finite": "%a = mul %x, %zero : [t] f32[2, 3]",
+    "a number minus itself": "%a = sub %x, %x : [t] f32[2, 3]",
+    "whole division gives floats": "%a = div %k, %unit : [t] f32",
+    "a cast that loses": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
+%a = cast{dtype=f32} %n : [t] f32[2, 3]""",
+    "zero minus a number": "%a = sub %zero, %x : [t] f32[2, 3]",
+    "two reads of different points": "%a = maximum %x, %x[T-1-t] : [t] f32[2, 3]",
+    "a number divided by three": "%a = div %x, %three : [t] f32[2, 3]",
+    "the opposite of less, where NaN is neither": """%n = lt %s, %u : [t] bool
+%a = not %n : [t] bool""",
+    "a number that equals itself unless it is NaN": "%a = eq %s, %s : [t] bool",
+    "an exponential of a logarithm, which has no negative": """%n = log %x : [t] f32[2, 3]
+%a = exp %n : [t] f32[2, 3]""",
+    "logarithms whose product may overflow": """%n = log %x : [t] f32[2, 3]
+%n2 = log %y : [t] f32[2, 3]
+%a = add %n, %n2 : [t] f32[2, 3]""",
+    "a sum of what may be nothing": """%n = broadcast_to{shape=(t, 3)} %r : [t] f32[t, 3]
+%a = sum{axes=(0,)} %n : [t] f32[3]""",
+    "a transposed and a plain operand": """%n = transpose %x : [t] f32[3, 2]
+%n2 = reshape{shape=(3, 2)} %y : [t] f32[3, 2]
+%a = add %n, %n2 : [t] f32[3, 2]""",
+    "products of which one is read elsewhere": """%n = mul %x, %y : [t] f32[2, 3]
+%n2 = mul %x, %z : [t] f32[2, 3]
+%a = add %n, %n2 : [t] f32[2, 3]
+%b = neg %n : [t] f32[2, 3]""",
+    "a part of what lies across two": """%n = concat{axis=1} %x, %y : [t] f32[2, 6]
+%a = getitem{entries=((0, 2, 1), (2, 2, 1))} %n : [t] f32[2, 2]""",
+    "a narrow range": """%n = cast{dtype=f16} %x : [t] f16[2, 3]
+%n2 = cast{dtype=f16} %s : [t] f16
+%n3 = mul %n, %n2 : [t] f16[2, 3]
+%a = sum %n3 : [t] f16""",
+}
+"""What looks like an identity and is none."""
+
+
+def program(lines: str) -> str:
+    """A program of these nodes; all that do not help are outputs."""
+    lines = lines.strip()
+    names = [line.split()[0] for line in lines.splitlines() if not line.startswith("%n")]
+    used = {word.strip(",").split("[")[0].split("@")[0] for word in lines.split()}
+    head = [h for h in HEAD.splitlines() if not h.startswith("%") or h.split()[0] in used]
+    outputs = []
+    for line in lines.split("\n"):
+        name = line.split()[0]
+        if name in names:
+            entries = "[T-1]" if " : [t] " in line else ""
+            outputs.append(f"output {name[1:]} = {name}{entries}")
+    return "\n".join([*head, lines, *outputs, ""])

@@ -1,0 +1,117 @@
+"""Recurrences that become scans, compiled, against the reference evaluator."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.ops.recurrence import Recurrence
+from tests.support.agreement import agree
+
+BATCH = "dim b < B\ndim t < T\n"
+TIME = "dim t < T\n"
+SIZES = (1, 2, 3, 5, 8)
+PROGRAMS = {
+    "returns and advantages, with resets": (
+        2,
+        f"""import rl
+{BATCH}input r[b, t]: f32
+input v[b, t]: f32
+input done[b, t]: bool
+g = rl.returns(r, done, 0.5, t)
+a = rl.gae(r, v, done, 0.0, t)
+l = rl.lambda_returns(r, v, done, 0.0, t)
+ratio = exp(v)
+target, adv = rl.vtrace(r, v, done, 0.0, ratio, t)
+best = mean(a[b = 0:B, t = 0:T])
+output g, a, l, target, adv, best
+""",
+    ),
+    "a diagonal layer and its derivatives": (
+        3,
+        f"""import ssm
+{TIME}input x[t]: f32[3]
+input a[t]: f32[3]
+param w: f32[3] = 0.5 * ones([3])
+h = ssm.recur(a, x * w, t)
+loss = sum((h * h)[t = 0:T])
+slope, along = grad(loss, w), grad(loss, a)
+twice = grad(sum(slope), x)
+output h, slope, along, twice
+""",
+    ),
+    "complex states": (
+        1,
+        f"""import ssm
+{TIME}input x[t]: f32[2]
+input y[t]: f32[2]
+input a: f32[2]
+h = ssm.crecur({{re: 0.5 * cos(a), im: 0.5 * sin(a)}}, {{re: x, im: y}}, t)
+output h.re as re, h.im as im
+""",
+    ),
+    "cumulative statistics, each written as a recurrence": (
+        7,
+        f"""{TIME}input x[t]: f32
+input n[t]: i32
+s[0] = x[0]
+s[t] = s[t-1] + x
+p[t] = p[t-1] * x when t >= 1
+p[0] = x[0]
+m[0] = x[0]
+m[t] = maximum(m[t-1], x)
+l[0] = x[0]
+l[t] = maximum(l[t-1], x) + log1p(exp(-abs(l[t-1] - x)))
+e[0] = x[0]
+e[t+1] = 0.9 * e[t] + (1.0 - 0.9) * x[t+1]
+c[0] = n[0]
+c[t] = c[t-1] * 3 + n
+any[T-1] = x[T-1] > 0.5
+any[t] = any[t+1] or x > 0.5
+mean = s / f32(t + 1)
+output s, p, m, l, e, c, any, mean
+""",
+    ),
+    "linear in any spelling": (
+        4,
+        f"""{BATCH}input x[b, t]: f32[2]
+input g[t]: f32[2]
+input off[b, t]: bool
+h[b, 0] = x[b, 0]
+h[b, t] = h[b, t-1] - 0.1 * (h[b, t-1] + x) * g
+k[b, T-1] = zeros([2])
+k[b, t] = where(off, 0.0, k[b, t+1]) * g + x
+u[b, t] = x + g * (u[b, t-1] + 1.0) / 2.0 when t >= 1
+u[b, t] = x
+f[b, t] = -f[b, t-1] * g when t >= 3
+f[b, t] = x
+output h, k, u, f
+""",
+    ),
+    "matrices": (
+        2,
+        f"""{TIME}input x[t]: f32[2]
+input m[t]: f32[2, 2]
+h[0] = x[0]
+h[t] = 0.5 * m @ h[t-1] + x
+p[0] = m[0]
+p[t] = 0.5 * m @ p[t-1] @ m.T
+output h, p
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("special", [False, True], ids=["plain", "special"])
+def test_scans_say_what_the_evaluator_says(name: str, special: bool) -> None:
+    count, text = PROGRAMS[name]
+    options = Options(level=2)
+    optimized = Compilation(load_source(Source("m.rt", text)), options).optimized
+    scans = [n for n in optimized.nodes.values() if isinstance(n.op, Recurrence)]
+    assert len(scans) >= count
+    bounds = [{"T": n, "B": 2} if "dim b" in text else {"T": n} for n in SIZES]
+    agree(text, *bounds, special=special)

@@ -1,0 +1,179 @@
+"""Programs whose large tensors are computed tile by tile, against the reference evaluator."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.agreement import agree
+
+PASSES = "canonicalize,algebra,canonicalize,{},tile{{size=3}},accumulate,fuse"
+PLAIN, VECTOR = (PASSES.format(p).replace(",,", ",") for p in ("", "vectorize"))
+SIZES = tuple({"B": b, "T": t} for b, t in ((1, 1), (2, 2), (1, 3), (3, 4), (2, 7)))
+HEAD = """
+dim b < B
+dim t < T
+input x[b, t]: f32[2]
+input y[t]: f32[2]
+input n[t]: i32
+"""
+PROGRAMS = {
+    "a loss over a vocabulary, and its gradients": """
+param w: f32[2, 5] = reshape(f32(arange(10)) * 0.1, [2, 5])
+h = tanh(y)
+z = h[t = 0:T] @ w
+k = n[0:T] % 5
+loss = mean(logsumexp(z, axis = 1) - take_along(z, expand_dims(k, 1), axis = 1)[:, 0])
+dw = grad(loss, w)
+dh = grad(loss, h)
+output loss, dw, dh
+""",
+    "all reductions": """
+z = exp(y[0:T]) * 2.0
+a = sum(z)
+m = mean(z, axis = 0)
+p = prod(z, axis = 0, keepdims = true)
+hi = max(z, axis = 0)
+lo = min(z)
+l = logsumexp(z, axis = 0)
+c = sum(z > 2.0)
+q = any(z > 3.0, axis = 0)
+r = all(z > 0.2)
+v = var(z, axis = 0)
+i = argmax(z, axis = 0)
+output a, m, p, hi, lo, l, c, q, r, v, i
+""",
+    "a softmax over the cut axis, which needs all tiles twice": """
+z = y[0:T] @ full([2, 4], 0.5)
+e = exp(z - max(z, axis = 0, keepdims = true))
+s = e / sum(e, axis = 0, keepdims = true)
+o = sum(s * z, axis = 0)
+output o, s
+""",
+    "a batch and time": """
+z = tanh(x[b = 0:B, t = 0:T] @ full([2, 3], 0.5))
+s = sum(z, axis = [0, 1])
+u = einsum("btk,btl->kl", z, z)
+m = max(z, axis = 0)
+output s, u, m
+""",
+    "each batch by itself": """
+z = tanh(x[t = 0:T] @ full([2, 3], 0.5)) + f32(b)
+s = sum(z * z, axis = 0)
+r = z[b][t] - s
+output s, r
+""",
+    "slices that are shorter, shifted and strided": """
+z = tanh(y[1:T]) * y[0:T-1] * y[t = 0:1]
+a = sum(z, axis = 0)
+w = tanh(y[0:T:2])
+c = sum(w * w)
+l = logsumexp(w, axis = 0)
+output a, c, z, w, l
+""",
+    "scans and sorts along the axis stay whole, along others are cut": """
+z = y[0:T] * 2.0
+c = cumsum(z, axis = 1)
+s = sort(z, axis = 1)
+d = cumsum(z, axis = 0)
+o = sum(c * s + d, axis = 0)
+output o, d
+""",
+    "movement": """
+z = y[0:T] + 1.0
+a = sum(transpose(z, [1, 0]) * 2.0, axis = 1)
+f = sum(flip(z, 1), axis = 0)
+g = concat([z, z * z], 1)
+h = stack([z, z], 1)
+p = pad(z, [[0, 0], [1, 2]])
+q = reshape(z, [T, 2, 1])
+k = sum(g, axis = 0)
+l = sum(h, axis = 0) + sum(q)
+m = max(p, axis = 0)
+output a, f, k, l, m, q
+""",
+    "indexing": """
+z = y[0:T] * 3.0
+k = abs(n[0:T]) % 2
+a = sum(z[:, 1])
+table = reshape(f32(arange(6)), [3, 2])
+e = table[k] * z
+g = grad(sum(e * e), y)
+h = sum(one_hot(k, 3), axis = 0)
+o = sum(take(table, k, axis = 0) * z, axis = 0)
+output a, e, g, h, o
+""",
+    "a step of descent after another": """
+dim i < I = 3
+w[0] = full([2, 4], 0.25)
+z = tanh(y[t = 0:T] @ w)
+loss = mean(z * z)
+w[i+1] = w - 0.1 * grad(loss, w)
+output loss, w[I-1] as last
+""",
+    "through a hidden layer": """
+param w: f32[2, 4] = full([2, 4], 0.3)
+param v: f32[4, 2] = full([4, 2], -0.2)
+h = relu(y[0:T] @ w)
+o = h @ v
+d = o - y[0:T]
+loss = mean(sum(d * d, axis = 1))
+dw = grad(loss, w)
+dv = grad(loss, v)
+output loss, dw, dv
+""",
+    "halves": """
+z = bf16(y[0:T]) * 2.0
+s = sum(z, axis = 0)
+m = mean(z)
+u = z.T @ z
+h = max(z, axis = 0)
+output s, m, u, h
+""",
+    "loops within loops": """
+r[b, 0] = full([2], 0.5)
+r[b, t+1] = tanh(r[b, t] + x[b, t])
+z = r[t = 0:T] @ full([2, 3], 0.5)
+s = sum(exp(z), axis = 0)
+c = cumsum(s)
+output s, c
+""",
+    "point by point": """
+param w: f32[2, 5] = reshape(f32(arange(10)) * 0.1, [2, 5])
+h = tanh(y)
+z = h @ w
+e = logsumexp(z, axis = 0) - sum(z * one_hot(abs(n) % 5, 5))
+loss = mean(e[t = 0:T])
+dw = grad(loss, w)
+dh = grad(loss, h)
+output loss, dw, dh
+""",
+    "point by point, for each row of a batch": """
+param w: f32[2, 3] = reshape(f32(arange(6)) * 0.1, [2, 3])
+z = tanh(x @ w) * f32(t + 1)
+m = max(z[t = 0:T], axis = 0)
+s = sum((z - m)[b = 0:B, t = 0:T], axis = [0, 1])
+loss = mean(sum(z * z, axis = 0)[b = 0:B, t = 0:T])
+dw = grad(loss, w)
+output s, loss, dw
+""",
+    "points that read their neighbours": """
+z = exp(y)
+d[0] = z[0]
+d[t] = z[t] - z[t-1]
+r = z[T-1-t] * random.uniform([2])
+s = sum(d[t = 0:T] * r[t = 0:T], axis = 0)
+a = sum((z * 2.0)[t = 0:T:2], axis = 0)
+output s, a, d
+""",
+    "what a tile needs comes from later iterations": """
+u[b] = sum(tanh(y[0:T] + u[b+1]), axis = 0) when b < B-1
+u[b] = sum(y[0:T] * 0.5, axis = 0) when b == B-1
+output u
+""",
+}
+
+
+@pytest.mark.parametrize("passes", [PLAIN, VECTOR])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiled_programs_agree(name: str, passes: str) -> None:
+    agree(f"{HEAD}{PROGRAMS[name]}", *SIZES, passes=passes)
