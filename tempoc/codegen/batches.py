@@ -110,12 +110,13 @@ def _cuts(read: Read, statement: Statement) -> bool:
 
 def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
     """The bytes that a point has in stores."""
-    tensors = stages.statements.tensors
-    for write in single.writes:
-        yield _bytes(tensors[write.tensor].type, single, stages)
-    for read in single.reads:
-        if not any(isinstance(e, Slice) for e in read.entries):
-            yield _bytes(tensors[read.tensor].type, single, stages)
+    tensors = [w.tensor for w in single.writes]
+    tensors += [
+        r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)
+    ]
+    for tensor in tensors:
+        store = stages.plan.stores[tensor]
+        yield product((Const(numpy_dtype(store.dtype).itemsize), *store.shape))
 
 
 def _bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:

@@ -112,7 +112,8 @@ class Together:
 
         block = self.out.apart(write)
         self.out.checks += block.checks
-        for argument in body.arguments.values():
+        # What points are given whole first: who takes elements of it uses the same name.
+        for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.elements):
             self._outer(argument)
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
         made = self._call(block, inner, list(body.arguments.values()))

@@ -21,7 +21,7 @@ from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import moving
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Statements, Tensor
-from tempoc.symbolic.expr import ONE, TRUE, Const, Expr, Slice, Sym, maximum
+from tempoc.symbolic.expr import ONE, TRUE, ZERO, Const, Expr, Slice, Sym, maximum
 from tempoc.symbolic.walk import symbols
 
 _ALL_ORDERS = 3
@@ -60,11 +60,11 @@ class _Planner:
         if tensor.origin != "computed":
             return self.resident(tensor)
         sliced = self.sliced(tensor)
-        sizes, written = self.windows(tensor), self.written(tensor)
+        sizes, block = self.windows(tensor), self.side_by_side(tensor)
         keys: list[Key] = []
         axes: list[Axis] = []
         for dim in tensor.domain.dims:
-            small = dim not in written and self.is_small(tensor, dim, sizes[dim])
+            small = dim not in block and self.is_small(tensor, dim, sizes[dim])
             # Points that are scalars would cost more as arrays of their own than in a block.
             moves = sizes[dim] != ONE and dim in self.moving.get(tensor.name, ())
             if dim in sliced or moves or not (small or tensor.type.ndim):
@@ -109,10 +109,18 @@ class _Planner:
         columns = zip(tensor.domain.dims, zip(*found, strict=True), strict=True) if found else ()
         return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
 
-    def written(self, tensor: Tensor) -> tuple[str, ...]:
-        """Dimensions of which somebody writes several points at once: no ring takes these."""
-        writers = self.statements.writers(tensor.name)
-        columns = zip(tensor.domain.dims, *(w.entries for _, w in writers), strict=True)
+    def side_by_side(self, tensor: Tensor) -> tuple[str, ...]:
+        """Dimensions of which somebody writes, or reads for one point each, several at once.
+
+        No ring takes these.
+        """
+        found = [w.entries for _, w in self.statements.writers(tensor.name)]
+        for statement, read in self.statements.readers(tensor.name):
+            if statement.single is not None:
+                own = statement.single.reads[statement.reads.index(read)]
+                pairs = zip(own.entries, read.entries, strict=True)
+                found.append(tuple(ZERO if isinstance(a, Slice) else b for a, b in pairs))
+        columns = zip(tensor.domain.dims, *found, strict=True)
         return tuple(d for d, *es in columns if any(isinstance(e, Slice) for e in es))
 
     def windows(self, tensor: Tensor) -> dict[str, Expr]:

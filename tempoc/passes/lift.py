@@ -187,6 +187,8 @@ def _array(graph: Graph, node: Node) -> str | None:
         return None
     (edge,) = node.inputs
     source = graph.nodes[edge.source]
+    if not (node.op.entries and source.types[edge.out].shape):
+        return None
     (first, *rest), (extent, *others) = node.op.entries, source.types[edge.out].shape
     if edge.entries != identity(source.domain) or rest != [(ZERO, e, 1) for e in others]:
         return None

@@ -129,7 +129,7 @@ def test_to_the_end_of_the_episode() -> None:
     # All steps of all episodes in one pass, with what acting has found.
     assert compilation.passes.graph.nodes[BACK].vector == ("b", "t")
     assert any(points(compilation, "s2.step")) and not any(points(compilation, BACK))
-    for tensor in ("o", "a", "nll", "logits.mlp.h.tanh", "logits.mlp.h.tanh2"):
+    for tensor in ("o", "a", "logits.mlp.h.tanh", "logits.mlp.h.tanh2"):
         found = slots(compilation, tensor)
         assert found == {"b": "B", "i": "1", "t": found["t"]} and found["t"] in ("all", "T")
 
