@@ -103,7 +103,7 @@ def assemble(
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
         names=names,
-        x64=x64,
+        x64=stages.x64,
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     walked = regions.convert(steps)

@@ -62,7 +62,8 @@ dim t < T
 dim l < L = 3
 input x[t]: f32[4]
 input W[l]: f32[4, 4]
-s[t, l] = tanh(W[l] @ (x[t] if l == 0 else s[t, max(l - 1, 0)]) + 0.5 * s[max(t - 1, 0), L - 1]) when t >= 1
+before = x[t] if l == 0 else s[t, max(l - 1, 0)]
+s[t, l] = tanh(W[l] @ before + 0.5 * s[max(t - 1, 0), L - 1]) when t >= 1
 s[0, l] = W[l] @ x[0]
 output s[0:T, L-1] as last
 """
@@ -73,7 +74,8 @@ input x[i]: i32
 input y[j]: i32
 d[0, j] = j
 d[i, 0] = i when i >= 1
-d[i, j] = minimum(minimum(d[i-1, j], d[i, j-1]) + 1, d[i-1, j-1] + where(x[i] == y[j], 0, 1)) when i >= 1 and j >= 1
+other = where(x[i] == y[j], 0, 1)
+d[i, j] = minimum(minimum(d[i-1, j], d[i, j-1]) + 1, d[i-1, j-1] + other) when i >= 1 and j >= 1
 output d[N-1, M-1] as distance
 """
 FEW = """
