@@ -22,6 +22,7 @@ from typing import ClassVar
 from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
+from tempoc.passes.awaited import awaited
 from tempoc.passes.context import PassContext
 from tempoc.passes.frugal import frugal
 from tempoc.passes.legality import Dependence, dependences, loops, stuck
@@ -70,6 +71,23 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _into_merges(graph)
     stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
+    stars = _schedulable(graph, dim, stars, context)
+    while late := [s for s in stars if s in awaited(graph, dim, stars)]:
+        _missed(graph, dim, late, "what is printed or saved of it should not wait", context)
+        stars = _schedulable(graph, dim, [s for s in stars if s not in late], context)
+    if len(stars) < len(having):
+        cheap = frugal(graph, dim, stars, context.space)
+        rest = [s for s in stars if s not in cheap]
+        _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
+        stars = cheap
+    if stars:
+        message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
+        context.remarks.add("vectorize", message)
+    return _starred(graph, stars, dim)
+
+
+def _schedulable(graph: Graph, dim: str, stars: list[str], context: PassContext) -> list[str]:
+    """Those of the stars with which loops still carry all cycles."""
     stuck_anyway: set[str] = set()
     while stars:
         starred = _starred(graph, stars, dim)
@@ -91,15 +109,7 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
             )
         _missed(graph, dim, cycle, why, context)
         stars = [s for s in stars if s not in cycle]
-    if len(stars) < len(having):
-        cheap = frugal(graph, dim, stars, context.space)
-        rest = [s for s in stars if s not in cheap]
-        _missed(graph, dim, rest, "what they share with these would have to be kept whole", context)
-        stars = cheap
-    if stars:
-        message = f"{dim}: {len(stars)} of {len(having)} nodes compute all points at once"
-        context.remarks.add("vectorize", message)
-    return _starred(graph, stars, dim)
+    return stars
 
 
 def _cycle_of(name: str, names: list[str], needs: tuple[Dependence, ...]) -> set[str]:
