@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
-from tempoc.codegen.regions import FIRST_FAULT
+from tempoc.codegen.region_text import FIRST_FAULT
 from tempoc.codegen.stages import BATCH
 from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.opdef import Import

@@ -29,12 +29,11 @@ from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, calls, happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.region_text import DTYPES, traced, tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
 
 FAULT = "fault"
-_EXTREMES = {"min": "jnp.minimum", "max": "jnp.maximum"}
-_LOGIC = {"and": "&", "or": "|"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +147,7 @@ class _Writer:
         self.line(1, "count = at[1] if steps is None else steps")
         self.device(loop, 1, root=True)
         returned = [self.called[s] for s in changed] + [FAULT] * checked
-        self.line(1, f"return {_tuple(returned)}")
+        self.line(1, f"return {tupled(returned)}")
         body, self.lines = self.lines, []
         words = {w for content in body for w in re.findall(r"\w+", content)}
         for k, var in enumerate(self.outer):
@@ -228,7 +227,7 @@ class _Writer:
         plain = not root and loop.step == 1
         index = var if plain else self.index
         self.line(depth, f"def {step}({index}, carry):")
-        self.line(depth + 1, f"{_tuple(carried)} = carry")
+        self.line(depth + 1, f"{tupled(carried)} = carry")
         narrow = ".astype(jnp.int32)" if self.regions.x64 else ""
         if plain and narrow:
             self.line(depth + 1, f"{var} = {var}{narrow}")
@@ -238,7 +237,7 @@ class _Writer:
             by = "" if abs(loop.step) == 1 else f" * {abs(loop.step)}"
             self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
         self.block(loop.body, depth + 1)
-        self.line(depth + 1, f"return {_tuple(carried)}")
+        self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.ends(loop)
         self.again(depth, carried, f"lax.fori_loop({', '.join(ends)}, {step}, CARRY)")
 
@@ -266,15 +265,15 @@ class _Writer:
             return
         branch = self.locals.fresh("taken")
         self.line(depth, f"def {branch}(carry):")
-        self.line(depth + 1, f"{_tuple(carried)} = carry")
+        self.line(depth + 1, f"{tupled(carried)} = carry")
         self.block(guard.body, depth + 1)
-        self.line(depth + 1, f"return {_tuple(carried)}")
+        self.line(depth + 1, f"return {tupled(carried)}")
         condition = self.text(guard.condition)
         self.again(depth, carried, f"lax.cond({condition}, {branch}, lambda carry: carry, CARRY)")
 
     def again(self, depth: int, carried: list[str], made: str) -> None:
         """What is carried becomes what is made of it."""
-        given = _tuple(carried)
+        given = tupled(carried)
         content = f"{given} = {made.replace('CARRY', given)}"
         if len(INDENT * depth + content) <= WIDTH:
             self.line(depth, content)
@@ -300,21 +299,21 @@ class _Writer:
                 after.append(f"{here} = jnp.where({when}, {new}, {here})")
         if kernel.checks:
             targets.append("found")
-        at = [self.traced(e) for e in call.point] if kernel.dims else []
-        given = [_tuple(at), *(self.argument(cell) for cell in call.args)]
+        at = [self.coordinate(e) for e in call.point] if kernel.dims else []
+        given = [tupled(at), *(self.argument(cell) for cell in call.args)]
         for name in kernel.bounds:
             self.used[name] = None
         given += [f"{name}={name}" for name in kernel.bounds]
         right = f"{call.kernel}({', '.join(given)})"
-        left = _tuple(targets) if len(targets) == 1 else ", ".join(targets)
+        left = tupled(targets) if len(targets) == 1 else ", ".join(targets)
         if len(INDENT * depth + f"{left} = {right}") > WIDTH:
-            left = _tuple(targets)  # so that it may go on in the next line
+            left = tupled(targets)  # so that it may go on in the next line
         self.line(depth, f"{left} = {right}")
         for content in after:
             self.line(depth, content)
         if kernel.checks:
             number = list(self.regions.kernels).index(kernel.name)
-            point = _tuple([self.traced(e) for e in call.point])
+            point = tupled([self.coordinate(e) for e in call.point])
             self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, found, {point})")
 
     # ------------------------------------------------------------ cells
@@ -342,8 +341,8 @@ class _Writer:
 
     def zeros(self, cell: nodes.Cell) -> str:
         store = self.regions.stores[cell.store]
-        shape = _tuple([self.text(e) for e in (*(a.size for a in store.axes), *store.shape)])
-        return f"jnp.zeros({shape}, {_DTYPES[store.dtype]})"
+        shape = tupled([self.text(e) for e in (*(a.size for a in store.axes), *store.shape)])
+        return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
 
     def changed(self, s: nodes.Statement) -> list[str]:
         """What a part changes, by the names in the function."""
@@ -371,39 +370,13 @@ class _Writer:
         for name in names(e):
             if name in self.regions.bounds:
                 self.used[name] = None
-        shown = text(e) if self.is_static(e) else _traced(e)
+        shown = text(e) if self.is_static(e) else traced(e)
         return f"({shown})" if tight and not shown.isidentifier() else shown
 
-    def traced(self, e: Arith) -> str:
+    def coordinate(self, e: Arith) -> str:
         """A coordinate, as an i32 of JAX."""
         shown = self.text(e)
         return f"jnp.int32({shown})" if self.is_static(e) else shown
-
-
-_DTYPES = {
-    "bool": "jnp.bool_", "i32": "jnp.int32", "i64": "jnp.int64", "u32": "jnp.uint32",
-    "bf16": "jnp.bfloat16", "f16": "jnp.float16", "f32": "jnp.float32", "f64": "jnp.float64",
-    "key": "jnp.uint32",
-}  # fmt: skip
-
-
-def _traced(e: Arith) -> str:
-    """An expression over numbers of which some are traced."""
-    if not isinstance(e, Operation):
-        return str(e)
-    parts = [_traced(a) if not isinstance(a, Operation) else f"({_traced(a)})" for a in e.args]
-    if e.op in _EXTREMES:
-        found = parts[0].removeprefix("(").removesuffix(")") if len(parts) == 1 else parts[0]
-        for part in parts[1:]:
-            found = f"{_EXTREMES[e.op]}({found}, {part})"
-        return found
-    if e.op == "not":
-        return f"jnp.logical_not({parts[0]})"
-    if not parts:
-        return text(e)
-    if e.op in _LOGIC and len(parts) == 1:
-        return _traced(e.args[0])
-    return f" {_LOGIC.get(e.op, e.op)} ".join(parts)
 
 
 def _variables(s: nodes.Statement) -> list[str]:
@@ -421,19 +394,3 @@ def _variables(s: nodes.Statement) -> list[str]:
 def _listed(loop: nodes.Loop) -> str:
     found = list(dict.fromkeys(c.kernel for c in calls(loop)))
     return ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
-
-
-def _tuple(parts: list[str]) -> str:
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-
-
-FIRST_FAULT = '''\
-def first_fault(fault, kernel, found, point):
-    """What failed first: the kernel, its check, which of its points, the coordinates."""
-    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
-    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
-    new = jnp.pad(new, (0, fault.size - new.size))
-    return jnp.where(fault[1] != 0, fault, new)
-'''
-"""Stands in front of regions that check something."""
-

@@ -21,12 +21,13 @@ from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
+from tempoc.runtime.parts import regions
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.turns import Turns
-from tempoc.runtime.walker import Wishes, filled_stores, is_local, regions, write_walk
+from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
 
 Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]

@@ -18,11 +18,12 @@ from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import collect
+from tempoc.runtime.parts import regions
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import as_sources
 from tempoc.runtime.stores import layout, place_given
 from tempoc.runtime.trace import Trace
-from tempoc.runtime.walker import Wishes, regions
+from tempoc.runtime.walker import Wishes
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 

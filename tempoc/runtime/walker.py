@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.arith import Arith, Operation, evaluate, names, text
+from tempoc.program.arith import Arith, evaluate, names, text
 from tempoc.program.nodes import (
     Call,
     Cell,
@@ -29,6 +29,7 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
+from tempoc.runtime.parts import calls, length_at, regions
 from tempoc.runtime.stores import Layout
 
 
@@ -383,55 +384,3 @@ class _Writer:
             inner = self.expression(e)
             parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-
-
-def length_at(program: Program, name: str, at: Mapping[str, Arith]) -> Arith:
-    """A length, or a bound derived from lengths, at a point."""
-    for length in program.lengths:
-        if length.bound == name:
-            outer = tuple(at[d] for d in length.outer)
-            return Operation("at", (name, *outer)) if outer else name
-    value = next((b.value for b in program.bounds if b.name == name), None)
-    return name if value is None else _derived(program, value, at)
-
-
-def _derived(program: Program, e: Arith, at: Mapping[str, Arith]) -> Arith:
-    match e:
-        case str():
-            return length_at(program, e, at)
-        case Operation(op=op, args=args):
-            return Operation(op, tuple(_derived(program, a, at) for a in args))
-        case _:
-            return e
-
-
-def calls(s: Statement) -> Iterator[Call]:
-    """All calls in a statement, in order."""
-    match s:
-        case Sequence(items=items):
-            for item in items:
-                yield from calls(item)
-        case Loop(body=body) | Guard(body=body) | Region(loop=body):
-            yield from calls(body)
-        case Call():
-            yield s
-        case Effect(call=call):
-            yield call
-        case Free() | Host():
-            pass
-        case _:
-            assert_never(s)
-
-
-def regions(s: Statement) -> Iterator[Region]:
-    """All regions in a statement, in order."""
-    match s:
-        case Sequence(items=items):
-            for item in items:
-                yield from regions(item)
-        case Loop(body=body) | Guard(body=body):
-            yield from regions(body)
-        case Region():
-            yield s
-        case _:
-            pass

@@ -4,5 +4,5 @@ In: `sdg` statements and tensors. Out: a schedule tree that respects every depen
 by `verify`, which does not trust the solver), and the timeline from which `memory` reads live
 ranges; or a diagnostic that shows the cycle of equations for which there is no order.
 
-May import: base, symbolic, poly, sdg
+May import: base, symbolic, poly, ops, sdg
 """

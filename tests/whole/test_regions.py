@@ -16,7 +16,7 @@ from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
 from tempoc.program import nodes
 from tempoc.runtime.load import namespace
-from tempoc.runtime.walker import regions
+from tempoc.runtime.parts import regions
 from tests.support.agreement import agree
 
 LOOPS = "canonicalize,fuse"

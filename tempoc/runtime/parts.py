@@ -1,0 +1,72 @@
+"""What is in a tree: all calls, all regions; and lengths at points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from tempoc.program.arith import Arith, Operation
+from tempoc.program.nodes import (
+    Call,
+    Effect,
+    Free,
+    Guard,
+    Host,
+    Loop,
+    Program,
+    Region,
+    Sequence,
+    Statement,
+)  # fmt: skip
+
+
+def length_at(program: Program, name: str, at: Mapping[str, Arith]) -> Arith:
+    """A length, or a bound derived from lengths, at a point."""
+    for length in program.lengths:
+        if length.bound == name:
+            outer = tuple(at[d] for d in length.outer)
+            return Operation("at", (name, *outer)) if outer else name
+    value = next((b.value for b in program.bounds if b.name == name), None)
+    return name if value is None else _derived(program, value, at)
+
+
+def _derived(program: Program, e: Arith, at: Mapping[str, Arith]) -> Arith:
+    match e:
+        case str():
+            return length_at(program, e, at)
+        case Operation(op=op, args=args):
+            return Operation(op, tuple(_derived(program, a, at) for a in args))
+        case _:
+            return e
+
+
+def calls(s: Statement) -> Iterator[Call]:
+    """All calls in a statement, in order."""
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from calls(item)
+        case Loop(body=body) | Guard(body=body) | Region(loop=body):
+            yield from calls(body)
+        case Call():
+            yield s
+        case Effect(call=call):
+            yield call
+        case Free() | Host():
+            pass
+        case _:
+            assert_never(s)
+
+
+def regions(s: Statement) -> Iterator[Region]:
+    """All regions in a statement, in order."""
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from regions(item)
+        case Loop(body=body) | Guard(body=body):
+            yield from regions(body)
+        case Region():
+            yield s
+        case _:
+            pass
