@@ -92,8 +92,8 @@ def after_rows(
 
 
 def both(
-    at, hidden_rows, forth_u, h_lstm_cell_a_matmul, forth_b, hidden_rows_out1, after_rows, retour_u,
-    retour_c, g_gru_cell_r_split, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2,
+    at, forth_u, h_lstm_cell_a_matmul, forth_b, retour_u, retour_c, g_gru_cell_r_split,
+    g_gru_cell_r_split_out1, g_gru_cell_r_split_out2, hidden_rows, hidden_rows_out1, after_rows,
 ):
     """06_lstm.rt:16: hidden[0] = zeros([H])
     06_lstm.rt:17: memory[0] = zeros([H])

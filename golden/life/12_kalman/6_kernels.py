@@ -74,7 +74,7 @@ def R(at, log_force, log_error, valid, *, T):
     return F, Q_exp, Q_matmul, H, R_exp, R, guess_cov_rows, likelihood_d_R_sum2_none
 
 
-def now_cov(at, guess_cov_rows, H, R, valid):
+def now_cov(at, H, R, valid, guess_cov_rows):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
     12_kalman.rt:25: return stack(rows) / determinant(a)
@@ -145,9 +145,9 @@ def guess_rows(at, gain, valid, seen, F, H, *, T):
 
 
 def score(
-    at, guess_rows, H, seen, valid, gain, sure, score_log, sure_inverse_determinant_sub,
+    at, H, seen, valid, gain, sure, score_log, sure_inverse_determinant_sub,
     sure_inverse_rows_getitem, sure_inverse_rows_getitem4, sure_inverse_rows_getitem3,
-    sure_inverse_rows_getitem2,
+    sure_inverse_rows_getitem2, guess_rows,
 ):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:38: guess[0] = zeros([S])
@@ -282,7 +282,7 @@ def likelihood(
     return later_rows, later_cov_rows, likelihood, likelihood_d_now_rows
 
 
-def smooth_cov(at, later_rows, later_cov_rows, now_cov, now, likelihood_d_now_rows, surprise):
+def smooth_cov(at, now_cov, now, surprise, later_rows, later_cov_rows, likelihood_d_now_rows):
     """12_kalman.rt:48: now = guess + gain @ surprise
     12_kalman.rt:52: later[T-1] = zeros([S])
     12_kalman.rt:53: later_cov[T-1] = zeros([S, S])

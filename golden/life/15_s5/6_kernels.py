@@ -152,9 +152,8 @@ def cost_scan_d_states_associative_scan_take4(
 
 
 def y_scan(
-    at, x_re_rows, x_re_rows_out1, layer_c_re, layer_c_im, y_answer_y_mul2, u,
-    states_associative_scan_out2, states_associative_scan_out3, target,
-    cost_d_cost_mse_power_mul2_mul,
+    at, layer_c_re, layer_c_im, y_answer_y_mul2, u, target, cost_d_cost_mse_power_mul2_mul,
+    x_re_rows, x_re_rows_out1, states_associative_scan_out2, states_associative_scan_out3,
 ):
     """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
     15_s5.rt:35: return u + gelu(y)
@@ -336,10 +335,9 @@ def cost_scan(
 
 
 def cost_scan_d_stretch_keep_im_getitem(
-    at, cost_d_x_re_rows, cost_d_x_re_rows_out1, cost_scan_d_states_associative_scan_fold_out2,
-    cost_scan_d_states_associative_scan_fold, push_matmul,
-    cost_scan_d_states_associative_scan_fold_out3, push_matmul2,
-    cost_scan_d_states_associative_scan_fold_out1,
+    at, push_matmul, push_matmul2, cost_d_x_re_rows, cost_d_x_re_rows_out1,
+    cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
+    cost_scan_d_states_associative_scan_fold_out3, cost_scan_d_states_associative_scan_fold_out1,
 ):
     """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:39: x[0] = push[0]

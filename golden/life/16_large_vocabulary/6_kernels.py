@@ -85,7 +85,7 @@ def loss(at, loss_now_at, loss_d_scores_einsum_full, loss_d_scores_einsum2_now_a
     return loss, loss_d_scores_einsum, loss_d_scores_einsum2_now_at
 
 
-def loss_d_h_mul2(at, loss_d_scores_einsum, loss_d_h_sub):
+def loss_d_h_mul2(at, loss_d_h_sub, loss_d_scores_einsum):
     """16_large_vocabulary.rt:19: h = tanh(place @ mix)"""
     def point(loss_d_scores_einsum_t, loss_d_h_sub):
         loss_d_h_mul2 = loss_d_scores_einsum_t * loss_d_h_sub

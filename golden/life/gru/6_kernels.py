@@ -636,9 +636,10 @@ def loss_d_logits_sum(
 
 
 def loss_d_state_gru_cell_g_add_add2(
-    at, loss_d_state_rows, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
+    at, state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
     loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
     state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid,
+    loss_d_state_rows,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
