@@ -59,7 +59,12 @@ class Scans:
             return graph
         found: dict[Names, Recurring] = {}
         for dim in graph.universe.dims:
-            found |= self.along(graph, dim.name, context)
+            for cycle, recurring in self.along(graph, dim.name, context).items():
+                others = [r.dim for r in found.values() if {*r.states} & {*recurring.states}]
+                if others:
+                    _missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
+                else:
+                    found[cycle] = recurring
         while found:
             made, nodes = _made(graph, found, context)
             found = {c: r for c, r in found.items() if c in nodes}

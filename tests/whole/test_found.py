@@ -101,6 +101,19 @@ g = grad(y, w)
 output g
 """
 
+# One state in two recurrences, of which only one can be a scan.
+BOTH_WAYS = """
+dim i < I
+dim j < J
+input x[i]: f32
+input y[j]: f32
+h[0, j] = 0.0
+h[i, 0] = 0.0
+near = maximum(h[i-1, j] - 1.5, h[i, j-1] - 1.5) when i >= 1 and j >= 1
+h[i, j] = maximum(maximum(0.0, h[i-1, j-1] + x[i] * y[j]), near)
+output h
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()
