@@ -109,7 +109,7 @@ input x[i]: f32
 input y[j]: f32
 h[0, j] = 0.0
 h[i, 0] = 0.0
-near = maximum(h[i-1, j] - 1.5, h[i, j-1] - 1.5) when i >= 1 and j >= 1
+near[i, j] = maximum(h[i-1, j] - 1.5, h[i, j-1] - 1.5) when i >= 1 and j >= 1
 h[i, j] = maximum(maximum(0.0, h[i-1, j-1] + x[i] * y[j]), near)
 output h
 """
