@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 @given(program=programs(), special=st.booleans())
-@settings(max_examples=12, **COMMON)
+@settings(max_examples=8, **COMMON)
 def test_generated_programs_agree(program: Program, special: bool) -> None:
     note(program.text)
     free = free_bounds(program.text)
@@ -32,7 +32,7 @@ def test_generated_programs_agree(program: Program, special: bool) -> None:
 
 
 @given(program=mixes())
-@settings(max_examples=5, **COMMON)
+@settings(max_examples=3, **COMMON)
 def test_mixtures_agree(program: Program) -> None:
     """Gradients, branching, windows, chance and chosen points in one program."""
     agree_at_small_sizes(program)
