@@ -27,7 +27,6 @@ class Use:
 
     cell: nodes.Cell
     values: Values
-    written: bool
 
 
 def arrays(
@@ -98,10 +97,9 @@ def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:
             if happens(condition, values):
                 yield from uses(body, values)
         case nodes.Call(args=args, results=results):
-            for cells, writes in ((args, False), (results, True)):
-                for cell in cells:
-                    if cell.when is None or happens(cell.when, values):
-                        yield Use(cell=cell, values=values, written=writes)
+            for cell in (*args, *results):
+                if cell.when is None or happens(cell.when, values):
+                    yield Use(cell=cell, values=values)
         case _:
             pass
 

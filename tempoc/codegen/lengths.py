@@ -16,7 +16,7 @@ from tempoc.memory.storage import Axis, Key, Plan, Release, Store
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names
 from tempoc.schedule.clean import bind
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Guard, Loop, Sequence, Tree, executed
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import TRUE, And, Const, Expr, Sym, compare, conjunction, sub
@@ -127,7 +127,7 @@ def limit(loop: Loop, statements: Statements, universe: Universe) -> Arith | Non
     inner = [loop.var, *_variables(loop.body)]
     domains = {s.name: s.domain for s in statements.statements}
     found: dict[Arith, None] = {}
-    for execute in _executed(loop.body):
+    for execute in executed(loop.body):
         dims = domains[execute.statement].dims
         at = dict(zip(dims, execute.point, strict=True))
         ends = [
@@ -147,7 +147,7 @@ def limit(loop: Loop, statements: Statements, universe: Universe) -> Arith | Non
 def is_settled(loop: Loop, statements: Statements, universe: Universe) -> bool:
     """Whether a step that has begun is there to its end: none in it ends an earlier one."""
     by_name = {s.name: s for s in statements.statements}
-    for execute in _executed(loop.body):
+    for execute in executed(loop.body):
         s = by_name[execute.statement]
         for bound in s.ends:
             outer = universe.outer(bound)
@@ -173,17 +173,6 @@ def _end(
         return None
     end = to_arith(sub(Sym(universe.dim(dim).bound), gap))
     return at_point(end, universe, {n: to_arith(e) for n, e in outer.items() if e is not None})
-
-
-def _executed(tree: Tree) -> Iterator[Execute]:
-    match tree:
-        case Sequence(items=items):
-            for item in items:
-                yield from _executed(item)
-        case Loop(body=body) | Guard(body=body):
-            yield from _executed(body)
-        case Execute():
-            yield tree
 
 
 def _variables(tree: Tree) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tempoc.memory.lifetime import Lifetimes
 from tempoc.memory.storage import Release, Store
-from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.schedule.tree import Sequence, Tree, executed
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice
 from tempoc.symbolic.walk import symbols
@@ -76,14 +76,4 @@ def _last_statements(tree: Tree) -> frozenset[str]:
     """Statements of the last part of a sequence (of everything, if the tree is none)."""
     while isinstance(tree, Sequence) and tree.items:
         tree = tree.items[-1]
-    return frozenset(_executed(tree))
-
-
-def _executed(tree: Tree) -> list[str]:
-    match tree:
-        case Execute(statement=name):
-            return [name]
-        case Loop(body=body) | Guard(body=body):
-            return _executed(body)
-        case Sequence(items=items):
-            return [name for item in items for name in _executed(item)]
+    return frozenset(e.statement for e in executed(tree))

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.ops.externs import ExternHost
-from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree
+from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice
@@ -97,18 +97,6 @@ class _Places:
 
 def _size(tree: Tree) -> int:
     return sum(1 for _ in executed(tree))
-
-
-def executed(tree: Tree) -> Iterator[Execute]:
-    """All executions in a part, in order."""
-    match tree:
-        case Sequence(items=items):
-            for item in items:
-                yield from executed(item)
-        case Loop(body=body) | Guard(body=body):
-            yield from executed(body)
-        case Execute():
-            yield tree
 
 
 # ---------------------------------------------------------------- what moves on the device

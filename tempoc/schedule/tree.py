@@ -13,6 +13,7 @@ where its steps are written out one after the other within a region.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,3 +58,15 @@ class Sequence:
 
 
 Tree = Sequence | Loop | Guard | Execute
+
+
+def executed(tree: Tree) -> Iterator[Execute]:
+    """All executions in a part, in order."""
+    match tree:
+        case Sequence(items=items):
+            for item in items:
+                yield from executed(item)
+        case Loop(body=body) | Guard(body=body):
+            yield from executed(body)
+        case Execute():
+            yield tree
