@@ -19,3 +19,7 @@ class Known:
         if key not in self._answers:
             self._answers[key] = make()
         return cast(R, self._answers[key])
+
+    def number(self, thing: Hashable) -> int:
+        """A small number that stands for a thing, the same for equal ones."""
+        return self.once(("number", thing), lambda: len(self._answers))

@@ -41,11 +41,13 @@ class Moments:
     """When the points of a task run, in as few coordinates as some comparison needs.
 
     ``like`` is the first task that runs under the same conditions at the same points, ``times`` are
-    those of its places. So equal moments stand for equal relations, whatever the tasks are called:
-    what was found out about some is known of all others like them.
+    those of its places, ``conditions`` is the number of its domain, conditions and points in its
+    space. So equal moments stand for equal relations, whatever the tasks are called and in whatever
+    loops they run: what was found out about some is known of all others like them.
     """
 
     like: str
+    conditions: int
     times: tuple[tuple[Expr, ...], ...]
     length: int
 
@@ -68,7 +70,13 @@ class Timeline:
         """When each point of a task runs: vectors of one length for all tasks."""
         length = max((len(o.time) for found in self.places.values() for o in found), default=0)
         times = tuple(o.time for o in self.places[task])
-        return self.relation(Moments(like=self.like[task], times=times, length=length))
+        return self.relation(self._moments(task, times, length))
+
+    def _moments(self, task: str, times: tuple[tuple[Expr, ...], ...], length: int) -> Moments:
+        like = self.like[task]
+        stated = self.tasks[like], tuple(map(_conditions, self.places[like]))
+        number = self.space.known.number(stated)
+        return Moments(like=like, conditions=number, times=times, length=length)
 
     def relation(self, moments: Moments) -> isl.Map:
         """The points to the vectors at which they run."""
@@ -96,10 +104,7 @@ class Timeline:
         found: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
         for k, (task, _) in enumerate(places):
             found[task].append(least[k])
-        return {
-            task: Moments(like=self.like[task], times=tuple(times), length=length)
-            for task, times in found.items()
-        }
+        return {task: self._moments(task, tuple(times), length) for task, times in found.items()}
 
 
 _Way = tuple[int, tuple[Expr, ...], bool]
