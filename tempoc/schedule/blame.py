@@ -119,8 +119,8 @@ def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         shown = _base(tensor) if single else tensor
         steps.append(Step(f"{shown}{at}", shown, _span(by_name[name], graph)))
-    steps = [s for s, other in zip(steps, (*steps[1:], steps[0]), strict=True) if not (
-        s.value == other.value and s is not other)]
+    following = zip(steps, (*steps[1:], steps[0]), strict=True)
+    steps = [s for s, other in following if s.value != other.value] or steps[:1]
     kept = [s for s in steps if "." not in s.tensor] or steps
     # The story starts at the equation that stands first.
     starts = [s.span.start if s.span is not None else 0 for s in kept]
