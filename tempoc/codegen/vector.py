@@ -184,6 +184,10 @@ class Together:
         self, block: Block, inner: Sequence[Result], arguments: Sequence[Argument]
     ) -> list[str]:
         """Write the function of a point and its call; the names of what it gives for all points."""
+        if not block.lines and not block.checks:
+            same = [self._unchanged(r, arguments) for r in inner]
+            if all(same):
+                return [text for text in same if text]
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
         size = bytes_of_a_point(self.statement, self.stages)
         moving = [a for a in arguments if self.homes[a.cell[0]].shifts]
@@ -213,6 +217,19 @@ class Together:
         comma = "," if len(made) == 1 and len(returned) != 1 else ""
         self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(given)})")
         return made
+
+    def _unchanged(self, inner: Result, arguments: Sequence[Argument]) -> str | None:
+        """The array of which every point gives back its own part; ``None`` if they do more."""
+        argument = next((a for a in arguments if a.name == inner.text), None)
+        home = self.homes[argument.cell[0]] if argument else None
+        if argument is None or home is None or not all(d in home.shifts for d in self.vector):
+            return None
+        for k, dim in enumerate(self.vector):
+            done = list(self.vector)[:k]
+            if home.place(dim, done) != 0 or self._out_place(inner, dim, done) != 0:
+                return None
+        text = self._moved(argument)
+        return text if text.isidentifier() else self.out.bind(self._hint(inner), text)
 
     def _hint(self, inner: Result) -> str:
         tensor = inner.cell[0]
