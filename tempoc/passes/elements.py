@@ -25,7 +25,7 @@ from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import mentioned, operand_type
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, sub
-from tempoc.symbolic.walk import substitute, substitute_entry
+from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 
 def forward_elements(graph: Graph) -> Graph:
@@ -85,6 +85,9 @@ class _Maker:
             return edge
         if any(self.graph.universe.moves(e, points) for e in mentioned(node)):
             return edge
+        array = self.graph.nodes[node.inputs[0].source]
+        if any(self.moves(d, points[d]) for d in array.domain.dims):
+            return edge  # arrays of other points would be kept for an element each
         key = (node.name, domain, vector, edge.entries)
         if key not in self.made:
             made = self.element(node, edge, points)
@@ -92,6 +95,11 @@ class _Maker:
             self.nodes[made.name] = made
             self.made[key] = made.name
         return replace(edge, source=self.made[key], out=0, entries=identity(domain))
+
+    def moves(self, dim: str, entry: Entry) -> bool:
+        """Whether an entry is another point for each reader, but not the reader's own."""
+        named = symbols(entry) if isinstance(entry, Expr) else ()
+        return entry != Sym(dim) and any(self.graph.universe.is_dim(n) for n in named)
 
     def element(self, node: Node, edge: Edge, points: dict[str, Entry]) -> Node:
         """The node as it is at other points."""
