@@ -105,8 +105,8 @@ def _at_distances(
     if all(len({shift(a, dims, d) for a in accesses}) == 1 for d in along):
         return []
 
-    found = {r.entries: r for r in reads if any(shift(r, dims, d) is not None for d in along)}
-    return list(found.values())
+    found = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
+    return list(found.values()) if along else []
 
 
 def _apart(before: Pointwise, read: Read) -> Pointwise:
