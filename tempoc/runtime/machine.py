@@ -27,7 +27,7 @@ from tempoc.runtime.progress import count_calls
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.turns import Turns
-from tempoc.runtime.walk import FILE, Wishes, is_local
+from tempoc.runtime.walk import FILE, Walk, Wishes, is_local
 
 Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]
@@ -70,6 +70,7 @@ class Machine:
     def __init__(
         self,
         prepared: Prepared,
+        walk: Walk,
         kernels: Sequence[Callable[..., Any]],
         given: Mapping[str, Cells],
         wishes: Wishes,
@@ -88,7 +89,7 @@ class Machine:
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
         self.counting = wishes.count
         self.regions = prepared.regions
-        self.walk = prepared.walk(frozenset(given), wishes)
+        self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
@@ -96,6 +97,7 @@ class Machine:
             "perform": self.perform, "ended": self.ended, "turns": self.turns,
         }  # fmt: skip
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
+        self.scope |= prepared.makers
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
         self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
@@ -112,19 +114,19 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
-        filled = prepared.filled
         for i, store in enumerate(program.stores):
-            self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))
+            self._add_store(i, layouts[store.name], prepared.wanted, given.get(store.name))
 
-    def _add_store(self, i: int, store: Layout, filled: bool, given: Cells | None) -> None:
+    def _add_store(
+        self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
+    ) -> None:
         for key in given or ():
             self.ledger.wrote(i, key)
         if not is_local(store):
-            self.keyed[store.name] = KeyedCells(store, filled, given or {})
+            self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {})
             self.scope[f"s{i}"] = self.keyed[store.name]
         elif given is not None:
             self.scope[f"given{i}"] = given[()]
-        self.scope[f"zeros{i}"] = lambda: allocate(store)
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from tempoc.program.nodes import Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
@@ -20,7 +22,7 @@ from tempoc.runtime.outputs import collect
 from tempoc.runtime.prepared import bound, prepare
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import place_given
+from tempoc.runtime.stores import given_stores, place_given
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.walk import Wishes
 
@@ -103,10 +105,12 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
     wishes = Wishes(count=settings.watch is not None, account=settings.account)
-    placed = place_given(program, bindings, layouts)
+    walk = prepared.walk(given_stores(program, bindings), wishes)
+    placed = place_given(program, bindings, layouts, walk.straight)
     made: Record | None = {} if settings.record else None
     machine = Machine(
         prepared,
+        walk,
         kernels,
         placed,
         wishes,
@@ -118,6 +122,7 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
     given_bytes = machine.ledger.now
+    own = [cells[()] for name, cells in placed.items() if name in walk.straight]
     del placed
     watch = settings.watch
     with nullcontext() if watch is None else watch(program, bounds, machine.done):
@@ -127,7 +132,8 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     found = machine.bounds
     return RunResult(
         outputs={
-            o.name: collect(o, layouts[o.store], cells[o.store], found) for o in program.outputs
+            o.name: _apart(collect(o, layouts[o.store], cells[o.store], found), own)
+            for o in program.outputs
         },
         bounds=found,
         seconds=seconds,
@@ -137,3 +143,8 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         made=made or {},
         hosts=totals(machine.callers),
     )
+
+
+def _apart(output: Array, given: Sequence[Array]) -> Array:
+    """An output that shares no memory with what the caller has given."""
+    return output.copy() if any(np.may_share_memory(output, a) for a in given) else output
