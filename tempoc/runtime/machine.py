@@ -99,7 +99,7 @@ class Machine:
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
         self.scope |= prepared.makers
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
-        self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
+        self.scope |= {n: prepared.constant(p) for n, p in self.walk.constants.items()}
         self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
         self.callers = [
             Caller(
@@ -137,7 +137,8 @@ class Machine:
         try:
             local = walk()
             self.check()
-            backend.wait(list(local.values()))
+            for cell in local.values():
+                backend.wait(cell)
         except UnboundLocalError as error:
             raise self._unwritten(error) from error
         except Failed as error:

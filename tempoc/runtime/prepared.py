@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tempoc.program.nodes import Kernel, Program, Region
+import numpy as np
+
+from tempoc.program.nodes import Kernel, Output, Program, Region
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, points, tensor_name
 from tempoc.runtime.load import Loaded
+from tempoc.runtime.outputs import Taking, taking
 from tempoc.runtime.parts import regions
 from tempoc.runtime.source import Source
 from tempoc.runtime.stores import Layout, allocate, layout
@@ -38,6 +41,25 @@ class Prepared:
     wanted: frozenset[str]
     makers: Mapping[str, Callable[[], DeviceArray]]
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
+    constants: dict[Point, DeviceArray] = field(default_factory=dict)
+    takings: dict[str, Taking] = field(default_factory=dict)
+
+    def constant(self, point: Point) -> DeviceArray:
+        """A point that is the same in every run, on the device."""
+        if point not in self.constants:
+            self.constants[point] = backend.put(np.array(point, np.int32), "i32")
+        return self.constants[point]
+
+    def take(self, output: Output) -> Taking:
+        """How to take an output where all bounds are known before the run."""
+        if output.name not in self.takings:
+            layout = self.layouts[output.store]
+            self.takings[output.name] = taking(output, layout, self.bounds)
+        return self.takings[output.name]
+
+    def has_run(self, given: frozenset[str], wishes: Wishes) -> bool:
+        """Whether all kernels are compiled that a run calls."""
+        return (given, wishes) in self.walks and not backend.compiles_late()
 
     def walk(self, given: frozenset[str], wishes: Wishes) -> Walk:
         """The walk where these stores are given."""
