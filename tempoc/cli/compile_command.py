@@ -23,7 +23,7 @@ def command(
     level: str,
     passes: str | None,
     tile: int | None,
-    regions: bool,
+    regions: bool | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from tempoc.program.arith import Arith, text
 from tempoc.program.nodes import (
+    Block,
     Call,
     Cell,
     Effect,
@@ -156,5 +157,8 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
         case Region(kernel=kernel, loop=loop):
             yield f"{indent}region {kernel}:"
             yield from _statement(loop, indent + "  ")
+        case Block(kernel=kernel, body=body):
+            yield f"{indent}block {kernel}:"
+            yield from _statement(body, indent + "  ")
         case _:
             assert_never(s)

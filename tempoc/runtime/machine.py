@@ -21,17 +21,16 @@ from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
-from tempoc.runtime.parts import regions
+from tempoc.runtime.prepared import Prepared
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.turns import Turns
-from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
+from tempoc.runtime.walk import FILE, Walk, Wishes, is_local
 
 Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]
-_FILE = "<walk>"
 _I32 = np.dtype(np.int32)
 
 
@@ -70,9 +69,8 @@ class Machine:
 
     def __init__(
         self,
-        program: Program,
-        layouts: Mapping[str, Layout],
-        bounds: Mapping[str, int],
+        prepared: Prepared,
+        walk: Walk,
         kernels: Sequence[Callable[..., Any]],
         given: Mapping[str, Cells],
         wishes: Wishes,
@@ -81,6 +79,7 @@ class Machine:
         trace: Trace | None = None,
         record: Record | None = None,
     ) -> None:
+        program, layouts, bounds = prepared.program, prepared.layouts, prepared.bounds
         self.program = program
         self.bounds = dict(bounds)
         self.show = show
@@ -89,8 +88,8 @@ class Machine:
         self.faults: list[Fault] = []
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
         self.counting = wishes.count
-        self.regions = {region.kernel: region for region in regions(program.tree)}
-        self.walk = write_walk(program, layouts, bounds, frozenset(given), wishes)
+        self.regions = prepared.regions
+        self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
@@ -98,8 +97,9 @@ class Machine:
             "perform": self.perform, "ended": self.ended, "turns": self.turns,
         }  # fmt: skip
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
+        self.scope |= prepared.makers
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
-        self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
+        self.scope |= {n: prepared.constant(p) for n, p in self.walk.constants.items()}
         self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
         self.callers = [
             Caller(
@@ -114,30 +114,31 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
-        filled = filled_stores(program)
         for i, store in enumerate(program.stores):
-            self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))
+            self._add_store(i, layouts[store.name], prepared.wanted, given.get(store.name))
 
-    def _add_store(self, i: int, store: Layout, filled: bool, given: Cells | None) -> None:
+    def _add_store(
+        self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
+    ) -> None:
         for key in given or ():
             self.ledger.wrote(i, key)
         if not is_local(store):
-            self.keyed[store.name] = KeyedCells(store, filled, given or {})
+            self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {})
             self.scope[f"s{i}"] = self.keyed[store.name]
         elif given is not None:
             self.scope[f"given{i}"] = given[()]
-        self.scope[f"zeros{i}"] = lambda: allocate(store)
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
         # Python shows lines of the walk in tracebacks if it finds them here.
-        linecache.cache[_FILE] = (len(self.walk.text), None, self.walk.text.splitlines(True), _FILE)
-        exec(compile(self.walk.text, _FILE, "exec"), self.scope)
+        linecache.cache[FILE] = (len(self.walk.text), None, [*self.walk.lines], FILE)
+        exec(self.walk.code, self.scope)
         walk: FunctionType = self.scope["walk"]
         try:
             local = walk()
             self.check()
-            backend.wait(list(local.values()))
+            for cell in local.values():
+                backend.wait(cell)
         except UnboundLocalError as error:
             raise self._unwritten(error) from error
         except Failed as error:
@@ -278,6 +279,6 @@ class Machine:
 
     def _frame(self, trace: TracebackType | None) -> TracebackType | None:
         """Where the walk was."""
-        while trace is not None and trace.tb_frame.f_code.co_filename != _FILE:
+        while trace is not None and trace.tb_frame.f_code.co_filename != FILE:
             trace = trace.tb_next
         return trace

@@ -15,6 +15,7 @@ from typing import assert_never
 
 from tempoc.program.arith import Arith, evaluate, names, text
 from tempoc.program.nodes import (
+    Block,
     Call,
     Cell,
     Cells,
@@ -29,47 +30,10 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.runtime.parts import calls, length_at, regions
+from tempoc.runtime.blocks import late, needed, straight, whole_blocks
+from tempoc.runtime.parts import given_back, length_at
 from tempoc.runtime.stores import Layout
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
-
-    By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
-    a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
-    """
-
-    text: str
-    calls: Mapping[int, Call]
-    constants: Mapping[str, tuple[int, ...]]
-    zeros: Mapping[str, str]
-    hosts: tuple[Host, ...] = ()
-    effects: tuple[Effect, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the text should do beside walking: count calls, keep the ledger."""
-
-    count: bool = False
-    account: bool = False
-
-
-def is_local(store: Layout) -> bool:
-    """Whether a store is one cell: no keys, or all reduced to a single slot."""
-    return all(m == 1 for m in store.moduli)
-
-
-def filled_stores(program: Program) -> frozenset[str]:
-    """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
-    found = {store.name for store in program.stores if store.axes}
-    for call in calls(program.tree):
-        found |= {c.store for c in call.results if c.when is None and c in call.args}
-    for region in regions(program.tree):
-        found |= {cells.store for cells in (*region.carried, *region.read)}
-    return frozenset(found)
+from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
 
 
 def write_walk(
@@ -119,6 +83,7 @@ class _Writer:
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
+    whole: dict[str, int] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
 
@@ -128,7 +93,13 @@ class _Writer:
             if name in self.given and is_local(self.layouts[name]):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
-        for item in tree.items if isinstance(tree, Sequence) else (tree,):
+        if not self.wishes.account:
+            self.whole |= whole_blocks(tree, self.bounds, self.given)
+        items = tree.items if isinstance(tree, Sequence) else (tree,)
+        for name in dict.fromkeys(late(tree, self.whole)):
+            if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
+                self.line(1, f"s{self.numbers[name]} = None")
+        for item in items:
             self.allocate(item)
             self.statement(item, 1)
         results = []
@@ -145,6 +116,7 @@ class _Writer:
             zeros=self.zeros,
             hosts=tuple(self.hosts),
             effects=tuple(self.effects),
+            straight=straight(self.program, self.whole),
         )
 
     def line(self, depth: int, content: str) -> None:
@@ -154,12 +126,11 @@ class _Writer:
 
     def allocate(self, item: Statement) -> None:
         """Cells that start as zeros come into being before the outermost statement with them."""
-        for call in calls(item):
-            for cell in (*call.args, *call.results):
-                self.allocate_store(cell.store)
-        for region in regions(item):
-            for cells in (*region.carried, *region.read):
-                self.allocate_store(cells.store)
+        if isinstance(item, Block) and item.kernel in self.whole:
+            for cells in item.made:
+                self.allocated[cells.store] = None
+        for name in needed(item, self.whole):
+            self.allocate_store(name)
 
     def allocate_store(self, name: str) -> None:
         store = self.layouts[name]
@@ -204,6 +175,8 @@ class _Writer:
                     self.free(cell, depth)
             case Region():
                 self.region(s, depth)
+            case Block():
+                self.block(s, depth)
             case _:
                 assert_never(s)
 
@@ -215,9 +188,7 @@ class _Writer:
         ends = f"range({self.expression(loop.lower)}, {self.expression(loop.upper)}, {loop.step})"
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
-            i = self.numbers[cells.store]
-            if is_local(self.layouts[cells.store]) and cells.store not in self.given:
-                self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
+            self.wanted(cells, depth)
         self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()})):")
         given = [self.passed(cells) for cells in (*region.carried, *region.read)]
         targets = [f"r{k}" for k in range(len(region.carried))] + ["fault"] * bool(kernel.checks)
@@ -228,6 +199,42 @@ class _Writer:
         if kernel.checks:
             self.line(depth + 1, f"faults.append(({number}, None, fault))")
         self.line(depth + 1, "turn(r0)")
+        if dead := given_back(loop.body):
+            # What the last step would give back; within a region nothing is.
+            self.rename[loop.var] = f"v_{loop.var}"
+            self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")
+            for part in dead:
+                self.statement(part, depth + 1)
+
+    def block(self, block: Block, depth: int) -> None:
+        """Call the kernel of a block, or walk through it."""
+        if block.kernel not in self.whole:
+            self.statement(block.body, depth)
+            return
+        number = self.kernels[block.kernel]
+        kernel = self.program.kernels[number]
+        for cells in (*block.carried, *block.read):
+            self.wanted(cells, depth)
+        point = self.point(block.point)
+        given = [self.passed(cells) for cells in (*block.carried, *block.read)]
+        new = (*block.carried, *block.made)
+        targets = [f"r{k}" for k in range(len(new))] + ["fault"] * bool(kernel.checks)
+        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *given])})")
+        self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
+        for k, cells in enumerate(new):
+            self.store(k, cells, depth)
+        if kernel.checks:
+            self.line(depth, f"faults.append(({number}, None, fault))")
+        if self.wishes.count:
+            self.line(depth, f"done[0] += {self.whole[block.kernel]}")
+        for part in given_back(block.body, frozenset(block.local)):
+            self.statement(part, depth)
+
+    def wanted(self, cells: Cells, depth: int) -> None:
+        """A cell that nobody has written yet is zeros."""
+        i = self.numbers[cells.store]
+        if is_local(self.layouts[cells.store]) and cells.store not in self.given:
+            self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""

@@ -31,12 +31,12 @@ def agree(
     *sizes: Bounds,
     special: bool = False,
     passes: str | None = None,
-    regions: bool = False,
+    regions: bool | None = None,
 ) -> None:
     """Both levels say what the evaluator says, for bounds and random data; all verifiers run.
 
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
-    ``regions``: loops run on the device.
+    ``regions``: whether loops run on the device; by default at -O2.
     """
     if passes is None:
         compiled = {f"-O{level}": compile_text(text, level, regions=regions) for level in LEVELS}
@@ -58,7 +58,7 @@ def agree(
 
 
 def compile_text(
-    text: str, level: int, passes: str | None = None, regions: bool = False
+    text: str, level: int, passes: str | None = None, regions: bool | None = None
 ) -> tuple[Graph, Loaded]:
     """The graph from the front end, and the program with its kernels as functions."""
     options = Options(level=level, passes=passes, verify_each=True, regions=regions)
