@@ -125,7 +125,9 @@ def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
 def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
     """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any."""
     out = frame.out
-    if not axis.ring and frame.proves(_fits(entry, pad, axis, frame)):
+    if not axis.ring and any(
+        frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
+    ):
         if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
             return ":", ""
         if frame.is_static(entry.lo):
@@ -142,17 +144,17 @@ def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]
     return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
 
 
-def _fits(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> Expr:
+def _fits(entry: Slice, pad: Expr, size: Expr, frame: Frame) -> Expr:
     """The condition for ``pad`` elements being there wherever the slice is not empty.
 
     Where it is empty they may be any, but an axis must still be as long as what is cut from it.
     """
     last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
-    inside = compare("<", last, axis.size)
+    inside = compare("<", last, size)
     if frame.is_static(entry.lo):
         return disjunction(inside, compare("<=", pad, ZERO))
     empty = compare("<=", entry.hi, entry.lo)
-    return conjunction(disjunction(inside, empty), compare("<=", pad, axis.size))
+    return conjunction(disjunction(inside, empty), compare("<=", pad, size))
 
 
 def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:

@@ -61,11 +61,11 @@ def _starts_empty(store: Store) -> bool:
 def _is_behind(
     write: Write, writer: Statement, place: int, dim: str, statement: Statement, space: Space
 ) -> bool:
-    """Whether all rows that are written come before all those at which the statement stands."""
+    """Whether all rows that are written come no later than any at which the statement stands."""
     at = write.entries[place]
     last = sub(at.hi, ONE) if isinstance(at, Slice) else at
     first = space.lower_bound(Sym(dim), statement.domain)
-    return space.implies(Domain(()), compare("<", space.upper_bound(last, writer.domain), first))
+    return space.implies(Domain(()), compare("<=", space.upper_bound(last, writer.domain), first))
 
 
 # ---------------------------------------------------------------- what runs when

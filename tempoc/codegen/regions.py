@@ -29,6 +29,7 @@ from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, calls, happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.needed import needed
 from tempoc.codegen.region_text import DTYPES, traced, tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
@@ -89,6 +90,7 @@ class Regions:
             loop=loop,
             carried=tuple(found[n] for n in changed),
             read=tuple(cells for n, cells in found.items() if n not in changed),
+            needs=needed(loop, outer),
         )
         self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

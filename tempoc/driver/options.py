@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+BUCKET = 512
+"""Room for so many steps costs little, and few kernels are compiled again when it is used up."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`.
 
     `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
-    `regions`: loops run on the device where the host has nothing to do in them.
+    `regions`: loops run on the device where the host has nothing to do in them. `bucket`: how many
+    steps stores have room for at first that grow with the sequence; with 0 none grows.
     """
 
     level: int = 2
@@ -19,6 +23,7 @@ class Options:
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     verify_each: bool = False
     regions: bool = False
+    bucket: int = BUCKET
 
     def to_provenance(self) -> dict[str, str]:
         """What must be known to repeat the compilation, as texts."""
@@ -26,6 +31,7 @@ class Options:
         chosen |= {} if self.passes is None else {"passes": self.passes}
         chosen |= {} if self.tile is None else {"tile": str(self.tile)}
         chosen |= {"regions": "yes"} if self.regions else {}
+        chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -37,5 +43,6 @@ class Options:
             passes=kept.get("passes"),
             tile=int(kept["tile"]) if "tile" in kept else None,
             regions=kept.get("regions") == "yes",
+            bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},
         )

@@ -89,11 +89,15 @@ class Param:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring."""
+    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
+
+    One that grows has ``least`` slots at first and ``size`` in the end; 0: all from the first on.
+    """
 
     dim: str
     size: Arith
     ring: bool = False
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +121,18 @@ class Store:
     keys: tuple[Key, ...] = ()
     axes: tuple[Axis, ...] = ()
     shape: tuple[Arith, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """How many slots growing axes along ``dim`` that end at ``size`` must have before a call.
+
+    As many as the largest of ``rows``, and no more than ``size``.
+    """
+
+    dim: str
+    size: Arith
+    rows: tuple[Arith, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +222,8 @@ class Ending:
 class Call:
     """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
 
-    A result cell of a param that was given at run time is dropped.
+    A result cell of a param that was given at run time is dropped. ``needs`` says how far stores
+    must have grown before.
     """
 
     kernel: str
@@ -214,6 +231,7 @@ class Call:
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
     endings: tuple[Ending, ...] = ()
+    needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,7 +350,9 @@ class Region:
     ``carried, fault = kernel(at, *carried, *read)``: ``at`` has the first value of the loop's
     variable, the number of steps, then the ``point``, the variables of the loops around. What is
     carried is given away and comes back. ``fault`` is there if a kernel of the loop has checks, the
-    first that failed: the kernel's number, its two numbers, then its point.
+    first that failed: the kernel's number, its two numbers, then its point. ``needs`` are those of
+    a step, over the loop's variable: each of the rows is the same for all steps, or one more with
+    each.
     """
 
     kernel: str
@@ -340,6 +360,7 @@ class Region:
     loop: Loop
     carried: tuple[Cells, ...]
     read: tuple[Cells, ...]
+    needs: tuple[Need, ...] = ()
 
 
 Statement = Sequence | Loop | Guard | Call | Host | Free | Effect | Region

@@ -144,6 +144,23 @@ def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
     return jnp.zeros(shape, NUMPY[dtype])
 
 
+def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """The array with ``size`` slots along an axis, zeros behind what was there; that is gone.
+
+    Waits, so that never more than one array is there twice.
+    """
+    found = _longer(array, axis, size)
+    jax.block_until_ready(found)
+    array.delete()
+    return found
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    room = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
+    return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
+
+
 def host(array: DeviceArray) -> Array:
     """The array on the host; waits for it. Read-only, may share memory with the device."""
     return np.asarray(array)

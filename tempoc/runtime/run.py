@@ -20,6 +20,7 @@ from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import collect
 from tempoc.runtime.parts import regions
 from tempoc.runtime.problems import RunError
+from tempoc.runtime.rooms import groups
 from tempoc.runtime.source import as_sources
 from tempoc.runtime.stores import layout, place_given
 from tempoc.runtime.trace import Trace
@@ -96,7 +97,8 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
 
 def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
-    layouts = {store.name: layout(store, bounds) for store in program.stores}
+    growing = groups(program)
+    layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
     for traced in loaded.traced:
         traced.bounds = bounds
     kernels = _kernels(loaded, bounds)

@@ -24,12 +24,15 @@ from tempoc.program.nodes import (
     Host,
     Kernel,
     Loop,
+    Need,
     Program,
     Region,
     Sequence,
     Statement,
 )  # fmt: skip
+from tempoc.runtime.growing import Growing, ahead, at_the_end
 from tempoc.runtime.parts import calls, length_at, regions
+from tempoc.runtime.rooms import groups
 from tempoc.runtime.stores import Layout
 
 
@@ -90,6 +93,7 @@ def write_walk(
         bounds=bounds,
         filled=filled_stores(program),
         rename={name: str(value) for name, value in bounds.items()} | _tables(program),
+        growing=Growing(groups(program)),
     )
     return writer.write()
 
@@ -121,6 +125,7 @@ class _Writer:
     allocated: dict[str, None] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    growing: Growing = field(default_factory=lambda: Growing(()))
 
     def write(self) -> Walk:
         self.line(0, "def walk():")
@@ -137,6 +142,8 @@ class _Writer:
                 self.allocate_store(output.store)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
+        grows = {s: groups(self.program)[x.group] for s, x in self.layouts.items() if x.group >= 0}
+        self.grow(at_the_end(self.program.outputs, grows), 1)
         self.line(1, f"return {{{', '.join(results)}}}")
         return Walk(
             text="\n".join(self.lines) + "\n",
@@ -168,6 +175,8 @@ class _Writer:
             self.allocated[name] = None
             i = self.numbers[name]
             self.line(1, f"s{i} = zeros{i}()")
+            if store.group >= 0:
+                self.growing.local.setdefault(store.group, []).append(i)
             if self.wishes.account:
                 self.line(1, f"wrote({i}, ())")
 
@@ -181,6 +190,7 @@ class _Writer:
                 if not items:
                     self.line(depth, "pass")
             case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                self.grow(ahead(s), depth)
                 self.rename[var] = f"v_{var}"
                 lo, hi = self.expression(lower), self.expression(upper)
                 limit = None if s.limit is None else self.expression(s.limit)
@@ -189,10 +199,12 @@ class _Writer:
                 self.line(depth, f"for v_{var} in range({lo}, {hi}, {step}):")
                 if limit is not None and step > 0:
                     self.line(depth + 1, f"if v_{var} >= {limit}: break")
-                self.statement(body, depth + 1)
+                with self.growing.within():
+                    self.statement(body, depth + 1)
             case Guard(condition=condition, body=body):
                 self.line(depth, f"if {self.expression(condition)}:")
-                self.statement(body, depth + 1)
+                with self.growing.within():
+                    self.statement(body, depth + 1)
             case Call():
                 self.call(s, depth)
             case Host():
@@ -218,7 +230,13 @@ class _Writer:
             i = self.numbers[cells.store]
             if is_local(self.layouts[cells.store]) and cells.store not in self.given:
                 self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
-        self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()})):")
+        self.rename[loop.var] = f"v_{loop.var}"
+        left = self.growing.left(region, self.expression)
+        self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()}){left}):")
+        if left:
+            self.line(depth + 1, f"v_{loop.var} = int(at[0])")
+        with self.growing.within():
+            self.grow(region.needs, depth + 1)
         given = [self.passed(cells) for cells in (*region.carried, *region.read)]
         targets = [f"r{k}" for k in range(len(region.carried))] + ["fault"] * bool(kernel.checks)
         self.line(depth + 1, f"{', '.join(targets)}, = k{number}({', '.join(['at', *given])})")
@@ -259,6 +277,11 @@ class _Writer:
     def expression(self, e: Arith) -> str:
         return text(e, self.rename)
 
+    def grow(self, needs: tuple[Need, ...], depth: int) -> None:
+        """Let stores grow before a call that needs more."""
+        for content in self.growing.lines(needs, self.expression):
+            self.line(depth, content)
+
     def call(self, call: Call, depth: int, effect: Effect | None = None) -> None:
         number = self.kernels[call.kernel]
         kernel = self.program.kernels[number]
@@ -266,6 +289,7 @@ class _Writer:
         if not kept and not kernel.checks and effect is None and not call.endings:
             self.line(depth, "pass")
             return
+        self.grow(call.needs, depth)
         targets = [self.target(i, cell) for i, cell in enumerate(call.results)]
         if effect is not None:
             targets = ["*shown"]
