@@ -17,7 +17,7 @@ from tempoc.poly.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Slice, Sym, add, compare, sub
+from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
@@ -73,10 +73,15 @@ def _is_behind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A place in the tree at which a statement is executed, and the loop over a dimension of it."""
+    """A place in the tree at which a statement is executed, the loop over a dimension of it.
+
+    Without a loop it is executed at a single index. ``lower`` and ``upper`` are the ends.
+    """
 
     order: int
-    loop: Loop
+    loop: Loop | None
+    lower: Expr
+    upper: Expr
 
 
 def _runs(
@@ -94,17 +99,25 @@ def _runs(
         if execute.statement == statement.name:
             at = execute.point[dims.index(dim)]
             loop = next((x for x in loops if at == Sym(x.var) and x.step > 0), None)
-            if loop is None or not all(isinstance(e, Sym) for e in execute.point):
+            if not all(isinstance(e, Sym | Const) for e in execute.point):
                 return None
-            found.append(_Run(order=order, loop=loop))
+            if loop is not None:
+                found.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
+            elif isinstance(at, Const):
+                found.append(_Run(order=order, loop=None, lower=at, upper=add(at, ONE)))
+            else:
+                return None
     return found
 
 
 def _is_later(run: _Run, other: _Run, space: Space) -> bool:
-    """Whether what comes later along the dimension is run later in time, too."""
-    if run.loop is other.loop or run.order > other.order:
+    """Whether what comes later along the dimension is run later in time, too.
+
+    ``run`` writes rows, ``other`` reads all up to its own.
+    """
+    if run.order > other.order or (run.loop is not None and run.loop is other.loop):
         return True
-    ends = run.loop.upper, other.loop.lower
+    ends = run.upper, add(other.lower, ONE)
     known = not any(space.universe.is_dim(n) for e in ends for n in symbols(e))
     return known and space.implies(Domain(()), compare("<=", *ends))
 

@@ -67,7 +67,11 @@ def _store(store: Store, least: int) -> nodes.Store:
         ),
         axes=tuple(
             nodes.Axis(
-                dim=a.dim, size=to_arith(a.size), ring=a.ring, least=least if a.grows else 0
+                dim=a.dim,
+                size=to_arith(a.size),
+                ring=a.ring,
+                least=least if a.grows else 0,
+                behind=a.behind,
             )
             for a in store.axes
         ),

@@ -343,7 +343,8 @@ class _Writer:
 
     def zeros(self, cell: nodes.Cell) -> str:
         store = self.regions.stores[cell.store]
-        shape = tupled([self.text(e) for e in (*(a.size for a in store.axes), *store.shape)])
+        sizes = [self.text(e) for e in (*(a.size for a in store.axes), *store.shape)]
+        shape = tupled([sizes[k] for k in store.order])
         return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
 
     def changed(self, s: nodes.Statement) -> list[str]:

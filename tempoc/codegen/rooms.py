@@ -72,7 +72,8 @@ def _sized(store: Store, found: tuple[Room, ...]) -> Store:
 
 def place(store: Store, room: Room) -> int | None:
     """Which axis of a store's array has a size."""
-    return next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
+    found = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
+    return None if found is None else store.order.index(found)
 
 
 def lines(

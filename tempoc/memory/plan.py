@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tempoc.memory.growth import growing, needs
 from tempoc.memory.lifetime import Lifetimes, lifetimes
+from tempoc.memory.order import spatial_in_front
 from tempoc.memory.releases import donations, releases
 from tempoc.memory.sizes import is_small, product_at, typical_bounds
 from tempoc.memory.storage import Axis, Key, Kind, Plan, Store
@@ -20,7 +22,7 @@ from tempoc.poly import fast
 from tempoc.poly.space import Space
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import moving
-from tempoc.sdg.graph import Output
+from tempoc.sdg.graph import Graph, Output
 from tempoc.sdg.statements import Statements, Tensor
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Const, Expr, Slice, Sym, maximum
 from tempoc.symbolic.walk import symbols
@@ -34,16 +36,19 @@ def plan(
     outputs: Sequence[Output],
     space: Space,
     least: int = 0,
+    graph: Graph | None = None,
 ) -> Plan:
     """Stores for all tensors, what dies when, and what may be overwritten.
 
-    Stores that grow have ``least`` slots at first; with 0 none grows.
+    Stores that grow have ``least`` slots at first; with 0 none grows. With the ``graph`` stores
+    have their axes in the order that suits who reads them.
     """
     lives = lifetimes(statements, scheduled, outputs)
     # Room is made for all that may happen.
     room = scheduled.timeline.space if space.universe.ended else space
     planner = _Planner(statements, outputs, room, lives)
     planner.moving = moving(scheduled.tree, statements)
+    planner.graph = graph
     planner.growing = growing(scheduled.tree, statements, room) if least else {}
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return Plan(
@@ -66,6 +71,7 @@ class _Planner:
         self.lives = lives
         self.moving: Mapping[str, frozenset[str]] = {}
         self.growing: Mapping[str, frozenset[str]] = {}
+        self.graph: Graph | None = None
 
     def store(self, tensor: Tensor) -> Store:
         """Where one tensor lives."""
@@ -83,6 +89,9 @@ class _Planner:
                 size = sizes[dim] if small else self.extent(tensor, dim)
                 grows = self.grows(tensor, dim, size)
                 axes.append(Axis(dim=dim, size=size, ring=small, grows=grows))
+                if self.graph is not None and dim in sliced and (small or grows):
+                    front = spatial_in_front(tensor.name, dim, self.statements, self.graph)
+                    axes[-1] = replace(axes[-1], behind=0 if any(a.behind for a in axes) else front)
             else:
                 keys.append(Key(dim=dim, modulo=sizes[dim] if small else None))
         return Store(

@@ -25,7 +25,8 @@ class Axis:
     """A dimension as an array axis of ``size`` slots (over bounds); a ring when ``ring``.
 
     One that ``grows`` has fewer slots at first, and ``size`` when all are needed. A kernel sees
-    what it has now as ``size``, and that this is no less than any of ``least``.
+    what it has now as ``size``, and that this is no less than any of ``least``. ``behind`` so many
+    spatial axes it stands in the array; all other axes stand before these.
     """
 
     dim: str
@@ -33,13 +34,15 @@ class Axis:
     ring: bool = False
     grows: bool = False
     least: tuple[Expr, ...] = ()
+    behind: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
     """Where a tensor lives: arrays ``[*axes, *shape]``, one for each key. Extents over bounds only.
 
-    ``resident`` stores (inputs, params) are full before the first step and never freed.
+    One axis may stand between the spatial ones. ``resident`` stores (inputs, params) are full
+    before the first step and never freed.
     """
 
     tensor: str
@@ -48,6 +51,17 @@ class Store:
     keys: tuple[Key, ...] = ()
     axes: tuple[Axis, ...] = ()
     shape: tuple[Expr, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
+        first, count = len(self.axes), len(self.shape)
+        inner = [k for k, a in enumerate(self.axes) if a.behind]
+        found = [k for k in range(first) if k not in inner]
+        found += range(first, first + count)
+        for k in inner:
+            found.insert(first - len(inner) + self.axes[k].behind, k)
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

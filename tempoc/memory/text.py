@@ -55,7 +55,10 @@ def show(plan: Plan) -> str:
 
 
 def _slots(store: Store, extents: Mapping[str, Expr]) -> str:
-    """``l: L, t: ring min(W, T)``; ``t: up to T`` where that many are there only in the end."""
+    """``l: L, t: ring min(W, T)``; ``t: up to T`` where that many are there only in the end.
+
+    ``behind 1``: the first spatial axis stands before this one.
+    """
     parts = []
     for k in store.keys:
         if k.modulo is None:
@@ -64,5 +67,6 @@ def _slots(store: Store, extents: Mapping[str, Expr]) -> str:
             parts.append(f"{k.dim}: {show_expr(k.modulo)} in turn")
     for a in store.axes:
         word = "ring " if a.ring else "up to " if a.grows else ""
-        parts.append(f"{a.dim}: {word}{show_expr(a.size)}")
+        behind = f" behind {a.behind}" if a.behind else ""
+        parts.append(f"{a.dim}: {word}{show_expr(a.size)}{behind}")
     return ", ".join(parts) or "1"

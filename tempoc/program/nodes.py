@@ -92,12 +92,14 @@ class Axis:
     """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
 
     One that grows has ``least`` slots at first and ``size`` in the end; 0: all from the first on.
+    It stands ``behind`` so many spatial axes.
     """
 
     dim: str
     size: Arith
     ring: bool = False
     least: int = 0
+    behind: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ class Store:
     """Where a tensor lives. ``shape`` are its spatial extents, padded to bounds-only expressions.
 
     Arrays with axes exist from the first write on, filled with zeros; without axes a cell simply
-    holds the last value written.
+    holds the last value written. At most one axis stands behind spatial ones.
     """
 
     name: str
@@ -121,6 +123,17 @@ class Store:
     keys: tuple[Key, ...] = ()
     axes: tuple[Axis, ...] = ()
     shape: tuple[Arith, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
+        first, count = len(self.axes), len(self.shape)
+        inner = [k for k, a in enumerate(self.axes) if a.behind]
+        found = [k for k in range(first) if k not in inner]
+        found += range(first, first + count)
+        for k in inner:
+            found.insert(first - len(inner) + self.axes[k].behind, k)
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,10 +86,10 @@ def _store(store: Store) -> str:
 
 
 def _axis(axis: Axis) -> str:
-    size = text(axis.size)
+    size, behind = text(axis.size), f" behind {axis.behind}" if axis.behind else ""
     if axis.least:
-        return f"{axis.dim}: {axis.least} up to {size}"
-    return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}"
+        return f"{axis.dim}: {axis.least} up to {size}{behind}"
+    return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{behind}"
 
 
 def _needs(needs: tuple[Need, ...]) -> str:

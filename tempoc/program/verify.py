@@ -151,6 +151,9 @@ class _Checker:
         some = [axis for axis in store.axes if axis.least]
         plain = all(axis.least > 0 and not axis.ring for axis in some)
         self.require(plain and len(some) <= 1, where, "cannot grow that way")
+        inner = [axis.behind for axis in store.axes if axis.behind]
+        fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
+        self.require(fits, where, "its axes cannot stand in that order")
 
     def outside(self, item: Input | Param | Output) -> None:
         where = f"{type(item).__name__.lower()} {item.name}"

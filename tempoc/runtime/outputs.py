@@ -64,6 +64,7 @@ def _cell(
 ) -> Array:
     """What one array contributes: its axes cut to the entries, padding dropped."""
     entries = dict(zip(output.dims, output.entries, strict=True))
+    array = array.transpose([layout.order.index(k) for k in range(array.ndim)])
     for axis, (dim, ring) in enumerate(zip(layout.axes, layout.rings, strict=True)):
         points = indices[dim]
         if ring:

@@ -26,7 +26,8 @@ Cells = dict[Point, DeviceArray]
 class Layout:
     """A store with all sizes known. ``moduli``: 0 where a key is not reduced.
 
-    One that grows has the number of its group, and ``shape`` in the end.
+    ``order`` says how ``[*axes, *spatial]`` follow each other in ``shape``. A store that grows has
+    the number of its group, and in the end that shape.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Layout:
     axes: tuple[str, ...]
     rings: tuple[int, ...]
     shape: tuple[int, ...]
+    order: tuple[int, ...] = ()
     group: int = -1
     growing: int = -1
 
@@ -60,6 +62,7 @@ class Layout:
 def layout(store: Store, bounds: Mapping[str, int], growing: Sequence[Group] = ()) -> Layout:
     """Evaluate all sizes of a store; ``growing`` are the groups of stores that grow."""
     sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
+    every = (*sizes, *(evaluate(e, bounds) for e in store.shape))
     place = next((k for k, a in enumerate(store.axes) if a.least), -1)
     grows = store.axes[place] if place >= 0 else None
     return Layout(
@@ -69,9 +72,10 @@ def layout(store: Store, bounds: Mapping[str, int], growing: Sequence[Group] = (
         moduli=tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys),
         axes=tuple(a.dim for a in store.axes),
         rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
-        shape=(*sizes, *(evaluate(e, bounds) for e in store.shape)),
+        shape=tuple(every[k] for k in store.order),
+        order=store.order,
         group=growing.index((grows.dim, grows.size)) if grows else -1,
-        growing=place,
+        growing=store.order.index(place) if grows else -1,
     )
 
 

@@ -110,6 +110,7 @@ PROGRAMS = {
     "causal": CAUSAL, "whole": WHOLE, "behind": BEHIND, "ahead": AHEAD, "inner": INNER,
     "layers": LAYERS, "gradient": GRADIENT, "again": AGAIN, "from_data": FROM_DATA, "until": UNTIL,
 }  # fmt: skip
+PASSES = dict.fromkeys(PROGRAMS, LOOPS) | {"layers": "canonicalize,vectorize,fuse"}
 SIZES = (1, 2, 3, 5, 8)
 
 
@@ -122,10 +123,11 @@ def emitted(text: str, passes: str | None = LOOPS, **more: bool | int) -> Emitte
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_agree(name: str, regions: bool) -> None:
     text = PROGRAMS[name]
-    found = emitted(text, bucket=2, regions=regions).program
+    passes = PASSES[name]
+    found = emitted(text, passes, bucket=2, regions=regions).program
     assert any(a.least for s in found.stores for a in s.axes), "nothing grows"
     sizes = all_equal(text, *SIZES)
-    agree(text, *sizes, passes=LOOPS, regions=regions, bucket=2)
+    agree(text, *sizes, passes=passes, regions=regions, bucket=2)
 
 
 @pytest.mark.parametrize("bucket", [0, 1, 3, 512])
