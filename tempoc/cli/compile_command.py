@@ -23,7 +23,7 @@ def command(
     level: str,
     passes: str | None,
     tile: int | None,
-    regions: bool,
+    regions: bool | None,
     bucket: int,
     verify_each: bool,
     timing: bool,

@@ -85,9 +85,9 @@ compile_options = stack(
         help="Cut axes that come from temporal slices into tiles of N, be they large or not.",
     ),
     click.option(
-        "--regions",
-        is_flag=True,
-        help="Run loops on the device where the host has nothing to do in them.",
+        "--regions/--no-regions",
+        default=None,
+        help="Run loops on the device where the host has nothing to do in them; so at -O2.",
     ),
     click.option(
         "--bucket",
@@ -123,7 +123,7 @@ def options_from(
     passes: str | None = None,
     verify_each: bool = False,
     tile: int | None = None,
-    regions: bool = False,
+    regions: bool | None = None,
     bucket: int = BUCKET,
 ) -> Options:
     """The compilation options of a command line."""

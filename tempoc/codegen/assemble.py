@@ -65,13 +65,14 @@ from tempoc.symbolic.walk import substitute
 class Emitted:
     """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``.
 
-
     ``batches``: the bytes that a point takes, by statements that run in batches of points.
+    ``left``: the variables of loops that were meant for the device and stay with the host.
     """
 
     program: nodes.Program
     kernels: str
     batches: Mapping[str, Expr]
+    left: tuple[str, ...] = ()
 
 
 def assemble(
@@ -133,6 +134,7 @@ def assemble(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, loops),
         batches={name: size for name, size in batches.items() if size is not None},
+        left=tuple(regions.left),
     )
 
 

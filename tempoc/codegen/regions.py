@@ -48,7 +48,10 @@ class Emitted:
 
 @dataclass(slots=True, kw_only=True)
 class Regions:
-    """Puts regions in place of loops on the device; ``made`` are those that were found."""
+    """Puts regions in place of loops on the device.
+
+    ``made`` are those that were found, ``left`` the variables of loops that the host keeps.
+    """
 
     stores: Mapping[str, nodes.Store]
     kernels: Mapping[str, nodes.Kernel]
@@ -56,6 +59,7 @@ class Regions:
     names: Names
     x64: bool
     made: list[Emitted] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     def convert(self, s: nodes.Statement, outer: tuple[str, ...] = ()) -> nodes.Statement:
         """The tree with regions; ``outer`` are the variables of loops around."""
@@ -77,6 +81,7 @@ class Regions:
         try:
             found = arrays(loop, self.stores, fixed, {*self.bounds, *outer})
         except Undecided:
+            self.left.append(loop.var)
             return _on_host(loop)
         changed = [name for name in written(loop) if name in found]
         if not changed:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
@@ -160,13 +161,16 @@ class Compilation:
         space = self.space_of(graph)
         parts = self._timed("statements", lambda: statements(graph, space))
         scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
-        if self.options.regions:
-            tree = with_regions(scheduled.tree, parts, graph)
+        if self.options.on_device:
+            tree = with_regions(scheduled.tree, parts, graph, self._about_regions)
             scheduled = replace(scheduled, tree=tree)
         if self.options.verify_each:
             check = self._timed
             check("verify schedule", lambda: verify_schedule(parts, scheduled, space))
         return Ordered(graph, parts, scheduled)
+
+    def _about_regions(self, message: str, span: Span | None) -> None:
+        self.later_remarks.append(Remark(step="regions", message=message, span=span))
 
     @property
     def optimized(self) -> Graph:
@@ -211,6 +215,9 @@ class Compilation:
             spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()
             span = spans[0] if spans else None
             self.later_remarks.append(Remark(step="vectorize", message=message, span=span))
+        for var in found.left:
+            message = "which arrays its calls share depends on the loops around"
+            self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
         return found
 
     def texts_after(self, step: str) -> tuple[str, ...]:

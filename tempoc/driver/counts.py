@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tempoc.driver.compilation import Compilation
 from tempoc.ops.control import Merge
+from tempoc.runtime.parts import regions
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
 
@@ -36,13 +37,15 @@ class Row:
 class Counts:
     """The front end and all passes, then what was made of the last graph.
 
-    ``kernels`` are functions in the emitted text, ``stores`` counts them by kind.
+    ``kernels`` are functions in the emitted text without those of ``regions``, ``stores`` counts
+    them by kind.
     """
 
     rows: tuple[Row, ...]
     statements: int
     loops: int
     kernels: int
+    regions: int
     stores: Mapping[str, int]
 
 
@@ -68,11 +71,14 @@ def counts(compilation: Compilation) -> Counts:
         for r in compilation.passes.records
     ]
     kinds = Counter(s.kind for s in compilation.plan.stores.values())
+    program = compilation.emitted.program
+    on_device = sum(1 for _ in regions(program.tree))
     return Counts(
         rows=(front, *rows),
         statements=len(compilation.statements.statements),
         loops=sum(1 for _ in _loops(compilation.tree)),
-        kernels=len(compilation.emitted.program.kernels),
+        kernels=len(program.kernels) - on_device,
+        regions=on_device,
         stores={kind: kinds[kind] for kind in sorted(kinds)},
     )
 
@@ -90,7 +96,8 @@ def show_counts(found: Counts) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.stores.items())
     stores = f"{sum(found.stores.values())} stores" + (f" ({kinds})" if kinds else "")
     lines.append(
-        f"{found.statements} statements, {found.loops} loops, {found.kernels} kernels, {stores}"
+        f"{found.statements} statements, {found.loops} loops, {found.kernels} kernels, "
+        f"{found.regions} regions, {stores}"
     )
     return "".join(f"{line}\n" for line in lines)
 

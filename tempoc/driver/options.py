@@ -13,8 +13,9 @@ class Options:
     """What a user may choose; `passes` (a pipeline in text form) takes the place of `level`.
 
     `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
-    `regions`: loops run on the device where the host has nothing to do in them. `bucket`: how many
-    steps stores have room for at first that grow with the sequence; with 0 none grows.
+    `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
+    `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
+    grows.
     """
 
     level: int = 2
@@ -22,15 +23,21 @@ class Options:
     tile: int | None = None
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     verify_each: bool = False
-    regions: bool = False
+    regions: bool | None = None
     bucket: int = BUCKET
+
+    @property
+    def on_device(self) -> bool:
+        """Whether there are to be regions."""
+        return self.level == 2 if self.regions is None else self.regions
 
     def to_provenance(self) -> dict[str, str]:
         """What must be known to repeat the compilation, as texts."""
         chosen = {"level": str(self.level)}
         chosen |= {} if self.passes is None else {"passes": self.passes}
         chosen |= {} if self.tile is None else {"tile": str(self.tile)}
-        chosen |= {"regions": "yes"} if self.regions else {}
+        if self.regions is not None:
+            chosen["regions"] = "yes" if self.regions else "no"
         chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -42,7 +49,7 @@ class Options:
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
             tile=int(kept["tile"]) if "tile" in kept else None,
-            regions=kept.get("regions") == "yes",
+            regions=kept["regions"] == "yes" if "regions" in kept else None,
             bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},
         )

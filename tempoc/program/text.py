@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from tempoc.program.arith import Arith, text
+from tempoc.program.functions import Extern
 from tempoc.program.nodes import (
     Axis,
     Call,
     Cell,
     Effect,
-    Extern,
     Free,
     Guard,
     Host,

@@ -71,6 +71,13 @@ def tensor_name(param: Param, point: Point) -> str:
     return _PLACEHOLDER.sub(lambda m: str(where.get(m[1], m[0])), param.template)
 
 
+def points(param: Param, program: Program, bounds: Mapping[str, int]) -> list[Point]:
+    """All points of the template's dimensions; only the first where a bound is unknown."""
+    dims = dict(program.dims)
+    ranges = [range(bounds.get(dims[d], 1)) for d in template_dims(param)]
+    return list(itertools.product(*ranges))
+
+
 def bind(program: Program, given: Given) -> Bindings:
     """Check everything. Raises ``RunError`` with all problems found."""
     return _Binder(program, given).bind()
@@ -168,8 +175,9 @@ class _Binder:
         return source
 
     def param(self, p: Param) -> dict[Point, Source] | None:
-        points = self.points(p)
-        names = {point: tensor_name(p, point) for point in points}
+        names = {
+            point: tensor_name(p, point) for point in points(p, self.program, self.found.values)
+        }
         found = {
             point: self.given.params[n] for point, n in names.items() if n in self.given.params
         }
@@ -188,11 +196,6 @@ class _Binder:
             if len(self.found.problems) > before:
                 break
         return found
-
-    def points(self, p: Param) -> list[Point]:
-        """All points of the template's dimensions; only the first where a bound is unknown."""
-        ranges = [range(self.found.values.get(self.dims[d], 1)) for d in template_dims(p)]
-        return list(itertools.product(*ranges))
 
     def param_tensor(self, p: Param, name: str, source: Source) -> None:
         what = f"the param {name}"

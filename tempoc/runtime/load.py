@@ -30,14 +30,14 @@ class Loaded:
     """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
-    their names in the program. ``compiled`` are the kernels of earlier runs, by their bounds.
+    their names in the program. ``known`` is what earlier runs leave to later ones (``prepared``).
     """
 
     program: Program
     functions: tuple[Callable[..., Any], ...]
     traced: tuple[Traced, ...] = ()
     hosts: Mapping[str, Hosted] = field(default_factory=dict)
-    compiled: dict[object, Sequence[Callable[..., Any]]] = field(default_factory=dict)
+    known: dict[object, object] = field(default_factory=dict)
 
 
 def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loaded:

@@ -21,18 +21,17 @@ from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
-from tempoc.runtime.parts import regions
+from tempoc.runtime.prepared import Prepared
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rooms import Rooms
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.turns import Turns
-from tempoc.runtime.walker import Wishes, filled_stores, is_local, write_walk
+from tempoc.runtime.walk import FILE, Wishes, is_local
 
 Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]
-_FILE = "<walk>"
 _I32 = np.dtype(np.int32)
 
 
@@ -71,9 +70,7 @@ class Machine:
 
     def __init__(
         self,
-        program: Program,
-        layouts: Mapping[str, Layout],
-        bounds: Mapping[str, int],
+        prepared: Prepared,
         kernels: Sequence[Callable[..., Any]],
         given: Mapping[str, Cells],
         wishes: Wishes,
@@ -82,6 +79,7 @@ class Machine:
         trace: Trace | None = None,
         record: Record | None = None,
     ) -> None:
+        program, layouts, bounds = prepared.program, prepared.layouts, prepared.bounds
         self.program = program
         self.bounds = dict(bounds)
         self.show = show
@@ -92,8 +90,8 @@ class Machine:
         self.faults: list[Fault] = []
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
         self.counting = wishes.count
-        self.regions = {region.kernel: region for region in regions(program.tree)}
-        self.walk = write_walk(program, layouts, bounds, frozenset(given), wishes)
+        self.regions = prepared.regions
+        self.walk = prepared.walk(frozenset(given), wishes)
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
@@ -120,7 +118,7 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
-        filled = filled_stores(program)
+        filled = prepared.filled
         for i, store in enumerate(program.stores):
             self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))
 
@@ -137,8 +135,8 @@ class Machine:
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
         # Python shows lines of the walk in tracebacks if it finds them here.
-        linecache.cache[_FILE] = (len(self.walk.text), None, self.walk.text.splitlines(True), _FILE)
-        exec(compile(self.walk.text, _FILE, "exec"), self.scope)
+        linecache.cache[FILE] = (len(self.walk.text), None, [*self.walk.lines], FILE)
+        exec(self.walk.code, self.scope)
         walk: FunctionType = self.scope["walk"]
         try:
             local = walk()
@@ -307,6 +305,6 @@ class Machine:
 
     def _frame(self, trace: TracebackType | None) -> TracebackType | None:
         """Where the walk was."""
-        while trace is not None and trace.tb_frame.f_code.co_filename != _FILE:
+        while trace is not None and trace.tb_frame.f_code.co_filename != FILE:
             trace = trace.tb_next
         return trace

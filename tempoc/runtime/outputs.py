@@ -13,7 +13,7 @@ from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.dtypes import NUMPY, Array
 from tempoc.runtime.stores import KeyedCells, Layout
-from tempoc.runtime.walker import is_local
+from tempoc.runtime.walk import is_local
 
 
 def collect(

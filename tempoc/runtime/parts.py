@@ -1,4 +1,4 @@
-"""What is in a tree: all calls, all regions; and lengths at points."""
+"""What is in a tree: all calls, all regions, what is given back; and lengths at points."""
 
 from __future__ import annotations
 
@@ -70,3 +70,30 @@ def regions(s: Statement) -> Iterator[Region]:
             yield s
         case _:
             pass
+
+
+def given_back(s: Statement) -> list[Statement]:
+    """What a part gives back for good: of a store that it does not touch afterwards."""
+    found: list[Statement] = []
+    touched: set[str] = set()
+    for part in reversed(s.items if isinstance(s, Sequence) else (s,)):
+        match part:
+            case Free(cells=cells):
+                dead = tuple(cell for cell in cells if cell.store not in touched)
+                found += [Free(cells=dead)] if dead else []
+            case Guard(condition=condition, body=body):
+                inner = [f for f in given_back(body) if not touched & _freed(f)]
+                found += [Guard(condition=condition, body=f) for f in inner]
+        for call in calls(part):
+            touched |= {cell.store for cell in (*call.args, *call.results)}
+    return found[::-1]
+
+
+def _freed(s: Statement) -> set[str]:
+    match s:
+        case Free(cells=cells):
+            return {cell.store for cell in cells}
+        case Guard(body=body):
+            return _freed(body)
+        case _:
+            return set()

@@ -7,24 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tempoc.program.nodes import Program
 from tempoc.runtime import backend, errors
-from tempoc.runtime.bindings import Bindings, Given, bind
+from tempoc.runtime.bindings import Bindings, Given
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import collect
-from tempoc.runtime.parts import regions
+from tempoc.runtime.prepared import bound, prepare
 from tempoc.runtime.problems import RunError
-from tempoc.runtime.rooms import groups
 from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import layout, place_given
+from tempoc.runtime.stores import place_given
 from tempoc.runtime.trace import Trace
-from tempoc.runtime.walker import Wishes
+from tempoc.runtime.walk import Wishes
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
@@ -86,7 +84,7 @@ def run(
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
-    bindings = bind(loaded.program, given)
+    bindings = bound(loaded, given)
     with backend.session(loaded.program.x64):
         try:
             return _run(loaded, bindings, settings)
@@ -97,11 +95,10 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
 
 def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
-    growing = groups(program)
-    layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
+    prepared = prepare(loaded, bounds)
+    layouts, kernels = prepared.layouts, prepared.kernels
     for traced in loaded.traced:
         traced.bounds = bounds
-    kernels = _kernels(loaded, bounds)
     if settings.trace is not None:
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
@@ -109,9 +106,7 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     placed = place_given(program, bindings, layouts)
     made: Record | None = {} if settings.record else None
     machine = Machine(
-        program,
-        layouts,
-        bounds,
+        prepared,
         kernels,
         placed,
         wishes,
@@ -142,17 +137,3 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         made=made or {},
         hosts=totals(machine.callers),
     )
-
-
-def _kernels(loaded: Loaded, bounds: Mapping[str, int]) -> Sequence[Callable[..., Any]]:
-    """The kernels for some bounds, once for all runs with these: tracing them takes long."""
-    key = tuple(bounds.items())
-    if key not in loaded.compiled:
-        loops = {region.kernel for region in regions(loaded.program.tree)}
-        loaded.compiled[key] = [
-            (backend.compile_region if k.name in loops else backend.compile_kernel)(
-                f, {b: bounds[b] for b in k.bounds}, k.donated
-            )
-            for f, k in zip(loaded.functions, loaded.program.kernels, strict=True)
-        ]
-    return loaded.compiled[key]

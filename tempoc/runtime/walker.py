@@ -31,48 +31,10 @@ from tempoc.program.nodes import (
     Statement,
 )  # fmt: skip
 from tempoc.runtime.growing import Growing, ahead, at_the_end
-from tempoc.runtime.parts import calls, length_at, regions
+from tempoc.runtime.parts import calls, given_back, length_at, regions
 from tempoc.runtime.rooms import groups
 from tempoc.runtime.stores import Layout
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
-
-    By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
-    a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
-    """
-
-    text: str
-    calls: Mapping[int, Call]
-    constants: Mapping[str, tuple[int, ...]]
-    zeros: Mapping[str, str]
-    hosts: tuple[Host, ...] = ()
-    effects: tuple[Effect, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the text should do beside walking: count calls, keep the ledger."""
-
-    count: bool = False
-    account: bool = False
-
-
-def is_local(store: Layout) -> bool:
-    """Whether a store is one cell: no keys, or all reduced to a single slot."""
-    return all(m == 1 for m in store.moduli)
-
-
-def filled_stores(program: Program) -> frozenset[str]:
-    """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
-    found = {store.name for store in program.stores if store.axes}
-    for call in calls(program.tree):
-        found |= {c.store for c in call.results if c.when is None and c in call.args}
-    for region in regions(program.tree):
-        found |= {cells.store for cells in (*region.carried, *region.read)}
-    return frozenset(found)
+from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
 
 
 def write_walk(
@@ -246,6 +208,12 @@ class _Writer:
         if kernel.checks:
             self.line(depth + 1, f"faults.append(({number}, None, fault))")
         self.line(depth + 1, "turn(r0)")
+        if dead := given_back(loop.body):
+            # What the last step would give back; within a region nothing is.
+            self.rename[loop.var] = f"v_{loop.var}"
+            self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")
+            for part in dead:
+                self.statement(part, depth + 1)
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""

@@ -6,16 +6,19 @@
 
 A *region* is an outermost loop on the device; one call runs many of its steps. Within it, a loop of
 a few steps that is the same in every run is written out: its tensors (the weights of layers) are
-arrays of their own, and stay so. A short loop that stands outside is left to the host, which loses
-nothing there. Effects, calls of Python functions, and whatever decides how long a run lasts are the
-host's business.
+arrays of their own, and stay so. Where that would be too much to compile, such a loop becomes one
+of the device too, unless it reads weights: these would have to be stacked, and each step would copy
+those of its layer, which takes as long as computing with them. Then the loop around is the host's.
+A short loop that stands outside is left to the host, which loses nothing there. Effects, calls of
+Python functions, and whatever decides how long a run lasts are the host's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from tempoc.base.source import Span
 from tempoc.ops.externs import ExternHost
 from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed
 from tempoc.sdg.graph import Graph
@@ -25,19 +28,27 @@ from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 SHORT = 64
 """Most steps of a loop that is written out, or left to the host."""
-MANY = 512
-"""Most calls of kernels that loops are written out to."""
+MANY = 1000
+"""Most operators that loops within a region are written out to: XLA takes 2 to 3 ms for each."""
+
+Say = Callable[[str, Span | None], None]
+"""Told which loops run on the device, and why others do not."""
 
 
-def with_regions(tree: Tree, statements: Statements, graph: Graph) -> Tree:
+def with_regions(tree: Tree, statements: Statements, graph: Graph, say: Say) -> Tree:
     """The tree with a place for each loop."""
-    return _Places(statements, graph).outside(tree)
+    return _Places(statements, graph, say).outside(tree)
+
+
+class _TooMuch(Exception):
+    """A loop that reads weights would be written out to too much."""
 
 
 @dataclass(slots=True)
 class _Places:
     statements: Statements
     graph: Graph
+    say: Say
 
     def outside(self, tree: Tree) -> Tree:
         """A part that the host walks."""
@@ -47,14 +58,32 @@ class _Places:
             case Guard(body=body):
                 return replace(tree, body=self.outside(body))
             case Loop(body=body):
-                if self.steps(tree) is None and self.is_free(tree):
-                    return replace(tree, body=self.inside(body, 1), place="device")
-                return replace(tree, body=self.outside(body))
+                found = self.region(tree)
+                return found or replace(tree, body=self.outside(body))
             case Execute():
                 return tree
 
+    def region(self, loop: Loop) -> Loop | None:
+        """An outermost loop as a region, if it can be one and gains by it."""
+        if self.steps(loop) is not None:
+            return None
+        title = f"the loop over `{loop.var}`"
+        for execute in executed(loop):
+            statement = self.statement(execute)
+            if reason := self.business(statement):
+                self.say(f"{title} is not on the device: {reason}", self.span(statement))
+                return None
+        first = self.span(self.statement(next(executed(loop))))
+        try:
+            body = self.inside(loop.body, 1)
+        except _TooMuch as error:
+            self.say(f"{title} is not on the device: {error}", first)
+            return None
+        self.say(f"{title} runs on the device", first)
+        return replace(loop, body=body, place="device")
+
     def inside(self, tree: Tree, copies: int) -> Tree:
-        """A part of a region; ``copies`` of it are written out."""
+        """A part of a region; ``copies`` of it are written out. Raises ``_TooMuch``."""
         match tree:
             case Sequence(items=items):
                 return replace(tree, items=tuple(self.inside(item, copies) for item in items))
@@ -63,8 +92,15 @@ class _Places:
             case Loop(body=body):
                 steps = self.steps(tree)
                 place: Place = "device"
-                if steps is not None and steps * copies * _size(body) <= MANY:
-                    place, copies = "unrolled", steps * copies
+                if steps is not None:
+                    size = steps * copies * self.size(body)
+                    if size <= MANY:
+                        place, copies = "unrolled", steps * copies
+                    elif self.reads_weights(tree):
+                        raise _TooMuch(
+                            f"with the loop over `{tree.var}` written out it would have {size} "
+                            f"operators, which takes long to compile"
+                        )
                 return replace(tree, body=self.inside(body, copies), place=place)
             case Execute():
                 return tree
@@ -80,23 +116,38 @@ class _Places:
         steps = len(range(low.value, high.value, loop.step))
         return steps if steps <= SHORT else None
 
-    def is_free(self, tree: Tree) -> bool:
-        """Whether the host has nothing to do in a part."""
-        by_name = {s.name: s for s in self.statements.statements}
-        return all(self.is_computed(by_name[e.statement]) for e in executed(tree))
+    def size(self, tree: Tree) -> int:
+        """How many operators are executed in a part, each once."""
+        return sum(len(self.statement(e).members) for e in executed(tree))
 
-    def is_computed(self, statement: Statement) -> bool:
-        """Whether a statement computes, and nothing else."""
-        if statement.turn is not None or statement.ends or statement.mentions:
-            return False
+    def reads_weights(self, loop: Loop) -> bool:
+        """Whether each step of a loop reads weights of its own."""
+        params = {t.name for t in self.statements.tensors.values() if t.origin == "param"}
+        found = _accesses(loop, self.statements, (loop.var,))
+        return any(tensor in params and moves for tensor, _, moves in found)
+
+    def business(self, statement: Statement) -> str:
+        """What the host must do at a statement; empty if that computes and does nothing else."""
+        name = statement.name
+        if statement.ends or statement.mentions:
+            return f"how long it lasts is found out during the run, by or for `{name}`"
         if any(isinstance(self.graph.nodes[m].op, ExternHost) for m in statement.members):
-            return False
+            return f"`{name}` calls a Python function"
+        if statement.turn is not None:
+            return f"`{name}` is printed or saved"
         tensors = self.statements.tensors
-        return all(tensors[w.tensor].origin == "computed" for w in statement.writes)
+        if any(tensors[w.tensor].origin != "computed" for w in statement.writes):
+            return f"`{name}` computes weights that may be given"
+        return ""
 
+    def statement(self, execute: Execute) -> Statement:
+        """What is executed."""
+        return next(s for s in self.statements.statements if s.name == execute.statement)
 
-def _size(tree: Tree) -> int:
-    return sum(1 for _ in executed(tree))
+    def span(self, statement: Statement) -> Span | None:
+        """Where in the source a statement comes from."""
+        spans = [s for m in statement.members for s in self.graph.nodes[m].spans]
+        return spans[0] if spans else None
 
 
 # ---------------------------------------------------------------- what moves on the device
@@ -108,8 +159,21 @@ def moving(tree: Tree, statements: Statements) -> Mapping[str, frozenset[str]]:
     Of such a dimension nobody can pick one array out of many; it must be an axis.
     """
     found: dict[str, set[str]] = {}
+    for tensor, dim, moves in _accesses(tree, statements, ()):
+        if moves:
+            found.setdefault(tensor, set()).add(dim)
+    return {tensor: frozenset(dims) for tensor, dims in found.items()}
+
+
+def _accesses(
+    tree: Tree, statements: Statements, variables: tuple[str, ...]
+) -> Iterator[tuple[str, str, bool]]:
+    """Tensor and dimension of every access, and whether the index moves with a variable.
+
+    Beside the ``variables`` that are given these are those of loops on the device.
+    """
     by_name = {s.name: s for s in statements.statements}
-    for execute, variables in _with_variables(tree, ()):
+    for execute, moving_with in _with_variables(tree, variables):
         statement = by_name[execute.statement]
         at = dict(zip(statement.domain.dims, execute.point, strict=True))
         accesses = [(r.tensor, r.entries) for r in statement.reads]
@@ -117,9 +181,7 @@ def moving(tree: Tree, statements: Statements) -> Mapping[str, frozenset[str]]:
         for tensor, entries in accesses:
             dims = statements.tensors[tensor].domain.dims
             for dim, entry in zip(dims, entries, strict=True):
-                if _moves(entry, at, variables):
-                    found.setdefault(tensor, set()).add(dim)
-    return {tensor: frozenset(dims) for tensor, dims in found.items()}
+                yield tensor, dim, _moves(entry, at, moving_with)
 
 
 def _moves(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) -> bool:

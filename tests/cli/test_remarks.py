@@ -105,7 +105,7 @@ def test_stats_count_what_each_pass_left(tempoc: Session) -> None:
     assert nodes == sorted(nodes[:3], reverse=True) + nodes[3:]
     assert merges[:2] == [2, 2] and merges[2:] == [1, 1, 1]
     assert stars[2] == 0 < stars[3] and kernels[-2] == 0 < kernels[-1]
-    assert last.startswith(f"{kernels[-1]} statements, 1 loops, {kernels[-1]} kernels, ")
+    assert last.startswith(f"{kernels[-1]} statements, 1 loops, {kernels[-1]} kernels, 1 regions, ")
 
 
 def test_graphs_after_each_pass_mark_what_is_new(tempoc: Session) -> None:

@@ -26,7 +26,8 @@ from tempoc.runtime.load import load
 from tempoc.runtime.progress import bar, count_calls
 from tempoc.runtime.run import Settings, run, run_given
 from tempoc.runtime.stores import layout
-from tempoc.runtime.walker import Wishes, write_walk
+from tempoc.runtime.walk import Wishes
+from tempoc.runtime.walker import write_walk
 from tests.runtime.programs import FIBONACCI, RNN, SUMS, op, write
 
 

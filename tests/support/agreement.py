@@ -31,13 +31,14 @@ def agree(
     *sizes: Bounds,
     special: bool = False,
     passes: str | None = None,
-    regions: bool = False,
+    regions: bool | None = None,
     bucket: int = BUCKET,
 ) -> None:
     """Both levels say what the evaluator says, for bounds and random data; all verifiers run.
 
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
-    ``regions``: loops run on the device. ``bucket``: room for so many steps at first.
+    ``regions``: whether loops run on the device; by default at -O2. ``bucket``: room for so many
+    steps at first.
     """
     if passes is None:
         how = None, regions, bucket
@@ -63,7 +64,7 @@ def compile_text(
     text: str,
     level: int,
     passes: str | None = None,
-    regions: bool = False,
+    regions: bool | None = None,
     bucket: int = BUCKET,
 ) -> tuple[Graph, Loaded]:
     """The graph from the front end, and the program with its kernels as functions."""

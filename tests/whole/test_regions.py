@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,6 +18,7 @@ from tempoc.frontend.modules import load_source
 from tempoc.program import nodes
 from tempoc.runtime.load import namespace
 from tempoc.runtime.parts import regions
+from tempoc.schedule import regions as places
 from tests.support.agreement import agree
 
 LOOPS = "canonicalize,fuse"
@@ -139,11 +141,6 @@ def test_loops_with_effects_stay_with_the_host() -> None:
     assert not [*regions(program.tree)]
 
 
-def test_without_being_asked_there_are_none() -> None:
-    options = Options()
-    found = Compilation(load_source(Source("m.rt", RNN)), options).emitted
-    assert not [*regions(found.program.tree)]
-
 
 def test_stores_are_updated_in_place() -> None:
     """No copy of a whole store in a step, and all that is carried is given away for good."""
@@ -196,3 +193,37 @@ def test_what_failed_first(wrong: int, tmp_path: Path, capsys: pytest.CaptureFix
         said.append(capsys.readouterr().err)
     assert f"t = {wrong}" in said[1]
     assert said[0] == said[1]
+
+
+def test_they_are_the_default_of_the_last_level() -> None:
+    def found(**options: Any) -> list[nodes.Region]:
+        loaded = load_source(Source("m.rt", TABLE))
+        return [*regions(Compilation(loaded, Options(**options)).emitted.program.tree)]
+
+    assert found()
+    assert found(level=1, regions=True)
+    assert not found(level=1)
+    assert not found(regions=False)
+
+
+def remarks(text: str, **options: Any) -> list[str]:
+    compilation = Compilation(load_source(Source("m.rt", text)), Options(**options))
+    assert compilation.emitted
+    return [r.message for r in compilation.remarks if r.step == "regions"]
+
+
+def test_it_is_said_which_loops_run_on_the_device() -> None:
+    assert "the loop over `t` runs on the device" in remarks(RNN, passes=LOOPS)
+    (why,) = remarks(RNN + "print h[t]\n", passes=LOOPS)
+    assert "is not on the device" in why and "is printed or saved" in why
+
+
+def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay with the host where they have weights, else they are a loop of the device."""
+    monkeypatch.setattr(places, "MANY", 3)
+    weights = LAYERS.replace("input W", "param W")
+    found = remarks(weights, passes=LOOPS)
+    assert any("with the loop over `l` written out it would have" in said for said in found)
+    assert not [*regions(emitted(weights).program.tree)]
+    assert "lax.fori_loop(1, L, step_l" in emitted(LAYERS).kernels
+    agree(LAYERS, *({"T": size} for size in (1, 2, 8)), passes=LOOPS)

@@ -1,0 +1,64 @@
+"""A walk as text with all that it names; ``walker.py`` writes it, the machine runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+
+from tempoc.program.nodes import Call, Effect, Host, Program
+from tempoc.runtime.parts import calls, regions
+from tempoc.runtime.stores import Layout
+
+FILE = "<walk>"
+"""Where Python says that a walk's lines are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk:
+    """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
+
+    By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
+    a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
+    """
+
+    text: str
+    calls: Mapping[int, Call]
+    constants: Mapping[str, tuple[int, ...]]
+    zeros: Mapping[str, str]
+    hosts: tuple[Host, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+    @cached_property
+    def code(self) -> CodeType:
+        """The text, ready to be executed."""
+        return compile(self.text, FILE, "exec")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text, with their ends."""
+        return self.text.splitlines(keepends=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the text should do beside walking: count calls, keep the ledger."""
+
+    count: bool = False
+    account: bool = False
+
+
+def is_local(store: Layout) -> bool:
+    """Whether a store is one cell: no keys, or all reduced to a single slot."""
+    return all(m == 1 for m in store.moduli)
+
+
+def filled_stores(program: Program) -> frozenset[str]:
+    """Stores whose cells start as zeros: arrays with axes, and what a call updates in place."""
+    found = {store.name for store in program.stores if store.axes}
+    for call in calls(program.tree):
+        found |= {c.store for c in call.results if c.when is None and c in call.args}
+    for region in regions(program.tree):
+        found |= {cells.store for cells in (*region.carried, *region.read)}
+    return frozenset(found)
