@@ -32,7 +32,9 @@ def _named(graph: Graph, kind: type[Extern], others: list[str]) -> dict[Import, 
     return {one: names.fresh(one.function.rpartition(".")[2]) for one in found}
 
 
-def externs(kernels: Mapping[Import, str], hosts: Mapping[Import, str]) -> tuple[functions.Extern, ...]:
+def externs(
+    kernels: Mapping[Import, str], hosts: Mapping[Import, str]
+) -> tuple[functions.Extern, ...]:
     """All functions of the user's, each declaration once, with their types."""
     return (
         *(extern(one, name) for one, name in kernels.items()),

@@ -111,7 +111,7 @@ PROGRAMS = {
     "layers": LAYERS, "gradient": GRADIENT, "again": AGAIN, "from_data": FROM_DATA, "until": UNTIL,
 }  # fmt: skip
 PASSES = dict.fromkeys(PROGRAMS, LOOPS) | {"layers": "canonicalize,vectorize,fuse"}
-SIZES = (1, 2, 3, 5, 8)
+SIZES = {False: (1, 2, 5), True: (3, 8)}
 
 
 def emitted(text: str, passes: str | None = LOOPS, **more: bool | int) -> Emitted:
@@ -126,10 +126,10 @@ def test_programs_agree(name: str, regions: bool) -> None:
     passes = PASSES[name]
     found = emitted(text, passes, bucket=2, regions=regions).program
     assert any(a.least for s in found.stores for a in s.axes), "nothing grows"
-    sizes = all_equal(text, *SIZES)
+    sizes = all_equal(text, *SIZES[regions])
     agree(text, *sizes, passes=passes, regions=regions, bucket=2)
 
 
 @pytest.mark.parametrize("bucket", [0, 1, 3, 512])
 def test_any_size_will_do(bucket: int) -> None:
-    agree(WHOLE, *all_equal(WHOLE, 1, 2, 3, 6, 7, 12, 24, 25), regions=True, bucket=bucket)
+    agree(WHOLE, *all_equal(WHOLE, 1, 6, 7, 25), regions=True, bucket=bucket)
