@@ -7,7 +7,7 @@ the tree executes that statement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -15,6 +15,7 @@ import tempoc
 from tempoc.base.names import Names
 from tempoc.codegen.arith import to_arith
 from tempoc.codegen.batches import bytes_of_a_point
+from tempoc.codegen.blocks import Blocks
 from tempoc.codegen.donation import donated
 from tempoc.codegen.effects import to_effect
 from tempoc.codegen.externs import externs, hosted, imports
@@ -41,6 +42,8 @@ from tempoc.codegen.lengths import (
 )
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.region_writer import Known
+from tempoc.codegen.regions import Emitted as OnDevice
 from tempoc.codegen.regions import Regions
 from tempoc.codegen.stages import BATCH, Cell, Stages
 from tempoc.memory.storage import Plan
@@ -82,10 +85,12 @@ def assemble(
     plan: Plan,
     space: Space,
     batch: int = BATCH,
+    blocks: bool = False,
 ) -> Emitted:
     """Emit all kernels and the program that calls them; the program is verified.
 
     ``batch``: how many bytes the largest array may have that all points of a kernel make together.
+    ``blocks``: what needs no host is put together.
     """
     functions_of = imports(graph)
     stages = _stages(graph, statements, tree, plan, space)
@@ -99,17 +104,79 @@ def assemble(
     kernels = [_kernel(s, functions[s.name], stages) for s in computing]
     kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
     stored = (*stores(stages), *(t for h in hosts.values() for t in h.stores))
-    regions = Regions(
+    known = Known(
         stores={s.name: s for s in stored},
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
-        names=names,
         x64=stages.x64,
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
-    walked = regions.convert(steps)
+    own = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
+    device = _on_device(steps, known, names, stages, own if blocks else None)
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
-    program = nodes.Program(
+    program = replace(
+        _program(stages),
+        stores=stored,
+        externs=externs(functions_of, hosts_of),
+        kernels=(*kernels, *(r.kernel for r in device.made)),
+        tree=device.tree,
+    )
+    verify(program)
+    batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
+    texts = tuple(r.text for r in device.made)
+    return Emitted(
+        program=program,
+        kernels=module(graph.name, emitted, functions_of, batch, texts),
+        batches={name: size for name, size in batches.items() if size is not None},
+        left=device.left,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Device:
+    """The tree with regions and blocks, which these are, and loops that stay with the host."""
+
+    tree: nodes.Statement
+    made: tuple[OnDevice, ...]
+    left: tuple[str, ...]
+
+
+def _on_device(
+    steps: nodes.Statement,
+    known: Known,
+    names: Names,
+    stages: Stages,
+    apart: frozenset[str] | None,
+) -> _Device:
+    """What the device does by itself; blocks if some kernels are named that stand ``apart``.
+
+    These call functions of the user: where one fails, it is said at which point.
+    """
+    regions = Regions(known=known, names=names)
+    tree = regions.convert(steps)
+    made = (*regions.made,)
+    if apart is not None and not stages.graph.universe.ended:
+        given = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
+        blocks = Blocks(
+            known=known,
+            names=names,
+            given=frozenset((*given, seed(stages))),
+            kept=frozenset(o.store for o in outputs(stages)),
+            apart=apart,
+        )
+        tree = blocks.convert(tree)
+        made += (*blocks.made,)
+    return _Device(tree=tree, made=made, left=tuple(regions.left))
+
+
+def _calls_any(f: Function, names: Iterable[str]) -> bool:
+    return any(f"{name}(" in f.text for name in names)
+
+
+def _program(stages: Stages) -> nodes.Program:
+    """All of the program that says nothing about how it is executed."""
+    graph = stages.graph
+    return nodes.Program(
         name=graph.name,
         doc=graph.doc,
         compiler=f"tempoc {tempoc.__version__}",
@@ -121,20 +188,7 @@ def assemble(
         inputs=inputs(stages),
         params=params(stages),
         seed=seed(stages),
-        stores=stored,
-        externs=externs(functions_of, hosts_of),
-        kernels=(*kernels, *(r.kernel for r in regions.made)),
-        tree=walked,
         outputs=outputs(stages),
-    )
-    verify(program)
-    loops = tuple(r.text for r in regions.made)
-    batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
-    return Emitted(
-        program=program,
-        kernels=module(graph.name, emitted, functions_of, batch, loops),
-        batches={name: size for name, size in batches.items() if size is not None},
-        left=tuple(regions.left),
     )
 
 

@@ -30,15 +30,15 @@ class Use:
 
 
 def arrays(
-    loop: nodes.Loop, stores: Mapping[str, nodes.Store], fixed: Values, known: Collection[str]
+    s: nodes.Statement, stores: Mapping[str, nodes.Store], fixed: Values, known: Collection[str]
 ) -> dict[str, nodes.Cells]:
     """The arrays by store, in order of first use.
 
     ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
-    loop. Raises ``Undecided``.
+    statement. Raises ``Undecided``.
     """
     found: dict[str, dict[tuple[Arith, ...], None]] = {}
-    for use in uses(loop, fixed):
+    for use in uses(s, fixed):
         parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
         key = tuple(0 if k.modulo == 1 else bound(e, use.values) for k, e in parts)
         found.setdefault(use.cell.store, {})[key] = None
@@ -71,13 +71,13 @@ def calls(s: nodes.Statement) -> Iterator[nodes.Call]:
         case nodes.Sequence(items=items):
             for item in items:
                 yield from calls(item)
-        case nodes.Loop(body=body) | nodes.Guard(body=body):
+        case nodes.Loop(body=body) | nodes.Guard(body=body) | nodes.Region(loop=body):
             yield from calls(body)
         case nodes.Call():
             yield s
         case nodes.Free():
             pass
-        case nodes.Host() | nodes.Effect() | nodes.Region():
+        case nodes.Host() | nodes.Effect() | nodes.Block():
             raise TypeError(f"{type(s).__name__} in a region")
 
 
@@ -91,7 +91,7 @@ def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:
             ends = evaluate(s.lower, values), evaluate(s.upper, values)
             for k in range(*ends, s.step):
                 yield from uses(body, {**values, var: k})
-        case nodes.Loop(body=body):
+        case nodes.Loop(body=body) | nodes.Region(loop=body):
             yield from uses(body, values)
         case nodes.Guard(condition=condition, body=body):
             if happens(condition, values):

@@ -20,28 +20,20 @@ when the function is traced, which spares a GPU the question after each step.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import assert_never
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import Undecided, arrays, calls, happens, written
-from tempoc.codegen.kernels import INDENT, WIDTH, signature
-from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.carried import Undecided, arrays, written
 from tempoc.codegen.needed import needed
-from tempoc.codegen.region_text import DTYPES, traced, tupled
+from tempoc.codegen.region_writer import Known, Writer, listed
 from tempoc.program import nodes
-from tempoc.program.arith import Arith, Operation, names, text
-
-FAULT = "fault"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emitted:
-    """A region, its kernel, and the kernel's text."""
+    """A region or block, its kernel, and the kernel's text."""
 
-    node: nodes.Region
+    node: nodes.Region | nodes.Block
     kernel: nodes.Kernel
     text: str
 
@@ -53,11 +45,8 @@ class Regions:
     ``made`` are those that were found, ``left`` the variables of loops that the host keeps.
     """
 
-    stores: Mapping[str, nodes.Store]
-    kernels: Mapping[str, nodes.Kernel]
-    bounds: Mapping[str, int | None]
+    known: Known
     names: Names
-    x64: bool
     made: list[Emitted] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
@@ -77,9 +66,9 @@ class Regions:
 
     def region(self, loop: nodes.Loop, outer: tuple[str, ...]) -> nodes.Statement:
         """The loop as a region; as it is where nobody can say which arrays are which."""
-        fixed = {name: value for name, value in self.bounds.items() if value is not None}
+        known = self.known
         try:
-            found = arrays(loop, self.stores, fixed, {*self.bounds, *outer})
+            found = arrays(loop, known.stores, known.fixed, {*known.bounds, *outer})
         except Undecided:
             self.left.append(loop.var)
             return _on_host(loop)
@@ -87,8 +76,8 @@ class Regions:
         if not changed:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
-        writer = _Writer(regions=self, fixed=fixed, found=found, outer=outer)
-        kernel, lines = writer.write(name, loop, changed)
+        writer = Writer(known=known, fixed=known.fixed, found=found, outer=outer)
+        kernel, lines = _write(writer, name, loop, changed)
         node = nodes.Region(
             kernel=name,
             point=outer,
@@ -120,285 +109,16 @@ def _on_host(loop: nodes.Loop) -> nodes.Loop:
     return found
 
 
-@dataclass(slots=True, kw_only=True)
-class _Writer:
-    """Writes the function of one region. ``fixed`` are constants, ``static`` what Python knows."""
-
-    regions: Regions
-    fixed: Mapping[str, int]
-    found: Mapping[str, nodes.Cells]
-    outer: tuple[str, ...]
-    lines: list[str] = field(default_factory=list)
-    called: dict[str, str] = field(default_factory=dict)
-    static: set[str] = field(default_factory=set)
-    used: dict[str, None] = field(default_factory=dict)
-    values: dict[str, int] = field(default_factory=dict)
-    locals: Names = field(default_factory=Names)
-    index: str = "i"
-
-    def write(
-        self, name: str, loop: nodes.Loop, changed: list[str]
-    ) -> tuple[nodes.Kernel, list[str]]:
-        """The kernel and the lines of its function."""
-        bounds = tuple(self.regions.bounds)
-        self.locals = Names([*RESERVED, *bounds, *self.regions.kernels, "steps", "count", "carry"])
-        for var in (*self.outer, *_variables(loop), FAULT, "found"):
-            self.locals.take(var)
-        self.index = self.locals.fresh("i")
-        for store in self.found:
-            self.called[store] = self.locals.fresh(identifier(store))
-        self.static, self.values = {*bounds}, dict(self.fixed)
-        checked = any(self.checks(c) for c in calls(loop))
-        if checked:
-            self.line(1, f"{FAULT} = jnp.zeros({3 + self.rank(loop)}, jnp.int32)")
-        self.line(1, "count = at[1] if steps is None else steps")
-        self.device(loop, 1, root=True)
-        returned = [self.called[s] for s in changed] + [FAULT] * checked
-        self.line(1, f"return {tupled(returned)}")
-        body, self.lines = self.lines, []
-        words = {w for content in body for w in re.findall(r"\w+", content)}
-        for k, var in enumerate(self.outer):
-            if var in words:
-                self.line(1, f"{var} = at[{k + 2}]")
-        ends = "from at[0] on" if loop.step > 0 else "from at[0] down"
-        doc = f'"""{loop.var} {ends}, at[1] steps; the loop of {_listed(loop)}."""'
-        ordered = [*changed, *(s for s in self.found if s not in changed)]
-        given = [self.called[s] for s in ordered]
-        keywords = ("steps=None", *(b for b in bounds if b in self.used))
-        head = signature(name, ["at", *given], keywords)
-        kernel = nodes.Kernel(
-            name=name,
-            dims=(),
-            bounds=keywords[1:],
-            donated=tuple(range(len(changed))),
-            equations=tuple(
-                dict.fromkeys(e for c in calls(loop) for e in self.kernel(c).equations)
-            ),
-            checks=("",) * checked,
-        )
-        return kernel, [*head, INDENT + doc, *self.lines, *body]
-
-    def line(self, depth: int, content: str) -> None:
-        """A line; what is too long is continued after a comma, indented further."""
-        whole = INDENT * depth + content
-        while len(whole) > WIDTH and (end := whole.rfind(", ", 0, WIDTH)) > 0:
-            if not whole[:end].strip():
-                break
-            self.lines.append(whole[: end + 1])
-            whole = INDENT * (depth + 2) + whole[end + 2 :]
-        self.lines.append(whole)
-
-    # ------------------------------------------------------------ statements
-
-    def statement(self, s: nodes.Statement, depth: int) -> None:
-        match s:
-            case nodes.Sequence(items=items):
-                for item in items:
-                    self.statement(item, depth)
-            case nodes.Loop(place="unrolled"):
-                self.unrolled(s, depth)
-            case nodes.Loop():
-                self.device(s, depth)
-            case nodes.Guard():
-                self.guard(s, depth)
-            case nodes.Call():
-                self.call(s, depth)
-            case nodes.Free():
-                pass
-            case nodes.Host() | nodes.Effect() | nodes.Region():
-                raise TypeError(f"{type(s).__name__} in a region")
-            case _:
-                assert_never(s)
-
-    def unrolled(self, loop: nodes.Loop, depth: int) -> None:
-        """A loop that Python runs when the function is traced."""
-        ends = ", ".join(self.text(e) for e in (loop.lower, loop.upper))
-        step = "" if loop.step == 1 else f", {loop.step}"
-        self.line(depth, f"for {loop.var} in range({ends}{step}):")
-        self.static.add(loop.var)
-        self.block(loop.body, depth + 1)
-        self.static.discard(loop.var)
-
-    def block(self, s: nodes.Statement, depth: int) -> None:
-        before = len(self.lines)
-        self.statement(s, depth)
-        if len(self.lines) == before:
-            self.line(depth, "pass")
-
-    def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
-        """A loop of the device."""
-        carried = self.changed(loop)
-        if not carried:
-            return
-        step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
-        plain = not root and loop.step == 1
-        index = var if plain else self.index
-        self.line(depth, f"def {step}({index}, carry):")
-        self.line(depth + 1, f"{tupled(carried)} = carry")
-        narrow = ".astype(jnp.int32)" if self.regions.x64 else ""
-        if plain and narrow:
-            self.line(depth + 1, f"{var} = {var}{narrow}")
-        if not plain:
-            start = "at[0]" if root else self.text(loop.lower, tight=True)
-            sign = "-" if loop.step < 0 else "+"
-            by = "" if abs(loop.step) == 1 else f" * {abs(loop.step)}"
-            self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
-        self.block(loop.body, depth + 1)
-        self.line(depth + 1, f"return {tupled(carried)}")
-        ends = ("0", "count") if root else self.ends(loop)
-        self.again(depth, carried, f"lax.fori_loop({', '.join(ends)}, {step}, CARRY)")
-
-    def ends(self, loop: nodes.Loop) -> tuple[str, str]:
-        """From where to where a loop within a region counts."""
-        if loop.step == 1:
-            return self.text(loop.lower), self.text(loop.upper)
-        gap = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
-        by = abs(loop.step)
-        count: Arith = Operation("-", gap)
-        if by != 1:
-            count = Operation("//", (Operation("+", (count, by - 1)), by))
-        return "0", self.text(count)
-
-    def guard(self, guard: nodes.Guard, depth: int) -> None:
-        """What is done only sometimes; if Python cannot say when, as a branch."""
-        if not happens(guard.condition, self.values):
-            return
-        if self.is_static(guard.condition):
-            self.line(depth, f"if {self.text(guard.condition)}:")
-            self.block(guard.body, depth + 1)
-            return
-        carried = self.changed(guard.body)
-        if not carried:
-            return
-        branch = self.locals.fresh("taken")
-        self.line(depth, f"def {branch}(carry):")
-        self.line(depth + 1, f"{tupled(carried)} = carry")
-        self.block(guard.body, depth + 1)
-        self.line(depth + 1, f"return {tupled(carried)}")
-        condition = self.text(guard.condition)
-        self.again(depth, carried, f"lax.cond({condition}, {branch}, lambda carry: carry, CARRY)")
-
-    def again(self, depth: int, carried: list[str], made: str) -> None:
-        """What is carried becomes what is made of it."""
-        given = tupled(carried)
-        content = f"{given} = {made.replace('CARRY', given)}"
-        if len(INDENT * depth + content) <= WIDTH:
-            self.line(depth, content)
-            return
-        self.line(depth, f"carry = {given}")
-        self.line(depth, f"{given} = {made.replace('CARRY', 'carry')}")
-
-    def call(self, call: nodes.Call, depth: int) -> None:
-        """The call of a kernel; a result that is there only sometimes is chosen afterwards."""
-        kernel = self.kernel(call)
-        targets, after = [], []
-        for cell in call.results:
-            here = self.cell(cell)
-            if cell.when is None:
-                targets.append(here)
-                continue
-            new = self.locals.fresh(f"{self.called[cell.store]}_new")
-            targets.append(new)
-            when = self.text(cell.when)
-            if self.is_static(cell.when):
-                after += [f"if {when}:", f"{INDENT}{here} = {new}"]
-            else:
-                after.append(f"{here} = jnp.where({when}, {new}, {here})")
-        if kernel.checks:
-            targets.append("found")
-        at = [self.coordinate(e) for e in call.point] if kernel.dims else []
-        given = [tupled(at), *(self.argument(cell) for cell in call.args)]
-        for name in kernel.bounds:
-            self.used[name] = None
-        given += [f"{name}={name}" for name in kernel.bounds]
-        right = f"{call.kernel}({', '.join(given)})"
-        left = tupled(targets) if len(targets) == 1 else ", ".join(targets)
-        if len(INDENT * depth + f"{left} = {right}") > WIDTH:
-            left = tupled(targets)  # so that it may go on in the next line
-        self.line(depth, f"{left} = {right}")
-        for content in after:
-            self.line(depth, content)
-        if kernel.checks:
-            number = list(self.regions.kernels).index(kernel.name)
-            point = tupled([self.coordinate(e) for e in call.point])
-            self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, found, {point})")
-
-    # ------------------------------------------------------------ cells
-
-    def cell(self, cell: nodes.Cell) -> str:
-        """An array of a store, among those of the region."""
-        cells, store = self.found[cell.store], self.regions.stores[cell.store]
-        parts = []
-        for k in cells.places:
-            modulo = store.keys[k].modulo
-            part = cell.key[k]
-            if modulo is not None:
-                part = Operation("%", (part, modulo))
-            parts.append(self.text(part))
-        name = self.called[cell.store]
-        return f"{name}[{', '.join(parts)}]" if parts else name
-
-    def argument(self, cell: nodes.Cell) -> str:
-        """The array, or zeros where Python knows that there may be none."""
-        if cell.store not in self.found:  # no call ever wants it
-            return self.zeros(cell)
-        if cell.when is None or not self.is_static(cell.when) or not self.found[cell.store].places:
-            return self.cell(cell)
-        return f"{self.cell(cell)} if {self.text(cell.when)} else {self.zeros(cell)}"
-
-    def zeros(self, cell: nodes.Cell) -> str:
-        store = self.regions.stores[cell.store]
-        sizes = [self.text(e) for e in (*(a.size for a in store.axes), *store.shape)]
-        shape = tupled([sizes[k] for k in store.order])
-        return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
-
-    def changed(self, s: nodes.Statement) -> list[str]:
-        """What a part changes, by the names in the function."""
-        found = [self.called[name] for name in written(s) if name in self.found]
-        return found + [FAULT] * any(self.checks(c) for c in calls(s))
-
-    def kernel(self, call: nodes.Call) -> nodes.Kernel:
-        return self.regions.kernels[call.kernel]
-
-    def checks(self, call: nodes.Call) -> bool:
-        return bool(self.kernel(call).checks)
-
-    def rank(self, loop: nodes.Loop) -> int:
-        """The most coordinates of a point at which something is checked."""
-        return max(len(c.point) for c in calls(loop) if self.checks(c))
-
-    # ------------------------------------------------------------ expressions
-
-    def is_static(self, e: Arith) -> bool:
-        """Whether Python knows the value when the function is traced."""
-        return all(name in self.static for name in names(e))
-
-    def text(self, e: Arith, *, tight: bool = False) -> str:
-        """An expression; with what JAX has for numbers that are not known yet."""
-        for name in names(e):
-            if name in self.regions.bounds:
-                self.used[name] = None
-        shown = text(e) if self.is_static(e) else traced(e)
-        return f"({shown})" if tight and not shown.isidentifier() else shown
-
-    def coordinate(self, e: Arith) -> str:
-        """A coordinate, as an i32 of JAX."""
-        shown = self.text(e)
-        return f"jnp.int32({shown})" if self.is_static(e) else shown
-
-
-def _variables(s: nodes.Statement) -> list[str]:
-    match s:
-        case nodes.Sequence(items=items):
-            return [v for item in items for v in _variables(item)]
-        case nodes.Guard(body=body):
-            return _variables(body)
-        case nodes.Loop(var=var, body=body):
-            return [var, *_variables(body)]
-        case _:
-            return []
-
-
-def _listed(loop: nodes.Loop) -> str:
-    found = list(dict.fromkeys(c.kernel for c in calls(loop)))
-    return ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+def _write(
+    writer: Writer, name: str, loop: nodes.Loop, changed: list[str]
+) -> tuple[nodes.Kernel, list[str]]:
+    """The kernel of a region and the lines of its function."""
+    writer.begin(loop)
+    writer.line(1, "count = at[1] if steps is None else steps")
+    writer.device(loop, 1, root=True)
+    ends = "from at[0] on" if loop.step > 0 else "from at[0] down"
+    doc = f"{loop.var} {ends}, at[1] steps; the loop of {listed(loop)}"
+    ordered = [*changed, *(s for s in writer.found if s not in changed)]
+    given = [writer.called[s] for s in ordered]
+    returned = given[: len(changed)]
+    return writer.end(name, loop, doc, len(changed), given, returned, ("steps=None",))

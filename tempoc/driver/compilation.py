@@ -209,7 +209,8 @@ class Compilation:
         space = self.space_of(self.optimized)
         parts = self.optimized, self.statements, self.scheduled.tree, self.plan, space
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
-        found = self._timed("codegen", lambda: assemble(*parts, batch=most * 2**20))
+        batch, blocks = most * 2**20, self.options.on_device
+        found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
         for name, size in found.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
             spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()

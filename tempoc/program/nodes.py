@@ -7,16 +7,15 @@ Grammar::
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
               | Free(cells) | Effect(call, ...) | Region(kernel, point, loop, carried, read)
+              | Block(kernel, point, body, carried, made, read, local)
 
 A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
 and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
 array of a store: the store's name and a key. Kernels are functions of ``kernels.py``:
-``kernel(at, *arrays, T=..., B=...)`` where ``at`` is one int32 vector with the point's coordinates
-and the keyword arguments are the static bounds it names; bounds that are lengths, which may differ
-from call to call, follow the coordinates in ``at``. The result is a tuple of arrays for the cells
-in ``results``; arguments whose position stands in ``Kernel.donated`` are given up by it.
-
-Expressions are the nodes of ``arith.py``: integers, names, operators; they parse back from JSON.
+``kernel(at, *arrays, T=..., B=...)`` with the point's coordinates in an int32 vector ``at`` and the
+static bounds that it names; lengths, which may differ from call to call, follow in ``at``. It
+returns arrays for the cells in ``results``; arguments in ``Kernel.donated`` are given up.
+Expressions are nodes of ``arith.py``.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from dataclasses import dataclass
 
 from tempoc.program.arith import Arith
 from tempoc.program.functions import Extern
+from tempoc.program.order import axes_in_order
 
 VERSION = 1
 
@@ -74,8 +74,8 @@ class Input:
 class Param:
     """Weights given at run time into ``store``.
 
-    ``template`` names the tensors in the file (``layers.{l}.w``, one file tensor for each point of
-    the dimensions it mentions; the other dimensions are leading axes of that tensor).
+    ``template`` names the tensors in the file (``layers.{l}.w``, one for each point of the
+    dimensions it mentions; the other dimensions are its leading axes).
     ``has_default``: the program computes the value when no file holds it.
     """
 
@@ -115,8 +115,8 @@ class Key:
 class Store:
     """Where a tensor lives. ``shape`` are its spatial extents, padded to bounds-only expressions.
 
-    Arrays with axes exist from the first write on, filled with zeros; without axes a cell simply
-    holds the last value written. At most one axis stands behind spatial ones.
+    Arrays with axes start as zeros; without, a cell holds the last value written. At most one axis
+    stands behind spatial ones.
     """
 
     name: str
@@ -128,21 +128,12 @@ class Store:
     @property
     def order(self) -> tuple[int, ...]:
         """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
-        first, count = len(self.axes), len(self.shape)
-        inner = [k for k, a in enumerate(self.axes) if a.behind]
-        found = [k for k in range(first) if k not in inner]
-        found += range(first, first + count)
-        for k in inner:
-            found.insert(first - len(inner) + self.axes[k].behind, k)
-        return tuple(found)
+        return axes_in_order([a.behind for a in self.axes], len(self.shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """How many slots growing axes along ``dim`` that end at ``size`` must have before a call.
-
-    As many as the largest of ``rows``, and no more than ``size``.
-    """
+    """Growing axes along ``dim`` that end at ``size`` must have as many slots as any of ``rows``."""
 
     dim: str
     size: Arith
@@ -162,11 +153,11 @@ class Range:
 class Kernel:
     """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
 
-    Position 0 is the first array argument (``at`` is not counted). ``dims`` name the coordinates of
+    Position 0 is the first array argument. ``dims`` name the coordinates of
     its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
     of its calls it returns a bool for each of their endings. A kernel with ``checks`` returns one
     more result at the end: an i32, 0 or the number (from 1) of the check that failed. Each text
-    says what is wrong then, and where (``index 7 of x[...] is out of range``).
+    says what is wrong then (``index 7 of x[...] is out of range``).
     A kernel with ``vector`` computes all points of these ranges in each call; instead of one i32 it
     returns two, the second of which is the place of the first failing point among them.
     """
@@ -185,8 +176,7 @@ class Kernel:
 class Cell:
     """One array of a store; ``key`` has an expression for each key dimension.
 
-    Where ``when`` is given and does not hold, an argument is passed as zeros (its cell may not
-    exist yet) and a result is dropped.
+    Where ``when`` does not hold, an argument is passed as zeros and a result is dropped.
     """
 
     store: str
@@ -207,8 +197,8 @@ class Ending:
 class Call:
     """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
 
-    A result cell of a param that was given at run time is dropped. ``needs`` says how far stores
-    must have grown before.
+    A result cell of a param that was given is dropped. ``needs`` says how far stores must have
+    grown before.
     """
 
     kernel: str
@@ -233,8 +223,7 @@ class Place:
     """One tensor of an effect: its name, at which entries it was read, its true extents.
 
     ``{l}`` in the name of one that is saved is filled by the entry of that dimension; ``part`` is
-    what was taken of one that is printed (``[0]``).
-    ``entries`` (for messages) and ``shape`` are over the coordinates of the kernel's point.
+    what was taken of one that is printed (``[0]``). Expressions are over the kernel's coordinates.
     """
 
     name: str
@@ -247,8 +236,8 @@ class Place:
 class Effect:
     """Call a kernel without results and give what it returns to the outside.
 
-    ``kind`` is ``print`` (a line for each tensor on standard error) or ``save`` (a file with all of
-    them; ``{i}`` in ``path`` stands for an index of the point).
+    ``kind`` is ``print`` (lines on standard error) or ``save`` (one file; ``{i}`` in ``path``
+    stands for an index of the point).
     """
 
     kind: str
@@ -268,9 +257,8 @@ class Free:
 class Loop:
     """``for var in range(lower, upper, step)``; a negative step counts down.
 
-    From ``limit`` on nothing is done: a loop that counts up is left there. It names lengths, so
-    it is looked at before each step. ``place`` is "host" unless the loop is part of a region; there
-    it is "device", or "unrolled".
+    From ``limit`` on nothing is done; it names lengths, so it is looked at before each step.
+    ``place`` is "host" unless the loop is part of a region; there it is "device", or "unrolled".
     """
 
     var: str
@@ -301,9 +289,9 @@ class Sequence:
 class Host:
     """Call a Python function at a point, by the runner: arrays of ``args`` in, ``results`` out.
 
-    ``extern`` is an alias. ``dims`` name the coordinates of the point, ``equations`` are those that
-    want the call. ``shapes`` are the true extents of the arguments, over bounds and coordinates;
-    cells may be larger. ``unless``: the stores of a param, no call where all of them are given.
+    ``dims`` name the coordinates of the point, ``equations`` are those that want the call,
+    ``shapes`` the true extents of the arguments, over bounds and coordinates. ``unless``: the
+    stores of a param, no call where all of them are given.
     """
 
     extern: str
@@ -320,7 +308,7 @@ class Host:
 class Cells:
     """Arrays of one store that a region takes, and which of the positions of keys tell them apart.
 
-    Without such ``places`` it is one array, else a dict of arrays by the slots at these places.
+    Without such ``places`` it is one array, else a dict by the slots at these places.
     """
 
     store: str
@@ -333,11 +321,9 @@ class Region:
     """A loop that one kernel runs, in as many calls as the runner likes.
 
     ``carried, fault = kernel(at, *carried, *read)``: ``at`` has the first value of the loop's
-    variable, the number of steps, then the ``point``, the variables of the loops around. What is
-    carried is given away and comes back. ``fault`` is there if a kernel of the loop has checks, the
-    first that failed: the kernel's number, its two numbers, then its point. ``needs`` are those of
-    a step, over the loop's variable: each of the rows is the same for all steps, or one more with
-    each.
+    variable, the number of steps, then the ``point``, the variables of loops around. If kernels of
+    the loop have checks, ``fault`` is the first that failed: kernel, result, point. ``needs`` are
+    those of a step, over the loop's variable: the same for all steps, or one more with each.
     """
 
     kernel: str
@@ -348,7 +334,24 @@ class Region:
     needs: tuple[Need, ...] = ()
 
 
-Statement = Sequence | Loop | Guard | Call | Host | Free | Effect | Region
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Statements that one call of a kernel may execute, or the runner, one after the other.
+
+    ``carried, made, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it. ``at``
+    has the ``point``; it and ``fault`` are as in a region.
+    """
+
+    kernel: str
+    point: tuple[str, ...]
+    body: Statement
+    carried: tuple[Cells, ...]
+    made: tuple[Cells, ...]
+    read: tuple[Cells, ...]
+    local: tuple[str, ...]
+
+
+Statement = Sequence | Loop | Guard | Call | Host | Free | Effect | Region | Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from tempoc.program.arith import Arith, text
 from tempoc.program.functions import Extern
 from tempoc.program.nodes import (
     Axis,
+    Block,
     Call,
     Cell,
     Effect,
@@ -172,5 +173,8 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
         case Region(kernel=kernel, loop=loop):
             yield f"{indent}region {kernel}{_needs(s.needs)}:"
             yield from _statement(loop, indent + "  ")
+        case Block(kernel=kernel, body=body):
+            yield f"{indent}block {kernel}:"
+            yield from _statement(body, indent + "  ")
         case _:
             assert_never(s)

@@ -13,8 +13,10 @@ from typing import TypeVar, assert_never
 from tempoc.program.arith import Arith, is_well_formed, names
 from tempoc.program.errors import inconsistent
 from tempoc.program.nodes import (
+    Block,
     Call,
     Cell,
+    Cells,
     Effect,
     Free,
     Guard,
@@ -197,8 +199,12 @@ class _Checker:
                 self.host(s, scope)
             case Effect():
                 self.effect(s, scope)
-            case Region():
-                self.region(s, scope)
+            case Region(loop=loop, carried=carried, read=read):
+                self.region(s, (*carried, *read), carried, scope)
+                self.statement(loop, scope)
+            case Block(body=body, carried=carried, made=made, read=read):
+                self.region(s, (*carried, *made, *read), (*carried, *made), scope)
+                self.statement(body, scope)
             case Free(cells=cells):
                 for cell in cells:
                     self.cell("free", cell, scope)
@@ -241,20 +247,26 @@ class _Checker:
             for e in need.rows:
                 self.expression(here, e, scope)
 
-    def region(self, region: Region, scope: tuple[str, ...]) -> None:
+    def region(
+        self,
+        region: Region | Block,
+        cells: tuple[Cells, ...],
+        changed: tuple[Cells, ...],
+        scope: tuple[str, ...],
+    ) -> None:
         where = f"region {region.kernel}"
-        self.needs(where, region.needs, (*scope, region.loop.var))
+        if isinstance(region, Region):
+            self.needs(where, region.needs, (*scope, region.loop.var))
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
         for name in region.point:
             self.require(name in scope, where, f"there is no variable {name}")
-        for cells in (*region.carried, *region.read):
-            for key in cells.keys:
-                self.cell(where, Cell(store=cells.store, key=key), scope)
-            fits = all(0 <= k < len(key) for k in cells.places for key in cells.keys)
-            self.require(fits and bool(cells.keys), where, f"bad keys of {cells.store}")
-        for cells in region.carried:
-            self.require(cells.store not in self.given, where, f"writes {cells.store}")
-        self.statement(region.loop, scope)
+        for some in cells:
+            for key in some.keys:
+                self.cell(where, Cell(store=some.store, key=key), scope)
+            fits = all(0 <= k < len(key) for k in some.places for key in some.keys)
+            self.require(fits and bool(some.keys), where, f"bad keys of {some.store}")
+        for some in changed:
+            self.require(some.store not in self.given, where, f"writes {some.store}")
 
     def host(self, host: Host, scope: tuple[str, ...]) -> None:
         where = f"call of {host.extern}"

@@ -24,17 +24,20 @@ DeviceError = jax.errors.JaxRuntimeError
 
 
 @contextmanager
-def session(x64: bool) -> Iterator[None]:
-    """The settings under which kernels are compiled and run; they end with the block.
+def settings(x64: bool) -> Iterator[None]:
+    """The settings under which kernels run that are compiled already, as far as anybody knows.
 
     float32 products are exact to float32: the results should not depend on the device's shortcuts.
     """
+    with jax.enable_x64(x64), jax.default_matmul_precision("highest"):
+        yield
+
+
+@contextmanager
+def session(x64: bool) -> Iterator[None]:
+    """The settings under which kernels are compiled and run; they end with the block."""
     _use_cache()
-    with (
-        jax.enable_x64(x64),
-        jax.default_matmul_precision("highest"),
-        warnings.catch_warnings(),
-    ):
+    with settings(x64), warnings.catch_warnings():
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         # A cache that is damaged, full or not ours costs time, nothing else.
@@ -90,6 +93,11 @@ def compile_region(
         return found
 
     return run
+
+
+def compiles_late() -> bool:
+    """Whether a kernel may have to be compiled again for the same bounds (`compile_region`)."""
+    return str(jax.default_backend()) != "cpu"
 
 
 def whole_steps(count: int) -> int:
@@ -175,4 +183,7 @@ def host(array: DeviceArray) -> Array:
 
 def wait(arrays: object) -> None:
     """Wait until the arrays (any nesting of tuples, lists, dicts) are computed."""
-    jax.block_until_ready(arrays)
+    if isinstance(arrays, jax.Array):
+        arrays.block_until_ready()
+    else:
+        jax.block_until_ready(arrays)

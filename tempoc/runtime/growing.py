@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tempoc.program.arith import Arith, Operation, names
-from tempoc.program.nodes import Call, Effect, Loop, Need, Output, Region, Span, Statement
+from tempoc.program.nodes import Block, Call, Effect, Loop, Need, Output, Region, Span, Statement
 from tempoc.program.nodes import Sequence as Several
 from tempoc.runtime.rooms import Group, group_of
 
@@ -80,6 +80,12 @@ def _ahead(s: Statement, inner: tuple[str, ...]) -> Iterator[Need]:
                     yield Need(dim=n.dim, size=n.size, rows=rows)
         case _:
             pass
+
+
+def everything(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
+    """All rows of the stores of a block: its kernel is not called again for more."""
+    found = [grows[c.store] for c in (*block.carried, *block.made, *block.read) if c.store in grows]
+    return tuple(Need(dim=dim, size=size, rows=(size,)) for dim, size in dict.fromkeys(found))
 
 
 def at_the_end(outputs: Sequence[Output], grows: Mapping[str, Group]) -> tuple[Need, ...]:

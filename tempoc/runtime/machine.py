@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
@@ -28,7 +29,7 @@ from tempoc.runtime.rooms import Rooms
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.turns import Turns
-from tempoc.runtime.walk import FILE, Wishes, is_local
+from tempoc.runtime.walk import FILE, Walk, Wishes, is_local
 
 Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]
@@ -71,6 +72,7 @@ class Machine:
     def __init__(
         self,
         prepared: Prepared,
+        walk: Walk,
         kernels: Sequence[Callable[..., Any]],
         given: Mapping[str, Cells],
         wishes: Wishes,
@@ -91,7 +93,7 @@ class Machine:
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
         self.counting = wishes.count
         self.regions = prepared.regions
-        self.walk = prepared.walk(frozenset(given), wishes)
+        self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
@@ -101,8 +103,9 @@ class Machine:
             "grown": self.grown,
         }  # fmt: skip
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
+        self.scope |= prepared.makers
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
-        self.scope |= {n: np.array(p, _I32) for n, p in self.walk.constants.items()}
+        self.scope |= {n: prepared.constant(p) for n, p in self.walk.constants.items()}
         now = self.rooms.now
         self.scope |= {n: allocate(layouts[store], now) for n, store in self.walk.zeros.items()}
         self.callers = [
@@ -118,19 +121,22 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
-        filled = prepared.filled
         for i, store in enumerate(program.stores):
-            self._add_store(i, layouts[store.name], store.name in filled, given.get(store.name))
+            self._add_store(i, layouts[store.name], prepared.wanted, given.get(store.name))
 
-    def _add_store(self, i: int, store: Layout, filled: bool, given: Cells | None) -> None:
+    def _add_store(
+        self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
+    ) -> None:
         for key in given or ():
             self.ledger.wrote(i, key)
         if not is_local(store):
-            self.keyed[store.name] = KeyedCells(store, filled, given or {}, self.rooms.now)
+            now = self.rooms.now
+            self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {}, now)
             self.scope[f"s{i}"] = self.keyed[store.name]
         elif given is not None:
             self.scope[f"given{i}"] = given[()]
-        self.scope[f"zeros{i}"] = lambda: allocate(store, self.rooms.now)
+        if store.group >= 0:
+            self.scope[f"zeros{i}"] = partial(allocate, store, self.rooms.now)
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
@@ -141,7 +147,8 @@ class Machine:
         try:
             local = walk()
             self.check()
-            backend.wait(list(local.values()))
+            for cell in local.values():
+                backend.wait(cell)
         except UnboundLocalError as error:
             raise self._unwritten(error) from error
         except Failed as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,34 +17,79 @@ from tempoc.runtime.stores import KeyedCells, Layout
 from tempoc.runtime.walk import is_local
 
 
-def collect(
-    output: Output,
-    layout: Layout,
-    cells: KeyedCells | DeviceArray,
-    bounds: Mapping[str, int],
-) -> Array:
-    """The output's array: an axis for each span among its entries, then the spatial axes."""
-    indices = {
-        dim: _indices(entry, bounds) for dim, entry in zip(output.dims, output.entries, strict=True)
-    }
-    spans = [d for d, e in zip(output.dims, output.entries, strict=True) if isinstance(e, Span)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taking:
+    """How the array of an output is taken from a store, for some bounds.
+
+    ``points`` are those that it reads along each dimension of the store, ``spans`` the dimensions
+    that are axes of the output, ``shape`` its spatial extents. ``cuts`` say what it takes of a
+    cell, ``dropped`` which axes of the cell it does not have.
+    """
+
+    layout: Layout
+    dtype: str
+    points: Mapping[str, range]
+    spans: tuple[str, ...]
+    shape: tuple[int, ...]
+    cuts: tuple[slice | tuple[int, ...], ...]
+    dropped: tuple[int, ...]
+
+    def __call__(self, cells: KeyedCells | DeviceArray) -> Array:
+        """The output's array: an axis for each span among its entries, then the spatial axes."""
+        outer = tuple(len(self.points[d]) for d in self.spans)
+        if is_local(self.layout):
+            # Either there are no keys, or their only slot holds the only point that can be read.
+            part = self.part(backend.host(cells))
+            if part.shape == (*outer, *self.shape):
+                return part
+            for d in (d for d in self.spans if d in self.layout.keys):
+                part = np.expand_dims(part, self.spans.index(d))
+            return np.broadcast_to(part, (*outer, *self.shape))
+        assert isinstance(cells, KeyedCells)
+        result = np.empty((*outer, *self.shape), NUMPY[self.dtype])
+        keys = self.layout.keys
+        for places in itertools.product(*(range(len(self.points[d])) for d in keys)):
+            pairs = zip(keys, places, strict=True)
+            key = self.layout.slot(tuple(self.points[d][i] for d, i in pairs))
+            where = dict(zip(keys, places, strict=True))
+            target = tuple(where.get(d, slice(None)) for d in self.spans)
+            result[target] = self.part(backend.host(cells[key[0] if len(key) == 1 else key]))
+        return result
+
+    def part(self, array: Array) -> Array:
+        """What one array contributes: its axes cut to the entries, padding dropped."""
+        order = self.layout.order
+        if order != (*range(len(order)),):
+            array = array.transpose([order.index(k) for k in range(len(order))])
+        for axis, cut in enumerate(self.cuts):
+            if isinstance(cut, tuple):
+                array = array.take(cut, axis=axis)
+            elif cut != slice(0, array.shape[axis], 1):
+                array = array[(slice(None),) * axis + (cut,)]
+        return array.squeeze(self.dropped) if self.dropped else array
+
+
+def taking(output: Output, layout: Layout, bounds: Mapping[str, int]) -> Taking:
+    """How to take an output."""
+    entries = dict(zip(output.dims, output.entries, strict=True))
+    points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
     shape = tuple(evaluate(e, bounds) for e in output.shape)
-    if is_local(layout):
-        # Either there are no keys, or their only slot holds the only point that can be read.
-        keyed = [d for d in spans if d in layout.keys]
-        part = _cell(layout, backend.host(cells), indices, output, shape)
-        for d in keyed:
-            part = np.expand_dims(part, spans.index(d))
-        return np.broadcast_to(part, (*(len(indices[d]) for d in spans), *shape))
-    assert isinstance(cells, KeyedCells)
-    result = np.empty((*(len(indices[d]) for d in spans), *shape), NUMPY[output.dtype])
-    for places in itertools.product(*(range(len(indices[d])) for d in layout.keys)):
-        key = layout.slot(tuple(indices[d][i] for d, i in zip(layout.keys, places, strict=True)))
-        where = dict(zip(layout.keys, places, strict=True))
-        target = tuple(where.get(d, slice(None)) for d in spans)
-        array = backend.host(cells[key[0] if len(key) == 1 else key])
-        result[target] = _cell(layout, array, indices, output, shape)
-    return result
+    cuts: list[slice | tuple[int, ...]] = []
+    for dim, ring in zip(layout.axes, layout.rings, strict=True):
+        found = points[dim]
+        if ring:
+            cuts.append(tuple(p % ring for p in found))
+        else:
+            cuts.append(slice(found.start, found.stop, found.step))
+    return Taking(
+        layout=layout,
+        dtype=output.dtype,
+        points=points,
+        spans=tuple(d for d, e in entries.items() if isinstance(e, Span)),
+        shape=shape,
+        cuts=(*cuts, *(slice(0, n, 1) for n in shape)),
+        dropped=tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], Span)),
+    )
 
 
 def _indices(entry: object, bounds: Mapping[str, int]) -> range:
@@ -53,25 +99,3 @@ def _indices(entry: object, bounds: Mapping[str, int]) -> range:
         return range(lower, max(lower, upper), entry.step)
     point = evaluate(entry, bounds)  # type: ignore[arg-type]
     return range(point, point + 1)
-
-
-def _cell(
-    layout: Layout,
-    array: Array,
-    indices: Mapping[str, range],
-    output: Output,
-    shape: tuple[int, ...],
-) -> Array:
-    """What one array contributes: its axes cut to the entries, padding dropped."""
-    entries = dict(zip(output.dims, output.entries, strict=True))
-    array = array.transpose([layout.order.index(k) for k in range(array.ndim)])
-    for axis, (dim, ring) in enumerate(zip(layout.axes, layout.rings, strict=True)):
-        points = indices[dim]
-        if ring:
-            array = array.take([p % ring for p in points], axis=axis)
-        else:
-            cut = slice(points.start, points.stop, points.step)
-            array = array[(slice(None),) * axis + (cut,)]
-    array = array[(slice(None),) * len(layout.axes) + tuple(slice(0, n) for n in shape)]
-    dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], Span))
-    return array.squeeze(dropped) if dropped else array

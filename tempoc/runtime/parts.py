@@ -7,6 +7,7 @@ from typing import assert_never
 
 from tempoc.program.arith import Arith, Operation
 from tempoc.program.nodes import (
+    Block,
     Call,
     Effect,
     Free,
@@ -46,7 +47,7 @@ def calls(s: Statement) -> Iterator[Call]:
         case Sequence(items=items):
             for item in items:
                 yield from calls(item)
-        case Loop(body=body) | Guard(body=body) | Region(loop=body):
+        case Loop(body=body) | Guard(body=body) | Region(loop=body) | Block(body=body):
             yield from calls(body)
         case Call():
             yield s
@@ -64,7 +65,7 @@ def regions(s: Statement) -> Iterator[Region]:
         case Sequence(items=items):
             for item in items:
                 yield from regions(item)
-        case Loop(body=body) | Guard(body=body):
+        case Loop(body=body) | Guard(body=body) | Block(body=body):
             yield from regions(body)
         case Region():
             yield s
@@ -72,17 +73,34 @@ def regions(s: Statement) -> Iterator[Region]:
             pass
 
 
-def given_back(s: Statement) -> list[Statement]:
-    """What a part gives back for good: of a store that it does not touch afterwards."""
+def blocks(s: Statement) -> Iterator[Block]:
+    """All blocks in a statement, in order."""
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from blocks(item)
+        case Loop(body=body) | Guard(body=body):
+            yield from blocks(body)
+        case Block():
+            yield s
+        case _:
+            pass
+
+
+def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:
+    """What a part gives back for good: of a store that it does not touch afterwards.
+
+    Those that are ``local`` to it are left out.
+    """
     found: list[Statement] = []
-    touched: set[str] = set()
+    touched = {*local}
     for part in reversed(s.items if isinstance(s, Sequence) else (s,)):
         match part:
             case Free(cells=cells):
                 dead = tuple(cell for cell in cells if cell.store not in touched)
                 found += [Free(cells=dead)] if dead else []
             case Guard(condition=condition, body=body):
-                inner = [f for f in given_back(body) if not touched & _freed(f)]
+                inner = [f for f in given_back(body, local) if not touched & _freed(f)]
                 found += [Guard(condition=condition, body=f) for f in inner]
         for call in calls(part):
             touched |= {cell.store for cell in (*call.args, *call.results)}

@@ -8,31 +8,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from tempoc.program.nodes import Kernel, Program, Region
+import numpy as np
+
+from tempoc.program.nodes import Kernel, Output, Program, Region
 from tempoc.runtime import backend
+from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, points, tensor_name
 from tempoc.runtime.load import Loaded
+from tempoc.runtime.outputs import Taking, taking
 from tempoc.runtime.parts import regions
 from tempoc.runtime.rooms import groups
 from tempoc.runtime.source import Source
-from tempoc.runtime.stores import Layout, layout
-from tempoc.runtime.walk import Walk, Wishes, filled_stores
+from tempoc.runtime.stores import Layout, allocate, layout
+from tempoc.runtime.walk import Walk, Wishes, wanted_stores
 from tempoc.runtime.walker import write_walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A program for some bounds; ``filled`` are the stores whose cells start as zeros."""
+    """A program for some bounds.
+
+    ``wanted`` are the stores whose cells start as zeros; ``makers`` make these, by names of walks.
+    """
 
     program: Program
     bounds: Mapping[str, int]
     layouts: Mapping[str, Layout]
     kernels: Sequence[Callable[..., Any]]
     regions: Mapping[str, Region]
-    filled: frozenset[str]
+    wanted: frozenset[str]
+    makers: Mapping[str, Callable[[], DeviceArray]]
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
+    constants: dict[Point, DeviceArray] = field(default_factory=dict)
+    takings: dict[str, Taking] = field(default_factory=dict)
+
+    def constant(self, point: Point) -> DeviceArray:
+        """A point that is the same in every run, on the device."""
+        if point not in self.constants:
+            self.constants[point] = backend.put(np.array(point, np.int32), "i32")
+        return self.constants[point]
+
+    def take(self, output: Output) -> Taking:
+        """How to take an output where all bounds are known before the run."""
+        if output.name not in self.takings:
+            layout = self.layouts[output.store]
+            self.takings[output.name] = taking(output, layout, self.bounds)
+        return self.takings[output.name]
+
+    def has_run(self, given: frozenset[str], wishes: Wishes) -> bool:
+        """Whether all kernels are compiled that a run calls."""
+        return (given, wishes) in self.walks and not backend.compiles_late()
 
     def walk(self, given: frozenset[str], wishes: Wishes) -> Walk:
         """The walk where these stores are given."""
@@ -50,16 +78,21 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
         program = loaded.program
         growing = groups(program)
         loops = {region.kernel: region for region in regions(program.tree)}
+        layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
         found = Prepared(
             program=program,
             bounds=bounds,
-            layouts={store.name: layout(store, bounds, growing) for store in program.stores},
+            layouts=layouts,
             kernels=[
                 _compiled(f, k, bounds, k.name in loops)
                 for f, k in zip(loaded.functions, program.kernels, strict=True)
             ],
             regions=loops,
-            filled=filled_stores(program),
+            wanted=wanted_stores(program),
+            makers={
+                f"zeros{i}": partial(allocate, layouts[store.name])
+                for i, store in enumerate(program.stores)
+            },
         )
         loaded.known[key] = found
     return found

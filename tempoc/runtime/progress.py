@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from tempoc.program.arith import evaluate, names
 from tempoc.program.nodes import (
+    Block,
     Call,
     Effect,
     Free,
@@ -74,8 +75,8 @@ def count_calls(s: Statement, env: dict[str, int]) -> int:
             return count_calls(body, env) if evaluate(condition, env) else 0
         case Call() | Effect():
             return 1
-        case Region(loop=loop):
-            return count_calls(loop, env)
+        case Region(loop=body) | Block(body=body):
+            return count_calls(body, env)
         case Free() | Host():
             return 0
 
@@ -89,7 +90,7 @@ def _needs(s: Statement) -> frozenset[str]:
             return _needs(body).union(names(lower), names(upper))
         case Guard(condition=condition, body=body):
             return _needs(body).union(names(condition))
-        case Region(loop=loop):
-            return _needs(loop)
+        case Region(loop=body) | Block(body=body):
+            return _needs(body)
         case _:
             return frozenset()

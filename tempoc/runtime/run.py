@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from tempoc.program.nodes import Program
+import numpy as np
+
+from tempoc.program.nodes import Output, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
 from tempoc.runtime.dtypes import Array
@@ -16,11 +19,11 @@ from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
-from tempoc.runtime.outputs import collect
-from tempoc.runtime.prepared import bound, prepare
+from tempoc.runtime.outputs import Taking, taking
+from tempoc.runtime.prepared import Prepared, bound, prepare
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import place_given
+from tempoc.runtime.stores import Layout, given_stores, place_given
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.walk import Wishes
 
@@ -85,28 +88,33 @@ def run(
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
     bindings = bound(loaded, given)
-    with backend.session(loaded.program.x64):
+    prepared = prepare(loaded, bindings.bounds)
+    wishes = Wishes(count=settings.watch is not None, account=settings.account)
+    known = prepared.has_run(given_stores(loaded.program, bindings), wishes)
+    with (backend.settings if known else backend.session)(loaded.program.x64):
         try:
-            return _run(loaded, bindings, settings)
+            return _run(loaded, prepared, bindings, settings, wishes)
         except (backend.DeviceError, MemoryError) as error:
             reason = str(error).split("\n")[0] or "out of memory"
             raise RunError(errors.device_failed(reason)) from error
 
 
-def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
+def _run(
+    loaded: Loaded, prepared: Prepared, bindings: Bindings, settings: Settings, wishes: Wishes
+) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
-    prepared = prepare(loaded, bounds)
     layouts, kernels = prepared.layouts, prepared.kernels
     for traced in loaded.traced:
         traced.bounds = bounds
     if settings.trace is not None:
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
-    wishes = Wishes(count=settings.watch is not None, account=settings.account)
-    placed = place_given(program, bindings, layouts)
+    walk = prepared.walk(given_stores(program, bindings), wishes)
+    placed = place_given(program, bindings, layouts, walk.straight)
     made: Record | None = {} if settings.record else None
     machine = Machine(
         prepared,
+        walk,
         kernels,
         placed,
         wishes,
@@ -118,6 +126,7 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
     given_bytes = machine.ledger.now
+    own = [cells[()] for name, cells in placed.items() if name in walk.straight]
     del placed
     watch = settings.watch
     with nullcontext() if watch is None else watch(program, bounds, machine.done):
@@ -125,9 +134,11 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         cells = machine.run()
         seconds = time.perf_counter() - start
     found = machine.bounds
+    take = prepared.take if not program.lengths else partial(_late, layouts, found)
     return RunResult(
         outputs={
-            o.name: collect(o, layouts[o.store], cells[o.store], found) for o in program.outputs
+            o.name: _apart(take(o)(cells[o.store]), own)
+            for o in program.outputs
         },
         bounds=found,
         seconds=seconds,
@@ -137,3 +148,13 @@ def _run(loaded: Loaded, bindings: Bindings, settings: Settings) -> RunResult:
         made=made or {},
         hosts=totals(machine.callers),
     )
+
+
+def _late(layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: Output) -> Taking:
+    """How to take an output where some bounds are found out during the run."""
+    return taking(output, layouts[output.store], bounds)
+
+
+def _apart(output: Array, given: Sequence[Array]) -> Array:
+    """An output that shares no memory with what the caller has given."""
+    return output.copy() if any(np.may_share_memory(output, a) for a in given) else output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from tempoc.runtime.bindings import Bindings, Point, leading_dims, template_dims
 from tempoc.runtime.dtypes import NUMPY, Array
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rooms import Group
+from tempoc.runtime.source import Source
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
 Cells = dict[Point, DeviceArray]
@@ -110,15 +111,31 @@ class KeyedCells(dict[Point | int, DeviceArray]):
 # ------------------------------------------------------------------ what is given
 
 
+def given_stores(program: Program, bindings: Bindings) -> frozenset[str]:
+    """The stores that are filled before the run."""
+    found = [i.store for i in program.inputs]
+    found += [p.store for p in program.params if p.name in bindings.params]
+    return frozenset(found + ([program.seed] if program.seed else []))
+
+
 def place_given(
-    program: Program, bindings: Bindings, layouts: Mapping[str, Layout]
+    program: Program,
+    bindings: Bindings,
+    layouts: Mapping[str, Layout],
+    straight: Collection[str] = (),
 ) -> dict[str, Cells]:
-    """Inputs, params and the seed on the device, by store."""
+    """Inputs, params and the seed on the device, by store.
+
+    Those that go ``straight`` to one call stay with the host: the call brings them over.
+    """
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, Cells] = {}
     for i in program.inputs:
         whole: dict[Point, Callable[[], Array]] = {(): bindings.inputs[i.name].read}
-        placed[i.store] = _cells(i, (), whole, layouts[i.store], sizes)
+        if i.store in straight and (array := _as_it_is(bindings.inputs[i.name], i)) is not None:
+            placed[i.store] = {(): array}
+        else:
+            placed[i.store] = _cells(i, (), whole, layouts[i.store], sizes)
     for p in program.params:
         if p.name in bindings.params:
             reads = {point: source.read for point, source in bindings.params[p.name].items()}
@@ -127,6 +144,12 @@ def place_given(
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
         placed[program.seed] = {(): backend.put(words, "key")}
     return placed
+
+
+def _as_it_is(source: Source, item: Input) -> Array | None:
+    """The array of a source, if the device can take it without any change."""
+    array = source.read()
+    return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
 
 
 def _cells(

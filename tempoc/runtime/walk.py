@@ -8,7 +8,7 @@ from functools import cached_property
 from types import CodeType
 
 from tempoc.program.nodes import Call, Effect, Host, Program
-from tempoc.runtime.parts import calls, regions
+from tempoc.runtime.parts import blocks, calls, regions
 from tempoc.runtime.stores import Layout
 
 FILE = "<walk>"
@@ -21,6 +21,7 @@ class Walk:
 
     By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
     a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
+    ``straight`` are inputs that one call takes and nobody else.
     """
 
     text: str
@@ -29,6 +30,7 @@ class Walk:
     zeros: Mapping[str, str]
     hosts: tuple[Host, ...] = ()
     effects: tuple[Effect, ...] = ()
+    straight: frozenset[str] = frozenset()
 
     @cached_property
     def code(self) -> CodeType:
@@ -62,3 +64,12 @@ def filled_stores(program: Program) -> frozenset[str]:
     for region in regions(program.tree):
         found |= {cells.store for cells in (*region.carried, *region.read)}
     return frozenset(found)
+
+
+def wanted_stores(program: Program) -> frozenset[str]:
+    """Stores of which a cell that nobody has written is zeros, be it that nobody reads these."""
+    return filled_stores(program) | {
+        cells.store
+        for block in blocks(program.tree)
+        for cells in (*block.carried, *block.made, *block.read)
+    }

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.arith import Arith, evaluate, names, text
+from tempoc.program.arith import Arith, evaluate
 from tempoc.program.nodes import (
+    Block,
     Call,
     Cell,
     Cells,
@@ -30,9 +31,11 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.runtime.growing import Growing, ahead, at_the_end
-from tempoc.runtime.parts import calls, given_back, length_at, regions
-from tempoc.runtime.rooms import groups
+from tempoc.runtime.blocks import late, needed, straight, whole_blocks
+from tempoc.runtime.growing import Growing, ahead, at_the_end, everything
+from tempoc.runtime.parts import given_back, length_at
+from tempoc.runtime.rooms import Group, groups
+from tempoc.runtime.spelled import Spelled
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
 
@@ -70,21 +73,17 @@ def _tables(program: Program) -> dict[str, str]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Writer:
+class _Writer(Spelled):
     program: Program
-    layouts: Mapping[str, Layout]
     given: frozenset[str]
     wishes: Wishes
-    numbers: Mapping[str, int]
     kernels: Mapping[str, int]
-    bounds: Mapping[str, int]
     filled: frozenset[str]
-    rename: dict[str, str]
     lines: list[str] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
-    constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
+    whole: dict[str, int] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     growing: Growing = field(default_factory=lambda: Growing(()))
@@ -95,7 +94,13 @@ class _Writer:
             if name in self.given and is_local(self.layouts[name]):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
-        for item in tree.items if isinstance(tree, Sequence) else (tree,):
+        if not self.wishes.account:
+            self.whole |= whole_blocks(tree, self.bounds, self.given)
+        items = tree.items if isinstance(tree, Sequence) else (tree,)
+        for name in dict.fromkeys(late(tree, self.whole)):
+            if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
+                self.line(1, f"s{self.numbers[name]} = None")
+        for item in items:
             self.allocate(item)
             self.statement(item, 1)
         results = []
@@ -104,8 +109,7 @@ class _Writer:
                 self.allocate_store(output.store)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
-        grows = {s: groups(self.program)[x.group] for s, x in self.layouts.items() if x.group >= 0}
-        self.grow(at_the_end(self.program.outputs, grows), 1)
+        self.grow(at_the_end(self.program.outputs, self.grows()), 1)
         self.line(1, f"return {{{', '.join(results)}}}")
         return Walk(
             text="\n".join(self.lines) + "\n",
@@ -114,6 +118,7 @@ class _Writer:
             zeros=self.zeros,
             hosts=tuple(self.hosts),
             effects=tuple(self.effects),
+            straight=straight(self.program, self.whole),
         )
 
     def line(self, depth: int, content: str) -> None:
@@ -123,12 +128,11 @@ class _Writer:
 
     def allocate(self, item: Statement) -> None:
         """Cells that start as zeros come into being before the outermost statement with them."""
-        for call in calls(item):
-            for cell in (*call.args, *call.results):
-                self.allocate_store(cell.store)
-        for region in regions(item):
-            for cells in (*region.carried, *region.read):
-                self.allocate_store(cells.store)
+        if isinstance(item, Block) and item.kernel in self.whole:
+            for cells in item.made:
+                self.allocated[cells.store] = None
+        for name in needed(item, self.whole):
+            self.allocate_store(name)
 
     def allocate_store(self, name: str) -> None:
         store = self.layouts[name]
@@ -178,6 +182,8 @@ class _Writer:
                     self.free(cell, depth)
             case Region():
                 self.region(s, depth)
+            case Block():
+                self.block(s, depth)
             case _:
                 assert_never(s)
 
@@ -189,9 +195,7 @@ class _Writer:
         ends = f"range({self.expression(loop.lower)}, {self.expression(loop.upper)}, {loop.step})"
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
-            i = self.numbers[cells.store]
-            if is_local(self.layouts[cells.store]) and cells.store not in self.given:
-                self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
+            self.wanted(cells, depth)
         self.rename[loop.var] = f"v_{loop.var}"
         left = self.growing.left(region, self.expression)
         self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()}){left}):")
@@ -214,6 +218,37 @@ class _Writer:
             self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")
             for part in dead:
                 self.statement(part, depth + 1)
+
+    def block(self, block: Block, depth: int) -> None:
+        """Call the kernel of a block, or walk through it."""
+        if block.kernel not in self.whole:
+            self.statement(block.body, depth)
+            return
+        number = self.kernels[block.kernel]
+        kernel = self.program.kernels[number]
+        for cells in (*block.carried, *block.read):
+            self.wanted(cells, depth)
+        self.grow(everything(block, self.grows()), depth)
+        point = self.point(block.point)
+        given = [self.passed(cells) for cells in (*block.carried, *block.read)]
+        new = (*block.carried, *block.made)
+        targets = [f"r{k}" for k in range(len(new))] + ["fault"] * bool(kernel.checks)
+        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *given])})")
+        self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
+        for k, cells in enumerate(new):
+            self.store(k, cells, depth)
+        if kernel.checks:
+            self.line(depth, f"faults.append(({number}, None, fault))")
+        if self.wishes.count:
+            self.line(depth, f"done[0] += {self.whole[block.kernel]}")
+        for part in given_back(block.body, frozenset(block.local)):
+            self.statement(part, depth)
+
+    def wanted(self, cells: Cells, depth: int) -> None:
+        """A cell that nobody has written yet is zeros."""
+        i = self.numbers[cells.store]
+        if is_local(self.layouts[cells.store]) and cells.store not in self.given:
+            self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""
@@ -242,8 +277,10 @@ class _Writer:
             place = slots[0] if len(slots) == 1 else f"({', '.join(slots)})"
             yield place, Cell(store=cells.store, key=key)
 
-    def expression(self, e: Arith) -> str:
-        return text(e, self.rename)
+    def grows(self) -> dict[str, Group]:
+        """The stores that grow, with their groups."""
+        found = self.growing.groups
+        return {s: found[x.group] for s, x in self.layouts.items() if x.group >= 0}
 
     def grow(self, needs: tuple[Need, ...], depth: int) -> None:
         """Let stores grow before a call that needs more."""
@@ -349,30 +386,3 @@ class _Writer:
             depth += 1
         for content in lines:
             self.line(depth, content)
-
-    def point(self, point: tuple[Arith, ...]) -> str:
-        """The kernel's ``at``: a fresh vector, since the device may read it later."""
-        parts = [self.expression(e) for e in point]
-        if any(self.varies(e) for e in point):
-            return f"array(({', '.join(parts)},), i32)"
-        name = f"at{len(self.constants)}"
-        self.constants[name] = tuple(evaluate(e, self.bounds) for e in point)
-        return name
-
-    def varies(self, e: Arith) -> bool:
-        return any(self.rename[name].startswith(("v_", "n")) for name in names(e))
-
-    def cell(self, cell: Cell) -> str:
-        i, key = self.numbers[cell.store], self.key(cell)
-        return f"s{i}[{key}]" if key else f"s{i}"
-
-    def key(self, cell: Cell) -> str:
-        """The key as text; empty for a store of one cell."""
-        store = self.layouts[cell.store]
-        if is_local(store):
-            return ""
-        parts = []
-        for e, modulo in zip(cell.key, store.moduli, strict=True):
-            inner = self.expression(e)
-            parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
-        return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"

@@ -1,0 +1,223 @@
+"""Blocks: statements without work for the host between them, as one function of ``kernels.py``.
+
+::
+
+    def block(at, x, *, T):
+        y = jnp.zeros((T,), jnp.float32)
+        (d,) = d(at, x)
+        (y,) = y_rows((), d, y, T=T)
+        return (y,)
+
+Kernels and loops of the device are inlined one after the other. What only they touch never leaves
+the function: XLA decides where that lives, and for how long. What nobody has touched before is made
+in it. The runner may as well execute the statements one by one, and does so where a loop among them
+is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from tempoc.base.names import Names
+from tempoc.codegen.carried import Undecided, arrays, calls, written
+from tempoc.codegen.region_writer import Known, Writer, listed
+from tempoc.codegen.regions import Emitted
+from tempoc.program import nodes
+from tempoc.program.arith import names as names_in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """How a block is seen by the rest of the program.
+
+    ``before`` are the stores that somebody may have touched when it starts, ``around`` those that
+    statements outside of it touch; ``outer`` the variables of loops around.
+    """
+
+    before: frozenset[str]
+    around: frozenset[str]
+    outer: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """The stores of a block: passed and returned, returned, neither, passed."""
+
+    carried: list[str]
+    made: list[str]
+    local: list[str]
+    read: list[str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Blocks:
+    """Puts blocks in place of statements that follow one another.
+
+    ``given`` are the stores that are filled before the run, ``kept`` those that are read after it,
+    ``apart`` the kernels that the runner shall call by themselves.
+    """
+
+    known: Known
+    names: Names
+    given: frozenset[str]
+    kept: frozenset[str]
+    apart: frozenset[str]
+    made: list[Emitted] = field(default_factory=list)
+
+    def convert(self, tree: nodes.Statement) -> nodes.Statement:
+        """The whole tree with blocks."""
+        return self.part(tree, Outside(before=self.given, around=self.kept, outer=()))
+
+    def part(self, s: nodes.Statement, outside: Outside) -> nodes.Statement:
+        """A part of the tree; ``outside`` is what surrounds it."""
+        match s:
+            case nodes.Sequence(items=items):
+                return self.sequence(items, outside)
+            case nodes.Guard(body=body):
+                return replace(s, body=self.part(body, outside))
+            case nodes.Loop(body=body, var=var):
+                # The next step comes after this one.
+                before = outside.before | frozenset(touched(body))
+                inner = replace(outside, before=before, outer=(*outside.outer, var))
+                return replace(s, body=self.part(body, inner))
+            case _:
+                return s
+
+    def sequence(self, items: tuple[nodes.Statement, ...], outside: Outside) -> nodes.Statement:
+        """Runs of items that need no host become blocks."""
+        found: list[nodes.Statement] = []
+        start = 0
+        while start < len(items):
+            end = start
+            while end < len(items) and self.is_free(items[end]):
+                end += 1
+            here = slice(start, max(end, start + 1))
+            rest = (*items[: here.start], *items[here.stop :])
+            around = outside.around | frozenset(t for item in rest for t in touched(item))
+            earlier = frozenset(t for item in items[: here.start] for t in touched(item))
+            around_here = replace(outside, before=outside.before | earlier, around=around)
+            run = items[here]
+            if end > start:
+                block = self.block(run, around_here)
+                found += run if block is None else [block]
+            else:
+                found.append(self.part(run[0], around_here))
+            start = here.stop
+        return found[0] if len(found) == 1 else nodes.Sequence(items=tuple(found))
+
+    def is_free(self, s: nodes.Statement) -> bool:
+        """Whether the host is not needed for a statement, or only to decide once and for all."""
+        match s:
+            case nodes.Guard(body=nodes.Free()):
+                return True
+            case nodes.Guard(condition=condition, body=body):
+                return {*names_in(condition)} <= {*self.known.bounds} and self.is_free(body)
+            case nodes.Sequence(items=items):
+                return all(map(self.is_free, items))
+            case nodes.Region():
+                return not any(c.kernel in self.apart for c in calls(s))
+            case nodes.Call(kernel=kernel, results=results, endings=endings):
+                fixed = not endings and not self.known.kernels[kernel].lengths
+                writes = {cell.store for cell in results}
+                return fixed and kernel not in self.apart and not writes & self.given
+            case nodes.Free():
+                return True
+            case _:
+                return False
+
+    def block(
+        self, items: tuple[nodes.Statement, ...], outside: Outside
+    ) -> nodes.Block | None:
+        """The items as a block, where that is of use and it is clear which arrays they share."""
+        body = nodes.Sequence(items=items)
+        if sum(1 for _ in calls(body)) < 2:
+            return None
+        known = self.known
+        try:
+            found = arrays(body, known.stores, known.fixed, {*known.bounds, *outside.outer})
+        except Undecided:
+            return None
+        changed = [name for name in written(body) if name in found]
+        own = [name for name in changed if name not in outside.before]
+        anew = [n for n in changed if not found[n].places and starts_anew(body, n)]
+        own += [name for name in anew if name not in own]
+        made = [name for name in own if name in outside.around]
+        local = [name for name in own if name not in outside.around]
+        carried = [name for name in changed if name not in own]
+        read = [name for name in found if name not in changed]
+        if not carried and not made:
+            return None
+        parts = _Parts(carried=carried, made=made, local=local, read=read)
+        fresh = [name for name in own if name not in anew]
+        return self.written(body, found, parts, fresh, outside.outer)
+
+    def written(
+        self,
+        body: nodes.Sequence,
+        found: Mapping[str, nodes.Cells],
+        parts: _Parts,
+        fresh: list[str],
+        outer: tuple[str, ...],
+    ) -> nodes.Block:
+        """The block with its function; ``fresh`` are the stores that start as zeros in it."""
+        name = self.names.fresh("block")
+        writer = Writer(known=self.known, fixed=self.known.fixed, found=found, outer=outer)
+        writer.begin(body)
+        for store in fresh:
+            writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
+        for item in body.items:
+            writer.statement(item, 1)
+        given = [writer.called[s] for s in (*parts.carried, *parts.read)]
+        returned = [writer.called[s] for s in (*parts.carried, *parts.made)]
+        doc = f"What stands between two tasks of the host: {listed(body)}"
+        kernel, lines = writer.end(name, body, doc, len(parts.carried), given, returned)
+        node = nodes.Block(
+            kernel=name,
+            point=outer,
+            body=body,
+            carried=tuple(found[n] for n in parts.carried),
+            made=tuple(found[n] for n in parts.made),
+            read=tuple(found[n] for n in parts.read),
+            local=tuple(parts.local),
+        )
+        self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        return node
+
+
+def _start(writer: Writer, cells: nodes.Cells) -> str:
+    """What a store holds that is new in a block."""
+    zeros = writer.zeros(nodes.Cell(store=cells.store, key=cells.keys[0]))
+    if not cells.places:
+        return zeros
+    slots = (writer.slots(nodes.Cell(store=cells.store, key=key)) for key in cells.keys)
+    return "{" + ", ".join(f"{slot}: {zeros}" for slot in slots) + "}"
+
+
+def starts_anew(s: nodes.Statement, store: str) -> bool:
+    """Whether the first that a part does with a store is to write all of it."""
+    items = s.items if isinstance(s, nodes.Sequence) else (s,)
+    first = next((item for item in items if store in touched(item)), None)
+    if isinstance(first, nodes.Sequence):
+        return starts_anew(first, store)
+    if not isinstance(first, nodes.Call) or any(c.store == store for c in first.args):
+        return False
+    return all(c.when is None for c in first.results if c.store == store)
+
+
+def touched(s: nodes.Statement) -> Iterator[str]:
+    """The stores that a statement reads, writes or gives back."""
+    match s:
+        case nodes.Sequence(items=items):
+            for item in items:
+                yield from touched(item)
+        case nodes.Guard(body=body) | nodes.Loop(body=body) | nodes.Region(loop=body):
+            yield from touched(body)
+        case nodes.Block(body=body):
+            yield from touched(body)
+        case nodes.Call(args=args, results=results) | nodes.Host(args=args, results=results):
+            yield from (cell.store for cell in (*args, *results))
+        case nodes.Effect(call=call):
+            yield from touched(call)
+        case nodes.Free(cells=cells):
+            yield from (cell.store for cell in cells)
