@@ -4,7 +4,7 @@ A store's array is ``[*axes, *spatial]``, or has one of the axes between the spa
 read of it is ``[*axes, *spatial]`` again. Of each axis a read takes
 
 - a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
-- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``;
+- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order nobody looks at;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
   garbage (the reader masks them).
@@ -81,11 +81,14 @@ def read(
     frame: Frame,
     hint: str,
     rows: Mapping[str, str] = NONE,
+    *,
+    turned: bool = False,
 ) -> Array:
     """What the entries ``at`` (by dimension) select of a store's array.
 
     ``rows`` names the points (traced ``i32``) that are read of some dimensions instead. The result
-    has an axis for each slice, padded to its bound, then the store's spatial axes.
+    has an axis for each slice, padded to its bound, then the store's spatial axes. Of rings it has
+    all rows as they lie if these may be ``turned``.
     """
     index = [":" for _ in store.order]
     moves: list[tuple[int, str]] = []
@@ -99,6 +102,9 @@ def read(
             points.append(number)
             continue
         pad = frame.out.pad(extent(entry))
+        if turned and axis.ring:
+            padded.append(axis.size)
+            continue
         index[number], move = _slice(entry, pad, axis, frame)
         if move:
             moves.append((number, move))

@@ -21,11 +21,16 @@ from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
-def is_zeros(read: Read, statement: Statement, stages: Stages) -> bool:
-    """Whether rows from the slice's end on hold zeros when the statement reads them."""
+def is_zeros(
+    read: Read, statement: Statement, stages: Stages, turned: bool = False
+) -> bool:
+    """Whether rows from the slice's end on hold zeros when the statement reads them.
+
+    A ring that is read ``turned`` is full, or as if all rows had room in it.
+    """
     store = stages.plan.stores[read.tensor]
     dims = stages.statements.tensors[read.tensor].domain.dims
-    if not _starts_empty(store):
+    if not _starts_empty(store, turned):
         return False
     dim = store.axes[0].dim
     for d, entry in zip(dims, read.entries, strict=True):
@@ -52,10 +57,12 @@ def is_zeros(read: Read, statement: Statement, stages: Stages) -> bool:
     return True
 
 
-def _starts_empty(store: Store) -> bool:
-    """Whether the rows of a store are zeros until they are written, each only once."""
+def _starts_empty(store: Store, turned: bool) -> bool:
+    """Whether the rows of a store are zeros until they are written, each only once at first."""
     apart = all(k.modulo is None for k in store.keys)
-    return store.kind != "resident" and apart and len(store.axes) == 1 and not store.axes[0].ring
+    if store.kind == "resident" or not apart or len(store.axes) != 1:
+        return False
+    return turned or not store.axes[0].ring
 
 
 def _is_behind(

@@ -133,7 +133,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """Growing axes along ``dim`` that end at ``size`` must have as many slots as any of ``rows``."""
+    """Growing axes along ``dim`` that end at ``size`` must have as many slots as all ``rows``."""
 
     dim: str
     size: Arith
