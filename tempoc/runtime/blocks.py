@@ -96,6 +96,6 @@ def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
         return frozenset()
     if any(isinstance(item, Block) and item.kernel not in whole for item in items):
         return frozenset()
-    uses = Counter(store for item in items for store in {*needed(item, whole)})
+    uses = Counter(store for item in items for store in dict.fromkeys(needed(item, whole)))
     uses += Counter(output.store for output in program.outputs)
     return frozenset(i.store for i in program.inputs if uses[i.store] == 1)

@@ -9,8 +9,8 @@ a few steps that is the same in every run is written out: its tensors (the weigh
 arrays of their own, and stay so. Where that would be too much to compile, such a loop becomes one
 of the device too, unless it reads weights: these would have to be stacked, and each step would copy
 those of its layer, which takes as long as computing with them. Then the loop around is the host's.
-A short loop that stands outside is left to the host, which loses nothing there. Effects, calls of
-Python functions, and whatever decides how long a run lasts are the host's business.
+A short loop that stands outside is left to the host, which loses nothing there. Effects and calls
+of Python functions are the host's business, and all of a run whose length is found out on the way.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ class _Places:
     def business(self, statement: Statement) -> str:
         """What the host must do at a statement; empty if that computes and does nothing else."""
         name = statement.name
-        if statement.ends or statement.mentions:
-            return f"how long it lasts is found out during the run, by or for `{name}`"
+        if self.graph.universe.ended:
+            return "how long something lasts is found out during the run"
         if any(isinstance(self.graph.nodes[m].op, ExternHost) for m in statement.members):
             return f"`{name}` calls a Python function"
         if statement.turn is not None:

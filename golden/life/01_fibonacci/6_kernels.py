@@ -28,3 +28,29 @@ def fib_2(at, fib):
     fib_2 = fib_prev + fib_prev2
     fib = lax.dynamic_update_index_in_dim(fib, fib_2, n, 0)
     return (fib,)
+
+
+def loop_n(at, fib, *, steps=None):
+    """n from at[0] on, at[1] steps; the loop of fib_2."""
+    count = at[1] if steps is None else steps
+    def step_n(i, carry):
+        (fib,) = carry
+        n = at[0] + i
+        (fib,) = fib_2((n,), fib)
+        return (fib,)
+    (fib,) = lax.fori_loop(0, count, step_n, (fib,))
+    return (fib,)
+
+
+def block(at, *, N):
+    """What stands between two tasks of the host: fib_0, fib_1, fib_2."""
+    fib = jnp.zeros((N,), jnp.int32)
+    (fib,) = fib_0((), fib)
+    if N >= 2:
+        (fib,) = fib_1((), fib)
+    def step_n(n, carry):
+        (fib,) = carry
+        (fib,) = fib_2((n,), fib)
+        return (fib,)
+    (fib,) = lax.fori_loop(2, N, step_n, (fib,))
+    return (fib,)

@@ -50,3 +50,13 @@ def smooth_mul2(at, x, smooth_mul22, *, T):
     smooth_mul2_rows = jax.vmap(point)(x[1:T])
     smooth_mul222 = lax.dynamic_update_slice(smooth_mul22, smooth_mul2_rows, (1,))
     return (smooth_mul222,)
+
+
+def block(at, x, *, T):
+    """What stands between two tasks of the host: smooth_mul2, total_scan, average."""
+    smooth_mul22 = jnp.zeros((T,), jnp.float32)
+    if T >= 2:
+        (smooth_mul22,) = smooth_mul2((), x, smooth_mul22, T=T)
+    average_windows, smooth_rows, total_scan2 = total_scan((), x, smooth_mul22, T=T)
+    (average2,) = average((), average_windows, T=T)
+    return (smooth_rows, total_scan2, average2)

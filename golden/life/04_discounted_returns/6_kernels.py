@@ -60,3 +60,47 @@ def n_step_0(at, value, near, n_step):
     n_step_0 = near + n_step_mul
     n_step = lax.dynamic_update_index_in_dim(n_step, n_step_0, t, 0)
     return (n_step,)
+
+
+def loop_t(at, near2, n_step, near_windows, value, *, steps=None, T):
+    """t from at[0] on, at[1] steps; the loop of near, n_step_0."""
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (near2, n_step) = carry
+        t = at[0] + i
+        near2, n_step = near((t,), near_windows, n_step, T=T)
+        (n_step,) = n_step_0((t,), value, near2, n_step)
+        return (near2, n_step)
+    (near2, n_step) = lax.fori_loop(0, count, step_t, (near2, n_step))
+    return (near2, n_step)
+
+
+def loop_t2(at, near2, n_step, near_windows, *, steps=None, T):
+    """t from at[0] on, at[1] steps; the loop of near."""
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (near2, n_step) = carry
+        t = at[0] + i
+        near2, n_step = near((t,), near_windows, n_step, T=T)
+        return (near2, n_step)
+    (near2, n_step) = lax.fori_loop(0, count, step_t, (near2, n_step))
+    return (near2, n_step)
+
+
+def block(at, reward, value, *, T):
+    """What stands between two tasks of the host: lately_windows, near, n_step_0."""
+    near2 = jnp.zeros((), jnp.float32)
+    n_step = jnp.zeros((T,), jnp.float32)
+    ahead_run_rows, back_rows, near_windows, lately_windows2 = lately_windows((), reward, T=T)
+    def step_t(t, carry):
+        (near2, n_step) = carry
+        near2, n_step = near((t,), near_windows, n_step, T=T)
+        (n_step,) = n_step_0((t,), value, near2, n_step)
+        return (near2, n_step)
+    (near2, n_step) = lax.fori_loop(0, T - 5, step_t, (near2, n_step))
+    def step_t2(t, carry):
+        (near2, n_step) = carry
+        near2, n_step = near((t,), near_windows, n_step, T=T)
+        return (near2, n_step)
+    (near2, n_step) = lax.fori_loop(max(0, T - 5), T, step_t2, (near2, n_step))
+    return (ahead_run_rows, back_rows, lately_windows2, n_step)

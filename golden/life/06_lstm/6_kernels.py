@@ -150,3 +150,16 @@ def both(
         return (h_lstm_cell_new_add, both)
     h_lstm_cell_new_add_rows, both_rows = jax.vmap(point)(hidden_rows, h_lstm_cell_a_matmul, hidden_rows_out1, after_rows, g_gru_cell_r_split, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2)
     return h_lstm_cell_new_add_rows, both_rows
+
+
+def block(at, forth_w, x, retour_w, retour_b, forth_u, forth_b, retour_u, retour_c, *, T):
+    """What stands between two tasks of the host: g_gru_cell_r_split, after_rows, both."""
+    (h_lstm_cell_a_matmul, g_gru_cell_r_split2, g_gru_cell_r_split_out1,
+            g_gru_cell_r_split_out2) = g_gru_cell_r_split((), forth_w, x, retour_w, retour_b)
+    (hidden_rows, hidden_rows_out1, after_rows2) = after_rows((), h_lstm_cell_a_matmul, forth_u,
+            forth_b, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2, g_gru_cell_r_split2,
+            retour_u, retour_c, T=T)
+    (h_lstm_cell_new_add, both2) = both((), forth_u, h_lstm_cell_a_matmul, forth_b, retour_u,
+            retour_c, g_gru_cell_r_split2, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2,
+            hidden_rows, hidden_rows_out1, after_rows2)
+    return (h_lstm_cell_new_add, both2)

@@ -86,3 +86,10 @@ def v(at, Wk, x, Wv):
         return (k, v)
     k_rows, v_rows = jax.vmap(point)(x)
     return k_rows, v_rows
+
+
+def block(at, Wk, x, Wv, Wq, *, T):
+    """What stands between two tasks of the host: v, surprise."""
+    k, v2 = v((), Wk, x, Wv)
+    a, surprise2 = surprise((), Wq, x, k, v2, T=T)
+    return (a, surprise2)

@@ -45,3 +45,36 @@ def d_1(at, d, *, N, J):
     d_1_rows = jax.vmap(point)(jnp.arange(1, min(N+1, J), dtype=jnp.int32))
     d2 = lax.dynamic_update_slice(d, d_1_rows[None, :], (0, 1))
     return (d2,)
+
+
+def loop_i(at, d, left, right, *, steps=None, N):
+    """i from at[0] on, at[1] steps; the loop of d_2."""
+    count = at[1] if steps is None else steps
+    def step_i(i2, carry):
+        (d,) = carry
+        i = at[0] + i2
+        def step_j(j, carry):
+            (d,) = carry
+            (d,) = d_2((i, j), left, right, d)
+            return (d,)
+        (d,) = lax.fori_loop(1, N + 1, step_j, (d,))
+        return (d,)
+    (d,) = lax.fori_loop(0, count, step_i, (d,))
+    return (d,)
+
+
+def block(at, left, right, *, M, N, I, J):
+    """What stands between two tasks of the host: d_0, d_1, d_2."""
+    d = jnp.zeros((I, J), jnp.int32)
+    (d,) = d_0((), d, I=I)
+    (d,) = d_1((), d, N=N, J=J)
+    def step_i(i, carry):
+        (d,) = carry
+        def step_j(j, carry):
+            (d,) = carry
+            (d,) = d_2((i, j), left, right, d)
+            return (d,)
+        (d,) = lax.fori_loop(1, N + 1, step_j, (d,))
+        return (d,)
+    (d,) = lax.fori_loop(1, M + 1, step_i, (d,))
+    return (d,)

@@ -88,3 +88,50 @@ def path_1(at, back, path):
     path_1 = jnp.take(back_next, jnp.where(path_next < 0, path_next + 3, path_next), axis=0, mode="clip")
     path = lax.dynamic_update_index_in_dim(path, path_1, t, 0)
     return path, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+
+
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+
+
+def loop_t(at, path, back2, *, steps=None):
+    """t from at[0] down, at[1] steps; the loop of path_1."""
+    fault = jnp.zeros(4, jnp.int32)
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (path, fault) = carry
+        t = at[0] - i
+        path, found = path_1((t,), back2, path)
+        fault = first_fault(fault, 5, found, (t,))
+        return (path, fault)
+    (path, fault) = lax.fori_loop(0, count, step_t, (path, fault))
+    return (path, fault)
+
+
+def block(at, emit, seen, start, move, *, T):
+    """What stands between two tasks of the host: score_getitem2, score_rows, score, ..."""
+    fault = jnp.zeros(4, jnp.int32)
+    score_getitem22 = jnp.zeros((T, 3), jnp.float32)
+    back2 = jnp.zeros((T, 3), jnp.int32)
+    path = jnp.zeros((T,), jnp.int32)
+    if T >= 2:
+        score_getitem22, found = score_getitem2((), emit, seen, score_getitem22, T=T)
+        fault = first_fault(fault, 1, found, ())
+    score_rows2, found = score_rows((), emit, seen, start, score_getitem22, move, T=T)
+    fault = first_fault(fault, 0, found, ())
+    (score2,) = score((), score_rows2)
+    if T >= 2:
+        (back2,) = back((), score2, move, back2, T=T)
+    path, likelihood2 = likelihood((), score2, path, T=T)
+    def step_t(i, carry):
+        (path, fault) = carry
+        t = (T - 2) - i
+        path, found = path_1((t,), back2, path)
+        fault = first_fault(fault, 5, found, (t,))
+        return (path, fault)
+    (path, fault) = lax.fori_loop(0, T - 2 - (-1), step_t, (path, fault))
+    return (path, likelihood2, fault)

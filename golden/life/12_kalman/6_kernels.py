@@ -438,3 +438,97 @@ def likelihood_d_now_cov_1(at):
     """
     later_cov_0_2 = jnp.full((4, 4), jnp.float32(0.0))
     return (later_cov_0_2,)
+
+
+def loop_t(
+    at, likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+    likelihood_d_guess_cov_add22, F, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
+    likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub, sure_inverse_div,
+    sure_inverse_rows_getitem, sure_inverse_rows_getitem4, sure_inverse_rows_getitem3,
+    sure_inverse_rows_getitem2, likelihood_d_spread_add3, sure, keep, *, steps=None,
+):
+    """t from at[0] down, at[1] steps; the loop of likelihood_d_guess_cov_matmul_einsum2, likelihood_d_guess_cov_add2."""
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+                likelihood_d_guess_cov_add22) = carry
+        t = at[0] - i
+        (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2((t,),
+                likelihood_d_guess_cov_add22, F)
+        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new,
+                likelihood_d_guess_cov_add22) = likelihood_d_guess_cov_add2((t,),
+                likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
+                likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+                sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+                sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
+                likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22)
+        likelihood_d_R_sum2_past = jnp.where(t >= 1, likelihood_d_R_sum2_past_new,
+                likelihood_d_R_sum2_past)
+        return (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+                likelihood_d_guess_cov_add22)
+    carry = (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+            likelihood_d_guess_cov_add22)
+    (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+            likelihood_d_guess_cov_add22) = lax.fori_loop(0, count, step_t, carry)
+    return (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+            likelihood_d_guess_cov_add22)
+
+
+def block(at, log_force, log_error, valid, seen, *, T):
+    """What stands between two tasks of the host: R, now_cov, guess_rows, ..."""
+    later_matmul3 = jnp.zeros((T, 4), jnp.float32)
+    later_cov_matmul42 = jnp.zeros((T, 4, 4), jnp.float32)
+    likelihood_d_guess_cov_add22 = jnp.zeros((T, 4, 4), jnp.float32)
+    (F, Q_exp, Q_matmul, H, R_exp, R2, guess_cov_rows, likelihood_d_R_sum2_past) = R((), log_force,
+            log_error, valid, T=T)
+    (guess_cov, gain_matmul, sure_inverse_rows_getitem, sure_inverse_rows_getitem2,
+            sure_inverse_rows_getitem3, sure_inverse_rows_getitem4, sure_inverse_determinant_sub,
+            sure_inverse_div, sure, gain, keep, now_cov2, score_log) = now_cov((), H, R2, valid,
+            guess_cov_rows)
+    (guess_rows2,) = guess_rows((), gain, valid, seen, F, H, T=T)
+    (surprise, now, score2, likelihood_d_score_matmul_einsum2, likelihood_d_surprise_add,
+            likelihood_d_spread_add3) = score((), H, seen, valid, gain, sure, score_log,
+            sure_inverse_determinant_sub, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+            sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, guess_rows2)
+    if T >= 2:
+        (later_matmul3, later_cov_matmul42) = later_cov_matmul4((), H, sure, surprise,
+                later_matmul3, later_cov_matmul42, T=T)
+    (later_rows, later_cov_rows, likelihood2, likelihood_d_now_rows) = likelihood((), keep,
+            later_matmul3, F, later_cov_matmul42, score2, valid, likelihood_d_surprise_add, gain,
+            H, T=T)
+    (smooth, smooth_cov2, likelihood_d_now_matmul_einsum) = smooth_cov((), now_cov2, now, surprise,
+            later_rows, later_cov_rows, likelihood_d_now_rows)
+    (likelihood_d_now_cov,) = likelihood_d_now_cov_1((jnp.int32(T - 1),))
+    (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new,
+            likelihood_d_guess_cov_add22) = likelihood_d_guess_cov_add2((jnp.int32(T - 1),),
+            likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
+            likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+            sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+            sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
+            likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22)
+    if T - 1 >= 1:
+        likelihood_d_R_sum2_past = likelihood_d_R_sum2_past_new
+    def step_t(i, carry):
+        (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+                likelihood_d_guess_cov_add22) = carry
+        t = (T - 2) - i
+        (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2((t,),
+                likelihood_d_guess_cov_add22, F)
+        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new2,
+                likelihood_d_guess_cov_add22) = likelihood_d_guess_cov_add2((t,),
+                likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
+                likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
+                sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
+                sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
+                likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22)
+        likelihood_d_R_sum2_past = jnp.where(t >= 1, likelihood_d_R_sum2_past_new2,
+                likelihood_d_R_sum2_past)
+        return (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+                likelihood_d_guess_cov_add22)
+    carry = (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+            likelihood_d_guess_cov_add22)
+    (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+            likelihood_d_guess_cov_add22) = lax.fori_loop(0, T - 2 - (-1), step_t, carry)
+    (likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2) = likelihood_d_Q_exp_mul((),
+            likelihood_d_R_sum2_now, R_exp, likelihood_d_guess_cov_add22, Q_matmul, Q_exp, T=T)
+    return (now, likelihood2, smooth, smooth_cov2, likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2)

@@ -29,7 +29,8 @@ def enough(at, length, r_0, w, x, label, enough_mul2, enough_matmul_matmul, loss
     i = at[0]
     def point(length, enough_mul2):
         enough_add_mul = length * r_0
-        enough_add = w - enough_add_mul
+        w_i = w[i % 2]
+        enough_add = w_i - enough_add_mul
         enough_objective_matmul = jnp.matmul(x, enough_add)
         enough_objective_softplus = jax.nn.softplus(enough_objective_matmul)
         enough_objective_mul = label.astype(jnp.float32) * enough_objective_matmul
@@ -47,33 +48,38 @@ def enough(at, length, r_0, w, x, label, enough_mul2, enough_matmul_matmul, loss
     return (enough_rows,)
 
 
-def loss(at, x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, loss, *, N):
+def loss(
+    at, x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, loss, loss_d_w_add3, *,
+    N,
+):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
     13_lbfgs.rt:23: loss = objective(w)
     """
     i = at[0]
-    loss_objective_matmul = jnp.matmul(x, w)
+    w_i = w[i % 2]
+    loss_objective_matmul = jnp.matmul(x, w_i)
     loss_objective_softplus = jax.nn.softplus(loss_objective_matmul)
     loss_objective_mul = label.astype(jnp.float32) * loss_objective_matmul
     loss_objective_sub = loss_objective_softplus - loss_objective_mul
     loss_objective_mean = jnp.sum(loss_objective_sub, axis=0) / jnp.float32(N)
-    loss_objective_matmul3 = jnp.matmul(w, w)
+    loss_objective_matmul3 = jnp.matmul(w_i, w_i)
     loss_objective_mul2 = jnp.float32(0.01) * loss_objective_matmul3
     loss_i = loss_objective_mean + loss_objective_mul2
-    loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w
+    loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w_i
     loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
     loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
     loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_div * loss_d_loss_objective_softplus_sigmoid
     loss_d_w_add3_add = loss_d_loss_objective_softplus_mul - loss_d_w_add3_add_mul
     loss_d_w_add3_matmul = jnp.matmul(loss_d_w_add3_add, x)
-    loss_d_w_add3 = loss_d_w_add + loss_d_w_add3_matmul
+    loss_d_w_add3_i = loss_d_w_add + loss_d_w_add3_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
-    return loss, loss_d_w_add3, loss_d_w_add3
+    loss_d_w_add3 = lax.dynamic_update_index_in_dim(loss_d_w_add3, loss_d_w_add3_i, i % 2, 0)
+    return loss, loss_d_w_add3, loss_d_w_add3_i
 
 
-def loss_d_w_add3_add_mul(at, label, *, N):
+def loss_d_w_add3_add_mul(at, label, w, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
@@ -87,12 +93,15 @@ def loss_d_w_add3_add_mul(at, label, *, N):
     loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
     loss_d_w_add3_add_mul = loss_d_loss_objective_mean_div * label.astype(jnp.float32)
     w_0 = jnp.full((5,), jnp.float32(0.0))
-    return loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, w_0
+    w = lax.dynamic_update_index_in_dim(w, w_0, 0 % 2, 0)
+    return loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, w
 
 
 def enough_matmul_matmul(at, loss_d_w_add3, r_0):
     """13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)"""
-    enough_matmul_matmul = jnp.matmul(loss_d_w_add3, r_0)
+    i = at[0]
+    loss_d_w_add3_i = loss_d_w_add3[i % 2]
+    enough_matmul_matmul = jnp.matmul(loss_d_w_add3_i, r_0)
     return (enough_matmul_matmul,)
 
 
@@ -107,21 +116,33 @@ def size(at, enough, length, *, K):
 
 def w_1(at, size, r_0, w):
     """13_lbfgs.rt:22: w[i+1] = w + size * direction"""
+    i = at[0]
     w_1_mul = size * r_0
-    w_1 = w - w_1_mul
-    return (w_1,)
+    w_i = w[i % 2]
+    w_1 = w_i - w_1_mul
+    w = lax.dynamic_update_index_in_dim(w, w_1, (i+1) % 2, 0)
+    return (w,)
 
 
-def moved_y(at, w, w_prev, loss_d_w_add3, loss_d_w_add3_prev):
+def moved_y(at, w, loss_d_w_add3, moved_s, moved_y, *, I, J):
     """13_lbfgs.rt:27: moved[i] = {s: w - w[i-1], y: slope - slope[i-1]} when i >= 1"""
-    moved_s = w - w_prev
-    moved_y = loss_d_w_add3 - loss_d_w_add3_prev
+    i = at[0]
+    w_i = w[i % 2]
+    w_prev = w[(i-1) % 2]
+    moved_s_i = w_i - w_prev
+    loss_d_w_add3_i = loss_d_w_add3[i % 2]
+    loss_d_w_add3_prev = loss_d_w_add3[(i-1) % 2]
+    moved_y_i = loss_d_w_add3_i - loss_d_w_add3_prev
+    moved_s = lax.dynamic_update_index_in_dim(moved_s, moved_s_i, i % (max(1, min(I-1, J))), 0)
+    moved_y = lax.dynamic_update_index_in_dim(moved_y, moved_y_i, i % (max(1, min(I-1, J))), 0)
     return moved_s, moved_y
 
 
-def past_y_0(at, moved_s_at, moved_y_at, past_s, past_y):
+def past_y_0(at, moved_s, moved_y, past_s, past_y, *, I, J):
     """13_lbfgs.rt:28: past[i, j] = moved[i-j] when j < i"""
-    j = at[1]
+    i, j = at[0], at[1]
+    moved_s_at = moved_s[(i-j) % (max(1, min(I-1, J)))]
+    moved_y_at = moved_y[(i-j) % (max(1, min(I-1, J)))]
     past_s = lax.dynamic_update_index_in_dim(past_s, moved_s_at, j, 0)
     past_y = lax.dynamic_update_index_in_dim(past_y, moved_y_at, j, 0)
     return past_s, past_y
@@ -198,3 +219,137 @@ def r_0(at, scale, q_at):
     scale_0 = scale[0]
     r_0 = scale_0 * q_at
     return (r_0,)
+
+
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+
+
+def loop_i(
+    at, loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+    enough_matmul_matmul2, enough2, size2, w, x, label, loss_d_loss_objective_mean_div,
+    loss_d_w_add3_add_mul2, length2, enough_mul2, *, steps=None, N, I, J, K,
+):
+    """i from at[0] on, at[1] steps; the loop of loss, moved_y, past_y_0, ..."""
+    fault = jnp.zeros(4, jnp.int32)
+    count = at[1] if steps is None else steps
+    def step_i(i2, carry):
+        (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+                enough_matmul_matmul2, enough2, size2, w, fault) = carry
+        i = at[0] + i2
+        (loss2, loss_d_w_add3, q) = loss((i,), x, w, label, loss_d_loss_objective_mean_div,
+                loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
+        def taken(carry):
+            (moved_s, moved_y2) = carry
+            moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
+            return (moved_s, moved_y2)
+        (moved_s, moved_y2) = lax.cond(i >= 1, taken, lambda carry: carry, (moved_s, moved_y2))
+        def step_j(j, carry):
+            (past_s, past_y) = carry
+            past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
+            return (past_s, past_y)
+        (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
+        def step_j2(j, carry):
+            (past_s, past_y) = carry
+            past_s, past_y = past_s_1((i, j), past_s, past_y)
+            return (past_s, past_y)
+        (past_s, past_y) = lax.fori_loop(i, J, step_j2, (past_s, past_y))
+        rho, scale2 = scale((i,), past_s, past_y)
+        for j in range(0, J):
+            (alpha2,) = alpha((i, jnp.int32(j)), past_s, q, rho, alpha2)
+            if j < J - 1:
+                (q,) = q_1((i, jnp.int32(j)), alpha2, past_y, q)
+        (r,) = r_0((i,), scale2, q)
+        for j in range(J - 1, 0, -1):
+            (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)
+        (enough_matmul_matmul2,) = enough_matmul_matmul((i,), loss_d_w_add3, r)
+        (enough2,) = enough((i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2,
+                loss2, N=N)
+        size2, found = size((i,), enough2, length2, K=K)
+        fault = first_fault(fault, 5, found, (i,))
+        def taken2(carry):
+            (w,) = carry
+            (w,) = w_1((i,), size2, r, w)
+            return (w,)
+        (w,) = lax.cond(i < (I + -1), taken2, lambda carry: carry, (w,))
+        return (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+                enough_matmul_matmul2, enough2, size2, w, fault)
+    carry = (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+            enough_matmul_matmul2, enough2, size2, w, fault)
+    (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+            enough_matmul_matmul2, enough2, size2, w, fault) = lax.fori_loop(0, count, step_i,
+            carry)
+    return (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+            enough_matmul_matmul2, enough2, size2, w, fault)
+
+
+def block(at, label, x, *, N, I, J, K):
+    """What stands between two tasks of the host: length, loss_d_w_add3_add_mul, loss, ..."""
+    fault = jnp.zeros(4, jnp.int32)
+    w = jnp.zeros((2, 5), jnp.float32)
+    loss2 = jnp.zeros((I,), jnp.float32)
+    loss_d_w_add3 = jnp.zeros((2, 5), jnp.float32)
+    q = jnp.zeros((5,), jnp.float32)
+    moved_s = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
+    moved_y2 = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
+    past_s = jnp.zeros((J, 5), jnp.float32)
+    past_y = jnp.zeros((J, 5), jnp.float32)
+    rho = jnp.zeros((J,), jnp.float32)
+    scale2 = jnp.zeros((J,), jnp.float32)
+    alpha2 = jnp.zeros((J,), jnp.float32)
+    r = jnp.zeros((5,), jnp.float32)
+    enough_matmul_matmul2 = jnp.zeros((), jnp.float32)
+    enough2 = jnp.zeros((K,), jnp.bool_)
+    size2 = jnp.zeros((), jnp.float32)
+    length2, enough_mul2 = length((), K=K)
+    (loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, w) = loss_d_w_add3_add_mul((), label,
+            w, N=N)
+    def step_i(i, carry):
+        (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+                enough_matmul_matmul2, enough2, size2, w, fault) = carry
+        (loss2, loss_d_w_add3, q) = loss((i,), x, w, label, loss_d_loss_objective_mean_div,
+                loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
+        def taken(carry):
+            (moved_s, moved_y2) = carry
+            moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
+            return (moved_s, moved_y2)
+        (moved_s, moved_y2) = lax.cond(i >= 1, taken, lambda carry: carry, (moved_s, moved_y2))
+        def step_j(j, carry):
+            (past_s, past_y) = carry
+            past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
+            return (past_s, past_y)
+        (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
+        def step_j2(j, carry):
+            (past_s, past_y) = carry
+            past_s, past_y = past_s_1((i, j), past_s, past_y)
+            return (past_s, past_y)
+        (past_s, past_y) = lax.fori_loop(i, J, step_j2, (past_s, past_y))
+        rho, scale2 = scale((i,), past_s, past_y)
+        for j in range(0, J):
+            (alpha2,) = alpha((i, jnp.int32(j)), past_s, q, rho, alpha2)
+            if j < J - 1:
+                (q,) = q_1((i, jnp.int32(j)), alpha2, past_y, q)
+        (r,) = r_0((i,), scale2, q)
+        for j in range(J - 1, 0, -1):
+            (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)
+        (enough_matmul_matmul2,) = enough_matmul_matmul((i,), loss_d_w_add3, r)
+        (enough2,) = enough((i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2,
+                loss2, N=N)
+        size2, found = size((i,), enough2, length2, K=K)
+        fault = first_fault(fault, 5, found, (i,))
+        def taken2(carry):
+            (w,) = carry
+            (w,) = w_1((i,), size2, r, w)
+            return (w,)
+        (w,) = lax.cond(i < (I + -1), taken2, lambda carry: carry, (w,))
+        return (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+                enough_matmul_matmul2, enough2, size2, w, fault)
+    carry = (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+            enough_matmul_matmul2, enough2, size2, w, fault)
+    (loss2, loss_d_w_add3, q, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, r,
+            enough_matmul_matmul2, enough2, size2, w, fault) = lax.fori_loop(0, I, step_i, carry)
+    return (w, loss2, fault)

@@ -465,3 +465,900 @@ def test_d_train_mse_sub_1(at, *, N):
     """loss.rt:6: return mean((x - target) ** 2)"""
     test_d_train_mse_sub_1_full = jnp.full((N,), jnp.float32(0.0))
     return (test_d_train_mse_sub_1_full,)
+
+
+def loop_i(
+    at, net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
+    net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh, train_mse_sub,
+    train2, test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+    test_d_test_predict_transpose_transpose, train_d_train_mse_power_mul2,
+    train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+    train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+    train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+    train_d_train_predict_transpose_transpose2, test_d_train_mse_sub, test_d_train_predict_add2_sum,
+    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+    test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+    test_d_net_0_w_1_neg, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
+    rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_mse_power_mul2_mul2,
+    x, y, train_expand_dims, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims, *,
+    steps=None, K, N, M,
+):
+    """i from at[0] on, at[1] steps; the loop of net_1_b_0, net_0_w_rows, net_1_b_1, ..."""
+    count = at[1] if steps is None else steps
+    def step_i(i2, carry):
+        (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
+                net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
+                train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+                test_d_train_mse_sub, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
+                rates_1) = carry
+        i = at[0] + i2
+        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
+                start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
+        (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+                net_0_w_rows_out3) = net_0_w_rows((i,), rates_0, rates_1, net_0_w, net_0_b,
+                net_1_w, net_1_b, train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K)
+        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_1((i,), net_0_w_rows2, net_0_w_rows_out1,
+                net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, K=K)
+        (train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub) = train((i,), x,
+                net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose) = test((i,),
+                new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+                test_expand_dims, test2, K=K, M=M)
+        (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                train_d_train_predict_add_sum,
+                train_d_train_predict_transpose_transpose2) = train_d_train_predict_transpose_transpose((i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh, train_expand_dims, K=K)
+        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
+        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((i,
+                jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        if True:
+            test_d_train_predict_tanh = test_d_train_predict_tanh_new
+        if True:
+            test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
+        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = test_d_net_0_w_0_add((i,
+                jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose,
+                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+                test_d_train_predict_transpose_transpose2)
+        def step_k(i2, carry):
+            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w) = carry
+            k = (K - 2) - i2
+            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((i, k),
+                    test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+                    test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
+                    train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
+                    train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                    train_d_train_getitem_expand_dims)
+            (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
+                    test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
+                    train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg,
+                    train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
+                    train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2)
+            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+            test_d_train_predict_tanh = jnp.where(k == (K + -1), test_d_train_predict_tanh_new2,
+                    test_d_train_predict_tanh)
+            test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+                    test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2)
+            (test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((i,
+                    k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_matmul2_einsum22)
+            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                    test_d_net_0_w) = test_d_net_0_w_12_add((i, k), test_d_net_1_b,
+                    test_d_train_predict_add2_sum, test_d_net_1_w,
+                    test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                    test_d_train_predict_add_sum, test_d_net_0_w,
+                    test_d_train_predict_transpose_transpose2)
+            return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w)
+        carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w)
+        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
+        (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
+                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
+        rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+        return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
+                net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
+                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+                test_d_train_mse_sub, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+    carry = (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
+            net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
+            train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+            test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+            test_d_train_mse_sub, test_d_train_predict_add2_sum,
+            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+            test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+            test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
+            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+            test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+    (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
+            net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
+            train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+            test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+            test_d_train_mse_sub, test_d_train_predict_add2_sum,
+            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+            test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+            test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
+            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+            test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
+            rates_1) = lax.fori_loop(0, count, step_i, carry)
+    return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
+            net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
+            train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+            test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+            test_d_train_mse_sub, test_d_train_predict_add2_sum,
+            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+            test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+            test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
+            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+            test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+
+
+def loop_k(
+    at, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+    test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+    test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+    test_d_net_0_w, net_descend_exp2, net_descend_exp, train_predict_tanh, x,
+    train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
+    train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+    train_d_train_getitem_expand_dims, test_d_train_predict_tanh_sub, train_expand_dims, *,
+    steps=None, I, K,
+):
+    """k from at[0] down, at[1] steps; the loop of test_d_train_predict_tanh_0_add2, test_d_train_predict_matmul2_einsum2, test_d_train_predict_transpose2_0_add, ..."""
+    count = at[1] if steps is None else steps
+    def step_k(i, carry):
+        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w) = carry
+        k = at[0] - i
+        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2, test_d_net_0_w, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2, train_d_train_getitem_expand_dims)
+        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        test_d_train_predict_tanh = jnp.where(k == (K + -1), test_d_train_predict_tanh_new,
+                test_d_train_predict_tanh)
+        test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+                test_d_train_predict_transpose2_new, test_d_train_predict_transpose2)
+        (test_d_train_predict_tanh,
+                test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
+        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                test_d_net_0_w) = test_d_net_0_w_12_add((jnp.int32(I - 1), k), test_d_net_1_b,
+                test_d_train_predict_add2_sum, test_d_net_1_w,
+                test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                test_d_train_predict_add_sum, test_d_net_0_w,
+                test_d_train_predict_transpose_transpose2)
+        return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w)
+    carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+            test_d_net_0_w_1_neg, test_d_train_mse_sub,
+            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+    (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+            test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+            test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+            test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, count, step_k, carry)
+    return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+            test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+            test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+            test_d_net_0_b, test_d_net_0_w)
+
+
+def loop_i2(
+    at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+    test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+    test_d_test_predict_transpose_transpose, test_d_train_mse_sub, test_d_train_predict_add2_sum,
+    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+    test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0, rates_1, start_0_w, start_0_b,
+    start_1_w, start_1_b, x, y, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims,
+    train_expand_dims, *, steps=None, K, N, M,
+):
+    """i from at[0] on, at[1] steps; the loop of net_1_b_0, train, test, ..."""
+    count = at[1] if steps is None else steps
+    def step_i(i2, carry):
+        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+                test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
+                rates_1) = carry
+        i = at[0] + i2
+        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
+                start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
+        (train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub) = train((i,), x,
+                net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose) = test((i,),
+                new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+                test_expand_dims, test2, K=K, M=M)
+        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
+        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((i,
+                jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        if 0 == K - 1:
+            test_d_train_predict_tanh = test_d_train_predict_tanh_new
+        if 0 == K - 1:
+            test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
+        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = test_d_net_0_w_0_add((i,
+                jnp.int32(0)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose,
+                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+                test_d_train_predict_transpose_transpose2)
+        test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
+        rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+        return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+                test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+            test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+            test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+            test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w, test_d_rates_0,
+            test_d_rates_1, rates_0, rates_1)
+    (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+            test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+            test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+            test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w, test_d_rates_0,
+            test_d_rates_1, rates_0, rates_1) = lax.fori_loop(0, count, step_i, carry)
+    return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+            test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+            test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+            test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w, test_d_rates_0,
+            test_d_rates_1, rates_0, rates_1)
+
+
+def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *, I, K, N, M):
+    """What stands between two tasks of the host: test_d_test_mse_power_mul2_mul, train_d_train_mse_power_mul2_mul, net_1_b_0, ..."""
+    rates_0 = jnp.zeros((I,), jnp.float32)
+    rates_1 = jnp.zeros((I,), jnp.float32)
+    train_d_train_mse_power_mul2_mul2 = jnp.zeros((), jnp.float32)
+    net_0_w = jnp.zeros((K, 10, 1), jnp.float32)
+    net_0_b = jnp.zeros((K, 10), jnp.float32)
+    net_1_w = jnp.zeros((K, 1, 10), jnp.float32)
+    net_1_b = jnp.zeros((K, 1), jnp.float32)
+    net_descend_exp = jnp.zeros((), jnp.float32)
+    net_descend_exp2 = jnp.zeros((), jnp.float32)
+    net_0_w_rows2 = jnp.zeros((K, 10, 1), jnp.float32)
+    net_0_w_rows_out1 = jnp.zeros((K, 10), jnp.float32)
+    net_0_w_rows_out2 = jnp.zeros((K, 1, 10), jnp.float32)
+    net_0_w_rows_out3 = jnp.zeros((K, 1), jnp.float32)
+    train_predict_tanh = jnp.zeros((K, N, 10), jnp.float32)
+    train_mse_sub = jnp.zeros((K, N), jnp.float32)
+    train2 = jnp.zeros((I, K), jnp.float32)
+    test_d_train_predict_tanh_sub = jnp.zeros((K, N, 10), jnp.float32)
+    test2 = jnp.zeros((I,), jnp.float32)
+    test_d_test_predict_add2_sum = jnp.zeros((1,), jnp.float32)
+    test_d_test_predict_transpose2_transpose = jnp.zeros((1, 10), jnp.float32)
+    test_d_test_predict_add_sum = jnp.zeros((10,), jnp.float32)
+    test_d_test_predict_transpose_transpose = jnp.zeros((10, 1), jnp.float32)
+    train_d_train_mse_power_mul2 = jnp.zeros((K - 1, N), jnp.float32)
+    train_d_train_getitem_expand_dims = jnp.zeros((K - 1, N, 1), jnp.float32)
+    train_d_train_predict_add2_sum = jnp.zeros((K - 1, 1), jnp.float32)
+    train_d_train_predict_matmul2_einsum = jnp.zeros((K - 1, N, 10), jnp.float32)
+    train_d_train_predict_tanh_sub = jnp.zeros((K - 1, N, 10), jnp.float32)
+    train_d_train_predict_transpose2_transpose = jnp.zeros((K - 1, 1, 10), jnp.float32)
+    train_d_train_predict_add_sum = jnp.zeros((K - 1, 10), jnp.float32)
+    train_d_train_predict_transpose_transpose2 = jnp.zeros((K - 1, 10, 1), jnp.float32)
+    test_d_train_mse_sub = jnp.zeros((N,), jnp.float32)
+    test_d_train_predict_add2_sum = jnp.zeros((1,), jnp.float32)
+    test_d_train_predict_matmul2_einsum = jnp.zeros((N, 10), jnp.float32)
+    test_d_train_predict_tanh = jnp.zeros((N, 10), jnp.float32)
+    test_d_train_predict_matmul2_einsum22 = jnp.zeros((10, 1), jnp.float32)
+    test_d_train_predict_transpose2 = jnp.zeros((10, 1), jnp.float32)
+    test_d_train_predict_add_sum = jnp.zeros((10,), jnp.float32)
+    test_d_train_predict_transpose2_transpose = jnp.zeros((1, 10), jnp.float32)
+    test_d_train_predict_transpose_transpose2 = jnp.zeros((10, 1), jnp.float32)
+    test_d_net_1_b = jnp.zeros((1,), jnp.float32)
+    test_d_net_1_w = jnp.zeros((1, 10), jnp.float32)
+    test_d_net_0_b = jnp.zeros((10,), jnp.float32)
+    test_d_net_0_w = jnp.zeros((10, 1), jnp.float32)
+    test_d_net_1_b_1_neg = jnp.zeros((1,), jnp.float32)
+    test_d_net_1_w_1_neg = jnp.zeros((1, 10), jnp.float32)
+    test_d_net_0_b_1_neg = jnp.zeros((10,), jnp.float32)
+    test_d_net_0_w_1_neg = jnp.zeros((10, 1), jnp.float32)
+    test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.zeros((10, 1), jnp.float32)
+    test_d_train_predict_tanh_0_add22 = jnp.zeros((N, 10), jnp.float32)
+    test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+    test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+    test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
+    test_d_net_descend_mul_sum2 = jnp.zeros((max(1, K - 1),), jnp.float32)
+    test_d_rates_1 = jnp.zeros((), jnp.float32)
+    test_d_rates_0 = jnp.zeros((), jnp.float32)
+    (train_expand_dims, test_expand_dims, rates_0, rates_1,
+            test_d_test_mse_power_mul2_mul2) = test_d_test_mse_power_mul2_mul((), x, new_x,
+            rates_0, rates_1, M=M)
+    if K >= 2:
+        (train_d_train_mse_power_mul2_mul2,) = train_d_train_mse_power_mul2_mul((), N=N)
+        def step_i(i, carry):
+            (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
+                    net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
+                    train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+                    test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                    test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+                    train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                    train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                    train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                    train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+                    test_d_train_mse_sub, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+                    test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
+                    rates_1) = carry
+            (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
+                    start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
+            (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1,
+                    net_0_w_rows_out2, net_0_w_rows_out3) = net_0_w_rows((i,), rates_0, rates_1,
+                    net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_mse_power_mul2_mul2, x, y,
+                    train_expand_dims, K=K)
+            (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_1((i,), net_0_w_rows2,
+                    net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b,
+                    net_1_w, net_1_b, K=K)
+            (train_predict_tanh, train_mse_sub, train2,
+                    test_d_train_predict_tanh_sub) = train((i,), x, net_0_w, net_0_b, net_1_w,
+                    net_1_b, y, train2, N=N)
+            (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                    test_d_test_predict_add_sum,
+                    test_d_test_predict_transpose_transpose) = test((i,), new_x, net_0_w, net_0_b,
+                    net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims,
+                    test2, K=K, M=M)
+            (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                    train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                    train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                    train_d_train_predict_add_sum,
+                    train_d_train_predict_transpose_transpose2) = train_d_train_predict_transpose_transpose((i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh, train_expand_dims, K=K)
+            (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
+            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((i,
+                    jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+            if True:
+                test_d_train_predict_tanh = test_d_train_predict_tanh_new
+            if True:
+                test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
+            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                    test_d_net_0_w) = test_d_net_0_w_0_add((i, jnp.int32(K - 1)),
+                    test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                    test_d_test_predict_transpose2_transpose,
+                    test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                    test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+                    test_d_train_predict_transpose_transpose2)
+            def step_k(i, carry):
+                (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                        test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                        test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                        test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                        test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                        test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                        test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                        test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                        test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                        test_d_net_0_b, test_d_net_0_w) = carry
+                k = (K - 2) - i
+                (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                        test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                        test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                        test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((i,
+                        k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+                        test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
+                        train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
+                        train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                        train_d_train_getitem_expand_dims)
+                (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                        test_d_net_descend_mul2_sum,
+                        test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
+                        test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
+                        train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg,
+                        train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
+                        train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
+                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                        test_d_net_descend_mul_sum2)
+                (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                        test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
+                        test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+                test_d_train_predict_tanh = jnp.where(k == (K + -1),
+                        test_d_train_predict_tanh_new2, test_d_train_predict_tanh)
+                test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+                        test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2)
+                (test_d_train_predict_tanh,
+                        test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((i, k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
+                (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                        test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+                (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                        test_d_net_0_w) = test_d_net_0_w_12_add((i, k), test_d_net_1_b,
+                        test_d_train_predict_add2_sum, test_d_net_1_w,
+                        test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                        test_d_train_predict_add_sum, test_d_net_0_w,
+                        test_d_train_predict_transpose_transpose2)
+                return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                        test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                        test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                        test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                        test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                        test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                        test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                        test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                        test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                        test_d_net_0_b, test_d_net_0_w)
+            carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w)
+            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
+            (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
+                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
+            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+            return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
+                    net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
+                    train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+                    test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                    test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+                    train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                    train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                    train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                    train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+                    test_d_train_mse_sub, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+                    test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+        carry = (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
+                net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
+                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+                test_d_train_mse_sub, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+        (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
+                net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
+                train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
+                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+                test_d_train_mse_sub, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
+                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
+                rates_1) = lax.fori_loop(0, I - 1, step_i, carry)
+        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
+                start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
+        (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+                net_0_w_rows_out3) = net_0_w_rows((jnp.int32(I - 1),), rates_0, rates_1, net_0_w,
+                net_0_b, net_1_w, net_1_b, train_d_train_mse_power_mul2_mul2, x, y,
+                train_expand_dims, K=K)
+        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_1((jnp.int32(I - 1),), net_0_w_rows2,
+                net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b, net_1_w,
+                net_1_b, K=K)
+        (train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b,
+                net_1_w, net_1_b, y, train2, N=N)
+        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum,
+                test_d_test_predict_transpose_transpose) = test((jnp.int32(I - 1),), new_x,
+                net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+                test_expand_dims, test2, K=K, M=M)
+        (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                train_d_train_predict_add_sum,
+                train_d_train_predict_transpose_transpose2) = train_d_train_predict_transpose_transpose((jnp.int32(I - 1),), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh, train_expand_dims, K=K)
+        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(K - 1)), N=N)
+        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2_new3) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        if True:
+            test_d_train_predict_tanh = test_d_train_predict_tanh_new3
+        if True:
+            test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new3
+        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                test_d_net_0_w) = test_d_net_0_w_0_add((jnp.int32(I - 1), jnp.int32(K - 1)),
+                test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose,
+                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+                test_d_train_predict_transpose_transpose2)
+        def step_k2(i, carry):
+            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w) = carry
+            k = (K - 2) - i
+            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2, test_d_net_0_w, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2, train_d_train_getitem_expand_dims)
+            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_transpose2_new4) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+            test_d_train_predict_tanh = jnp.where(k == (K + -1), test_d_train_predict_tanh_new4,
+                    test_d_train_predict_tanh)
+            test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+                    test_d_train_predict_transpose2_new4, test_d_train_predict_transpose2)
+            (test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
+            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                    test_d_net_0_w) = test_d_net_0_w_12_add((jnp.int32(I - 1), k), test_d_net_1_b,
+                    test_d_train_predict_add2_sum, test_d_net_1_w,
+                    test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                    test_d_train_predict_add_sum, test_d_net_0_w,
+                    test_d_train_predict_transpose_transpose2)
+            return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w)
+        carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w)
+        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
+                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
+                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k2, carry)
+    if K <= 1:
+        def step_i2(i, carry):
+            (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                    test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+                    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                    test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+                    test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+                    test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
+                    rates_1) = carry
+            (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
+                    start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
+            (train_predict_tanh, train_mse_sub, train2,
+                    test_d_train_predict_tanh_sub) = train((i,), x, net_0_w, net_0_b, net_1_w,
+                    net_1_b, y, train2, N=N)
+            (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                    test_d_test_predict_add_sum,
+                    test_d_test_predict_transpose_transpose) = test((i,), new_x, net_0_w, net_0_b,
+                    net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims,
+                    test2, K=K, M=M)
+            (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
+            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh_new5, test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_transpose2_new5) = test_d_train_predict_matmul2_einsum2((i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+            if 0 == K - 1:
+                test_d_train_predict_tanh = test_d_train_predict_tanh_new5
+            if 0 == K - 1:
+                test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new5
+            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                    test_d_net_0_w) = test_d_net_0_w_0_add((i, jnp.int32(0)),
+                    test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                    test_d_test_predict_transpose2_transpose,
+                    test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                    test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+                    test_d_train_predict_transpose_transpose2)
+            test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
+            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+            return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                    test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+                    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                    test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+                    test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+                    test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                    test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
+                    rates_1)
+        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+                test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
+                test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
+                rates_1) = lax.fori_loop(0, I - 1, step_i2, carry)
+        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
+                start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
+        (train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b,
+                net_1_w, net_1_b, y, train2, N=N)
+        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum,
+                test_d_test_predict_transpose_transpose) = test((jnp.int32(I - 1),), new_x,
+                net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+                test_expand_dims, test2, K=K, M=M)
+        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(0)), N=N)
+        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_transpose2_new6) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        if 0 == K - 1:
+            test_d_train_predict_tanh = test_d_train_predict_tanh_new6
+        if 0 == K - 1:
+            test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new6
+        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
+        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                test_d_net_0_w) = test_d_net_0_w_0_add((jnp.int32(I - 1), jnp.int32(0)),
+                test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose,
+                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+                test_d_train_predict_transpose_transpose2)
+    return (rates_0, rates_1, train2, test2)

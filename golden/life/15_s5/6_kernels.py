@@ -505,3 +505,85 @@ def cost_d_push_im_0(at, cost_d_x_re, cost_d_x_im, cost_d_push_re, cost_d_push_i
     cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_0_rows, (0, 0))
     cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_0_rows, (0, 0))
     return cost_d_push_re2, cost_d_push_im2
+
+
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+
+
+def block(
+    at, layer_log_decay, layer_log_step, layer_frequency, u, norm_scale, norm_bias, layer_b_re,
+    layer_b_im, layer_d, layer_c_re, layer_c_im, target, *, T,
+):
+    """What stands between two tasks of the host: cost_d_cost_mse_power_mul2_mul, heard, cost_scan_d_states_associative_scan_take4, ..."""
+    fault = jnp.zeros(3, jnp.int32)
+    cost_d_push_re = jnp.zeros((T, 4), jnp.float32)
+    cost_d_push_im = jnp.zeros((T, 4), jnp.float32)
+    cost_d_x_cmul_mul_mul = jnp.zeros((T, 4), jnp.float32)
+    cost_d_x_cmul_mul2_mul = jnp.zeros((T, 4), jnp.float32)
+    cost_d_x_cmul_mul3_mul = jnp.zeros((T, 4), jnp.float32)
+    cost_d_x_cmul_mul4_mul2 = jnp.zeros((T, 4), jnp.float32)
+    (pole_exp, pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul,
+            keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add,
+            hold_re, hold_im, cost_d_cost_mse_power_mul2_mul2) = cost_d_cost_mse_power_mul2_mul((),
+            layer_log_decay, layer_log_step, layer_frequency, T=T)
+    (push_matmul, push_matmul2, push_re, push_im, y_answer_y_mul2, stretch_keep_re,
+            stretch_keep_im) = heard((), u, norm_scale, norm_bias, layer_b_re, layer_b_im, hold_re,
+            hold_im, layer_d, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2)
+    (x_re_rows, x_re_rows_out1, states_associative_scan_out2, states_associative_scan_out3,
+            cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
+            cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take42,
+            found) = cost_scan_d_states_associative_scan_take4((), push_re, push_im,
+            keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, stretch_keep_re, stretch_keep_im, T=T)
+    fault = first_fault(fault, 2, found, ())
+    (x_re, x_im, y, y_scan2, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
+            cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2,
+            cost_scan_d_y_scan_answer_y_matmul2_einsum2) = y_scan((), layer_c_re, layer_c_im,
+            y_answer_y_mul2, u, target, cost_d_cost_mse_power_mul2_mul2, x_re_rows, x_re_rows_out1,
+            states_associative_scan_out2, states_associative_scan_out3)
+    (cost, cost_scan2, cost_d_x_re_rows, cost_d_x_re_rows_out1,
+            cost_scan_d_states_associative_scan_fold,
+            cost_scan_d_states_associative_scan_fold_out1,
+            cost_scan_d_states_associative_scan_fold_out2,
+            cost_scan_d_states_associative_scan_fold_out3) = cost_scan((), cost_mse_mean,
+            cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
+            cost_d_y_answer_y_matmul2_einsum2, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2,
+            cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
+            cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take42,
+            stretch_keep_re, stretch_keep_im, push_re, push_im,
+            cost_scan_d_y_scan_answer_y_matmul_einsum2,
+            cost_scan_d_y_scan_answer_y_matmul2_einsum2, T=T)
+    (cost_d_x_re, cost_d_x_im, cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_cmul_mul_mul,
+            cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
+            cost_scan_d_push_cmul_mul4_mul,
+            cost_scan_d_stretch_keep_im_getitem2) = cost_scan_d_stretch_keep_im_getitem((),
+            push_matmul, push_matmul2, cost_d_x_re_rows, cost_d_x_re_rows_out1,
+            cost_scan_d_states_associative_scan_fold_out2,
+            cost_scan_d_states_associative_scan_fold,
+            cost_scan_d_states_associative_scan_fold_out3,
+            cost_scan_d_states_associative_scan_fold_out1)
+    if T >= 2:
+        (cost_d_push_re, cost_d_push_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul,
+                cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul2) = cost_d_x_cmul_mul4_mul((),
+                cost_d_x_re, cost_d_x_im, x_re, x_im, cost_d_push_re, cost_d_push_im,
+                cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul,
+                cost_d_x_cmul_mul4_mul2, T=T)
+    (cost_d_push_re, cost_d_push_im) = cost_d_push_im_0((), cost_d_x_re, cost_d_x_im,
+            cost_d_push_re, cost_d_push_im, T=T)
+    (cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul,
+            cost_d_push_cmul_mul4_mul2) = cost_d_push_cmul_mul4_mul((), cost_d_push_re,
+            push_matmul, push_matmul2, cost_d_push_im)
+    (cost_d_pole_im_add4, cost_scan_d_pole_im_add42) = cost_scan_d_pole_im_add4((),
+            cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul3_mul, keep_zoh_cdiv_size2_add, hold_re,
+            cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul2, hold_im, cost_d_x_cmul_mul_mul,
+            cost_d_x_cmul_mul3_mul, pole_re, layer_frequency, keep_zoh_p_cexp_exp,
+            cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul2, pole_exp, keep_zoh_p_cexp_mul2,
+            keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp, keep_zoh_sub,
+            cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_cmul_mul_mul,
+            cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
+            cost_scan_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_im_getitem2, T=T)
+    return (y, y_scan2, cost, cost_scan2, cost_d_pole_im_add4, cost_scan_d_pole_im_add42, fault)

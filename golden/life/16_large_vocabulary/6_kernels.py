@@ -98,3 +98,60 @@ def loss_d_mix_einsum(at, loss_d_h_mul2, place):
     """16_large_vocabulary.rt:16: param mix: f32[D, D]"""
     loss_d_mix_einsum = jnp.einsum("aj,ak->kj", loss_d_h_mul2, place)
     return (loss_d_mix_einsum,)
+
+
+def loop_tile(
+    at, loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+    loss_d_scores_einsum2_past, h2, head, word, loss_d_loss_div2, *, steps=None, T, tiles,
+):
+    """tile from at[0] on, at[1] steps; the loop of loss_d_scores_einsum2_now."""
+    count = at[1] if steps is None else steps
+    def step_tile(i, carry):
+        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+                loss_d_scores_einsum2_past) = carry
+        tile = at[0] + i
+        (loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+                loss_d_scores_einsum2_past_new) = loss_d_scores_einsum2_now((tile,), h2, head,
+                word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
+                loss_d_scores_einsum_full, T=T)
+        loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
+        loss_d_scores_einsum2_past = jnp.where((tile + 1) < tiles, loss_d_scores_einsum2_past_new,
+                loss_d_scores_einsum2_past)
+        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+                loss_d_scores_einsum2_past)
+    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past)
+    (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past) = lax.fori_loop(0, count, step_tile, carry)
+    return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past)
+
+
+def block(at, place, mix, head, word, *, T, tiles):
+    """What stands between two tasks of the host: h, loss_d_loss_div, loss_d_scores_einsum2_now, ..."""
+    loss_now = jnp.zeros((), jnp.float32)
+    loss_d_scores_einsum_full = jnp.zeros((tiles, 1024, 8), jnp.float32)
+    loss_d_scores_einsum2_now2 = jnp.zeros((8, 2048), jnp.float32)
+    h2, loss_d_h_sub = h((), place, mix)
+    loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past = loss_d_loss_div((), T=T)
+    def step_tile(tile, carry):
+        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+                loss_d_scores_einsum2_past) = carry
+        (loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+                loss_d_scores_einsum2_past_new) = loss_d_scores_einsum2_now((tile,), h2, head,
+                word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
+                loss_d_scores_einsum_full, T=T)
+        loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
+        loss_d_scores_einsum2_past = jnp.where((tile + 1) < tiles, loss_d_scores_einsum2_past_new,
+                loss_d_scores_einsum2_past)
+        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+                loss_d_scores_einsum2_past)
+    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past)
+    (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past) = lax.fori_loop(0, tiles, step_tile, carry)
+    (loss2, loss_d_scores_einsum, loss_d_scores_einsum2) = loss((), loss_now,
+            loss_d_scores_einsum_full, loss_d_scores_einsum2_now2, T=T, tiles=tiles)
+    (loss_d_h_mul22,) = loss_d_h_mul2((), loss_d_h_sub, loss_d_scores_einsum)
+    (loss_d_mix_einsum2,) = loss_d_mix_einsum((), loss_d_h_mul22, place)
+    return (loss2, loss_d_scores_einsum2, loss_d_mix_einsum2)

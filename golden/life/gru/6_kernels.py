@@ -816,3 +816,101 @@ def print_loss(at, loss):
 def save_net(at, net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b):
     """gru.rt:39: save net[i] to 'gru.safetensors' when i == I - 1"""
     return net_letters, net_cell_w, net_cell_u, net_cell_b, net_cell_c, net_out_w, net_out_b
+
+
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+
+
+def block(
+    at, at_mul, text, net_letters, net_cell_w, net_cell_b,
+    loss_d_cost_take_along_expand_dims_expand_dims, *, T, N,
+):
+    """What stands between two tasks of the host: at_add, letter."""
+    i = at[0]
+    fault = jnp.zeros(4, jnp.int32)
+    (at_add2,) = at_add((i,), at_mul, T=T)
+    (letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
+            state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
+            loss_d_cost_log_softmax_sub_sum, found) = letter((i,), at_add2, text, net_letters,
+            net_cell_w, net_cell_b, loss_d_cost_take_along_expand_dims_expand_dims, T=T, N=N)
+    fault = first_fault(fault, 8, found, (i,))
+    return (letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
+            state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
+            loss_d_cost_log_softmax_sub_sum, fault)
+
+
+def block2(
+    at, h_rows2, h, loss2, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2,
+    state_gru_cell_r_split, net_cell_u, net_cell_c, net_out_w, net_out_b, cost_expand_dims,
+    loss_d_cost_log_softmax_sub_sum, loss_d_cost_take_along_sum, *, T,
+):
+    """What stands between two tasks of the host: h_rows, h_2, cost, ..."""
+    i = at[0]
+    fault = jnp.zeros(4, jnp.int32)
+    if T >= 2:
+        (h_rows2,) = h_rows((i,), h, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2,
+                state_gru_cell_r_split, net_cell_u, net_cell_c, T=T)
+        (h,) = h_2((i,), h_rows2, h, T=T)
+    (state_gru_cell_r_split2_out2, state_gru_cell_z_sigmoid, state_gru_cell_sub,
+            state_gru_cell_r_sigmoid, state, cost2, loss_d_logits_add,
+            loss_d_logits_linear_matmul_einsum, loss_d_state_gru_cell_z_sigmoid_add_sub,
+            loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_n_tanh_sub,
+            loss_d_state_gru_cell_r_sigmoid_mul, found) = cost((i,), h, net_cell_u, net_cell_c,
+            state_gru_cell_r_split_out1, state_gru_cell_r_split, state_gru_cell_r_split_out2,
+            net_out_w, net_out_b, cost_expand_dims, loss_d_cost_log_softmax_sub_sum,
+            loss_d_cost_take_along_sum)
+    fault = first_fault(fault, 9, found, (i,))
+    (loss2, loss_d_state_rows) = loss((i,), cost2, loss_d_logits_linear_matmul_einsum,
+            state_gru_cell_z_sigmoid, loss_d_state_gru_cell_z_sigmoid_add_sub,
+            loss_d_state_gru_cell_z_sigmoid_mul, state_gru_cell_sub,
+            loss_d_state_gru_cell_n_tanh_sub, state_gru_cell_r_sigmoid,
+            state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, net_cell_u, loss2,
+            T=T)
+    (loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
+            loss_d_state_gru_cell_r_sigmoid_mul2,
+            loss_d_state_gru_cell_g_add_add22) = loss_d_state_gru_cell_g_add_add2((i,),
+            state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
+            loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+            state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul,
+            state_gru_cell_r_sigmoid, loss_d_state_rows)
+    return (h_rows2, h, loss2, state, loss_d_logits_add, loss_d_state_gru_cell_n_tanh_mul2,
+            loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2,
+            loss_d_state_gru_cell_g_add_add22, fault)
+
+
+def block3(
+    at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
+    loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter2, loss_d_state_gru_cell_g_add_add22,
+    loss_d_logits_add, state_getitem, h, state,
+):
+    """What stands between two tasks of the host: loss_d_logits_sum, net_adam_adam_direction_v_mul7."""
+    i = at[0]
+    fault = jnp.zeros(4, jnp.int32)
+    (loss_d_state_gru_cell_a_add_add2, loss_d_state_getitem_scatter_add,
+            loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum2,
+            found) = loss_d_logits_sum((i,), loss_d_state_gru_cell_n_tanh_mul2,
+            loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w,
+            letter2, loss_d_state_gru_cell_g_add_add22, loss_d_logits_add)
+    fault = first_fault(fault, 15, found, (i,))
+    (loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose,
+            loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum,
+            loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum,
+            net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+            net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+            net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+            net_adam_adam_direction_v_mul72) = net_adam_adam_direction_v_mul7((i,),
+            loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_add2, state_getitem,
+            loss_d_state_gru_cell_g_add_add22, h, loss_d_state_gru_cell_a_add_sum,
+            loss_d_state_gru_cell_g_add_sum, loss_d_logits_add, state, loss_d_logits_sum2)
+    return (loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose,
+            loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum,
+            loss_d_net_cell_c_sum, loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum,
+            net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+            net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+            net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+            net_adam_adam_direction_v_mul72, fault)

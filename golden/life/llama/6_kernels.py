@@ -334,3 +334,85 @@ def best_late(at, y_late_at, norm, embed):
         return best_late
     best_late_rows = jax.vmap(point)(y_late_at)
     return (best_late_rows,)
+
+
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+
+
+def block(at, prompt, embed, *, B, S, T):
+    """What stands between two tasks of the host: x_0_early, q_rope_angle_power, q_rope_sin_early."""
+    fault = jnp.zeros(3, jnp.int32)
+    tok = jnp.zeros((B, T), jnp.int32)
+    tok, x_early, found = x_0_early((), prompt, embed, tok, S=S, T=T)
+    fault = first_fault(fault, 1, found, ())
+    (q_rope_angle_power2,) = q_rope_angle_power(())
+    q_rope_cos_early, q_rope_sin_early2 = q_rope_sin_early((), q_rope_angle_power2, S=S, T=T)
+    return (tok, x_early, q_rope_angle_power2, q_rope_cos_early, q_rope_sin_early2, fault)
+
+
+def block2(
+    at, k, v, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early2, wk, wv, wo, mlp_norm,
+    gate, up, down, *, S, T, L,
+):
+    """What stands between two tasks of the host: v_early, y_early."""
+    l = at[0]
+    (a_reshape_early, k, v) = v_early((l,), x_early, attn_norm, wq, q_rope_cos_early,
+            q_rope_sin_early2, wk, wv, k, v)
+    (y_early2, x_early) = y_early((l,), a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up,
+            down, S=S, T=T, L=L)
+    return (k, v, x_early, y_early2)
+
+
+def block3(at, tok, length, prompt, best, q_rope_angle_power2, embed):
+    """What stands between two tasks of the host: tok_1, q_rope_sin_late, x_0_late."""
+    t = at[0]
+    fault = jnp.zeros(4, jnp.int32)
+    (tok,) = tok_1((t,), length, prompt, best, tok)
+    q_rope_cos_late, q_rope_sin_late2 = q_rope_sin_late((t,), q_rope_angle_power2)
+    x_late, found = x_0_late((t,), embed, tok)
+    fault = first_fault(fault, 10, found, (t,))
+    return (tok, q_rope_cos_late, q_rope_sin_late2, x_late, fault)
+
+
+def block4(
+    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
+    up, down, *, T, L,
+):
+    """What stands between two tasks of the host: v_late, y_late."""
+    t = at[0]
+    l = at[1]
+    (a_reshape_late, k, v) = v_late((t, l), x_late, attn_norm, wq, q_rope_cos_late,
+            q_rope_sin_late2, wk, wv, k, v)
+    (y_late2, x_late) = y_late((t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down,
+            T=T, L=L)
+    return (k, v, x_late, a_reshape_late, y_late2)
+
+
+def block5(at, tok, best, q_rope_angle_power2, embed):
+    """What stands between two tasks of the host: tok_2, q_rope_sin_late, x_0_late."""
+    t = at[0]
+    fault = jnp.zeros(4, jnp.int32)
+    (tok,) = tok_2((t,), best, tok)
+    q_rope_cos_late, q_rope_sin_late2 = q_rope_sin_late((t,), q_rope_angle_power2)
+    x_late, found = x_0_late((t,), embed, tok)
+    fault = first_fault(fault, 10, found, (t,))
+    return (tok, q_rope_cos_late, q_rope_sin_late2, x_late, fault)
+
+
+def block6(
+    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
+    up, down, *, T, L,
+):
+    """What stands between two tasks of the host: v_late, y_late."""
+    t = at[0]
+    l = at[1]
+    (a_reshape_late, k, v) = v_late((t, l), x_late, attn_norm, wq, q_rope_cos_late,
+            q_rope_sin_late2, wk, wv, k, v)
+    (y_late2, x_late) = y_late((t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down,
+            T=T, L=L)
+    return (k, v, x_late, a_reshape_late, y_late2)

@@ -480,3 +480,197 @@ def written(at, letter):
     """recite.rt:27: written = letter[0:T].T"""
     written = jnp.transpose(letter, (1, 0))
     return (written,)
+
+
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+
+
+def loop_t(
+    at, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+    drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+    drawn_temperature_categorical2, net_letters, letter, net_blocks_0_first_scale,
+    net_blocks_0_first_bias, net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+    net_blocks_0_attention_k, net_blocks_0_attention_v, net_blocks_0_attention_out,
+    net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b,
+    net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+    net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
+    net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+    net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+    net_last_scale, net_last_bias, random_seed, *, steps=None, T,
+):
+    """t from at[0] on, at[1] steps; the loop of drawn_temperature_categorical."""
+    fault = jnp.zeros(4, jnp.int32)
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault) = carry
+        t = at[0] + i
+        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
+                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+                net_blocks_0_attention_k, net_blocks_0_attention_v,
+                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
+                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
+                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        fault = first_fault(fault, 16, found, (t,))
+        return (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault)
+    carry = (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault)
+    (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault) = lax.fori_loop(0, count, step_t, carry)
+    return (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault)
+
+
+def loop_t2(
+    at, letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+    drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+    drawn_temperature_categorical2, net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias,
+    net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+    net_blocks_0_attention_k, net_blocks_0_attention_v, net_blocks_0_attention_out,
+    net_blocks_0_second_scale, net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b,
+    net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+    net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
+    net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+    net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+    net_last_scale, net_last_bias, random_seed, *, steps=None, T,
+):
+    """t from at[0] on, at[1] steps; the loop of letter_1, drawn_temperature_categorical."""
+    fault = jnp.zeros(4, jnp.int32)
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault) = carry
+        t = at[0] + i
+        (letter,) = letter_1((t,), drawn_temperature_categorical2, letter)
+        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
+                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+                net_blocks_0_attention_k, net_blocks_0_attention_v,
+                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
+                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
+                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        fault = first_fault(fault, 16, found, (t,))
+        return (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault)
+    carry = (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault)
+    (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault) = lax.fori_loop(0, count, step_t, carry)
+    return (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault)
+
+
+def block(
+    at, prompt, net_letters, net_blocks_0_first_scale, net_blocks_0_first_bias,
+    net_blocks_0_attention_q, net_blocks_0_attention_k, net_blocks_0_attention_v,
+    net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+    net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+    net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
+    net_blocks_1_attention_k, net_blocks_1_attention_v, net_blocks_1_attention_out,
+    net_blocks_1_second_scale, net_blocks_1_second_bias, net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b,
+    net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, *, T, P,
+):
+    """What stands between two tasks of the host: drawn_logits_x_attention_q_rope_angle_power, letter_0, drawn_temperature_categorical, ..."""
+    fault = jnp.zeros(4, jnp.int32)
+    letter = jnp.zeros((T, 3), jnp.int32)
+    drawn_logits_x_attention_k_rope_concat = jnp.zeros((min(T, 32), 12, 16), jnp.float32)
+    drawn_logits_x_attention_v_reshape = jnp.zeros((min(T, 32), 12, 16), jnp.float32)
+    drawn_logits_x_attention2_k_rope_concat = jnp.zeros((min(T, 32), 12, 16), jnp.float32)
+    drawn_logits_x_attention2_v_reshape = jnp.zeros((min(T, 32), 12, 16), jnp.float32)
+    drawn_temperature_categorical2 = jnp.zeros((3,), jnp.int32)
+    (drawn_logits_x_attention_q_rope_angle_power2,) = drawn_logits_x_attention_q_rope_angle_power(())
+    (letter,) = letter_0((), prompt, letter, T=T, P=P)
+    def step_t(t, carry):
+        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault) = carry
+        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
+                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+                net_blocks_0_attention_k, net_blocks_0_attention_v,
+                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
+                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
+                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        fault = first_fault(fault, 16, found, (t,))
+        return (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault)
+    carry = (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault)
+    (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault) = lax.fori_loop(0, P, step_t, carry)
+    def step_t2(t, carry):
+        (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault) = carry
+        (letter,) = letter_1((t,), drawn_temperature_categorical2, letter)
+        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
+                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+                net_blocks_0_attention_k, net_blocks_0_attention_v,
+                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
+                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
+                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
+                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        fault = first_fault(fault, 16, found, (t,))
+        return (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+                drawn_temperature_categorical2, fault)
+    carry = (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault)
+    (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault) = lax.fori_loop(P, T, step_t2, carry)
+    (written2,) = written((), letter)
+    return (written2, fault)

@@ -139,3 +139,84 @@ def state_0(at, *, B):
         return state_full
     state_full_rows = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32))
     return (state_full_rows,)
+
+
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+
+
+def loop_t(
+    at, state, drawn_temperature_categorical, net_letters, letter, net_cell_w, net_cell_b,
+    net_cell_u, net_cell_c, net_out_w, net_out_b, random_seed, *, steps=None, B, T,
+):
+    """t from at[0] on, at[1] steps; the loop of after."""
+    fault = jnp.zeros(4, jnp.int32)
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (state, drawn_temperature_categorical, fault) = carry
+        t = at[0] + i
+        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
+                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
+                random_seed, B=B, T=T)
+        fault = first_fault(fault, 0, found, (t,))
+        return (state, drawn_temperature_categorical, fault)
+    carry = (state, drawn_temperature_categorical, fault)
+    (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, count, step_t, carry)
+    return (state, drawn_temperature_categorical, fault)
+
+
+def loop_t2(
+    at, letter, state, drawn_temperature_categorical, net_letters, net_cell_w, net_cell_b,
+    net_cell_u, net_cell_c, net_out_w, net_out_b, random_seed, *, steps=None, B, T,
+):
+    """t from at[0] on, at[1] steps; the loop of letter_1, after."""
+    fault = jnp.zeros(4, jnp.int32)
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (letter, state, drawn_temperature_categorical, fault) = carry
+        t = at[0] + i
+        (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
+        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
+                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
+                random_seed, B=B, T=T)
+        fault = first_fault(fault, 0, found, (t,))
+        return (letter, state, drawn_temperature_categorical, fault)
+    carry = (letter, state, drawn_temperature_categorical, fault)
+    (letter, state, drawn_temperature_categorical, fault) = lax.fori_loop(0, count, step_t, carry)
+    return (letter, state, drawn_temperature_categorical, fault)
+
+
+def block(
+    at, prompt, net_letters, net_cell_w, net_cell_b, net_cell_u, net_cell_c, net_out_w, net_out_b,
+    random_seed, *, B, T, P,
+):
+    """What stands between two tasks of the host: letter_0, state_0, after, ..."""
+    fault = jnp.zeros(4, jnp.int32)
+    letter = jnp.zeros((B, T), jnp.int32)
+    drawn_temperature_categorical = jnp.zeros((B,), jnp.int32)
+    (letter,) = letter_0((), prompt, letter, B=B, T=T, P=P)
+    (state,) = state_0((), B=B)
+    def step_t(t, carry):
+        (state, drawn_temperature_categorical, fault) = carry
+        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
+                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
+                random_seed, B=B, T=T)
+        fault = first_fault(fault, 0, found, (t,))
+        return (state, drawn_temperature_categorical, fault)
+    carry = (state, drawn_temperature_categorical, fault)
+    (state, drawn_temperature_categorical, fault) = lax.fori_loop(0, P, step_t, carry)
+    def step_t2(t, carry):
+        (letter, state, drawn_temperature_categorical, fault) = carry
+        (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
+        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
+                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
+                random_seed, B=B, T=T)
+        fault = first_fault(fault, 0, found, (t,))
+        return (letter, state, drawn_temperature_categorical, fault)
+    carry = (letter, state, drawn_temperature_categorical, fault)
+    (letter, state, drawn_temperature_categorical, fault) = lax.fori_loop(P, T, step_t2, carry)
+    return (letter, fault)
