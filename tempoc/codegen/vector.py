@@ -292,8 +292,8 @@ class Together:
             return Result(cell=cell, text=text)
         old = self._old(cell)
         lead = ["None" if k < len(places) and places[k].single else ":" for k in order]
-        while lead and lead[-1] == ":":
-            lead.pop()
+        last = max((n for n, k in enumerate(order) if k < len(places)), default=-1)
+        lead = lead[: last + 1]
         rows = f"{text}[{', '.join(lead)}]" if "None" in lead else text
         zero = [self._int("0")] * len(home.store.shape)
         starts = [[*(p.start for p in places), *zero][k] for k in order]

@@ -11,8 +11,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tempoc.program.arith import Arith, Operation, names
-from tempoc.program.nodes import Block, Call, Effect, Loop, Need, Output, Region, Span, Statement
+from tempoc.program.nodes import (
+    Block,
+    Call,
+    Effect,
+    Guard,
+    Loop,
+    Need,
+    Output,
+    Region,
+    Span,
+    Statement,
+)
 from tempoc.program.nodes import Sequence as Several
+from tempoc.runtime.parts import calls
 from tempoc.runtime.rooms import Group, group_of
 
 Text = Callable[[Arith], str]
@@ -82,10 +94,36 @@ def _ahead(s: Statement, inner: tuple[str, ...]) -> Iterator[Need]:
             pass
 
 
-def everything(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
-    """All rows of the stores of a block: its kernel is not called again for more."""
-    found = [grows[c.store] for c in (*block.carried, *block.made, *block.read) if c.store in grows]
-    return tuple(Need(dim=dim, size=size, rows=(size,)) for dim, size in dict.fromkeys(found))
+def of_block(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
+    """What the kernel of a block needs, which is not called again for more.
+
+    Stores that are made in it have all rows, and those that it takes beside them must, too.
+    """
+    inner = {*_variables(block.body)}
+    found: dict[Group, dict[Arith, None]] = {}
+    for call in calls(block.body):
+        for need in call.needs:
+            for e in need.rows:
+                rows = e if inner.isdisjoint(names(e)) else need.size
+                found.setdefault(group_of(need), {})[rows] = None
+    for name in (*(cells.store for cells in block.made), *block.local):
+        if name in grows:
+            found.setdefault(grows[name], {})[grows[name][1]] = None
+    return tuple(Need(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in found.items())
+
+
+def _variables(s: Statement) -> Iterator[str]:
+    match s:
+        case Several(items=items):
+            for item in items:
+                yield from _variables(item)
+        case Guard(body=body):
+            yield from _variables(body)
+        case Loop(var=var, body=body) | Region(loop=Loop(var=var, body=body)):
+            yield var
+            yield from _variables(body)
+        case _:
+            pass
 
 
 def at_the_end(outputs: Sequence[Output], grows: Mapping[str, Group]) -> tuple[Need, ...]:

@@ -32,7 +32,7 @@ from tempoc.program.nodes import (
     Statement,
 )  # fmt: skip
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
-from tempoc.runtime.growing import Growing, ahead, at_the_end, everything
+from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
 from tempoc.runtime.parts import given_back, length_at
 from tempoc.runtime.rooms import Group, groups
 from tempoc.runtime.spelled import Spelled
@@ -228,7 +228,7 @@ class _Writer(Spelled):
         kernel = self.program.kernels[number]
         for cells in (*block.carried, *block.read):
             self.wanted(cells, depth)
-        self.grow(everything(block, self.grows()), depth)
+        self.grow(of_block(block, self.grows()), depth)
         point = self.point(block.point)
         given = [self.passed(cells) for cells in (*block.carried, *block.read)]
         new = (*block.carried, *block.made)
