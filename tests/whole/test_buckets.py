@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
 
 from tempoc.base.source import Source
 from tempoc.codegen.assemble import Emitted
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
-from tests.support.agreement import agree, all_equal
+from tests.support.agreement import agree, all_equal, free_bounds
+from tests.support.programs import Program, programs
+from tests.whole.test_generated import COMMON
 
 LOOPS = "canonicalize,fuse"
 """Passes that leave all loops as they are."""
@@ -133,3 +137,23 @@ def test_programs_agree(name: str, regions: bool) -> None:
 @pytest.mark.parametrize("bucket", [0, 1, 3, 512])
 def test_any_size_will_do(bucket: int) -> None:
     agree(WHOLE, *all_equal(WHOLE, 1, 6, 7, 25), regions=True, bucket=bucket)
+
+
+@pytest.mark.slow
+@given(program=programs(), regions=st.booleans())
+@settings(max_examples=6, **COMMON)
+def test_generated_programs_agree(program: Program, regions: bool) -> None:
+    note(program.text)
+    sizes = dict(zip(free_bounds(program.text), (5, 4, 3), strict=False))
+    agree(program.text, sizes, passes=LOOPS, regions=regions, bucket=1)
+
+
+def test_what_is_given_to_the_program_does_not_grow() -> None:
+    text = """
+dim t < T
+input x[t]: f32
+y = sum(x[0:t+1])
+output y
+"""
+    found = emitted(text, bucket=2).program
+    assert not any(a.least for s in found.stores for a in s.axes)
