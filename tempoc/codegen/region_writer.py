@@ -232,6 +232,8 @@ class Writer:
                 after.append(f"{here} = jnp.where({when}, {new}, {here})")
         if kernel.checks:
             targets.append("found")
+        if not targets:
+            return
         at = [self.coordinate(e) for e in call.point] if kernel.dims else []
         given = [tupled(at), *(self.argument(cell) for cell in call.args)]
         for name in kernel.bounds:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tempoc.driver.compilation import Compilation
 from tempoc.ops.control import Merge
-from tempoc.runtime.parts import regions
+from tempoc.runtime.parts import blocks, regions
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
 
@@ -37,8 +37,8 @@ class Row:
 class Counts:
     """The front end and all passes, then what was made of the last graph.
 
-    ``kernels`` are functions in the emitted text without those of ``regions``, ``stores`` counts
-    them by kind.
+    ``kernels`` are functions in the emitted text without those of ``regions`` and ``blocks``,
+    ``stores`` counts them by kind.
     """
 
     rows: tuple[Row, ...]
@@ -46,6 +46,7 @@ class Counts:
     loops: int
     kernels: int
     regions: int
+    blocks: int
     stores: Mapping[str, int]
 
 
@@ -72,13 +73,15 @@ def counts(compilation: Compilation) -> Counts:
     ]
     kinds = Counter(s.kind for s in compilation.plan.stores.values())
     program = compilation.emitted.program
-    on_device = sum(1 for _ in regions(program.tree))
+    loops = sum(1 for _ in regions(program.tree))
+    parts = sum(1 for _ in blocks(program.tree))
     return Counts(
         rows=(front, *rows),
         statements=len(compilation.statements.statements),
         loops=sum(1 for _ in _loops(compilation.tree)),
-        kernels=len(program.kernels) - on_device,
-        regions=on_device,
+        kernels=len(program.kernels) - loops - parts,
+        regions=loops,
+        blocks=parts,
         stores={kind: kinds[kind] for kind in sorted(kinds)},
     )
 
@@ -97,7 +100,7 @@ def show_counts(found: Counts) -> str:
     stores = f"{sum(found.stores.values())} stores" + (f" ({kinds})" if kinds else "")
     lines.append(
         f"{found.statements} statements, {found.loops} loops, {found.kernels} kernels, "
-        f"{found.regions} regions, {stores}"
+        f"{found.regions} regions, {found.blocks} blocks, {stores}"
     )
     return "".join(f"{line}\n" for line in lines)
 

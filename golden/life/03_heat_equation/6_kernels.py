@@ -9,36 +9,103 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def u_1(at, u, u2, *, N):
+def u_1(at, u, *, N):
     """03_heat_equation.rt:14: u[t+1, i] = u[t, i] + alpha * (u[t, i-1] - 2.0 * u[t, i] + u[t, i+1]) when i >= 1 and i < N - 1"""
-    def point(u_i, u_prev_i, u_next_i):
-        u_mul = jnp.float32(2.0) * u_i
-        u_sub = u_prev_i - u_mul
-        u_add = u_sub + u_next_i
+    t = at[0]
+    def point(i):
+        u_t_i = u[t % 2, i]
+        u_mul = jnp.float32(2.0) * u_t_i
+        u_prev = u[t % 2, i-1]
+        u_sub = u_prev - u_mul
+        u_next = u[t % 2, i+1]
+        u_add = u_sub + u_next
         u_mul2 = jnp.float32(0.2) * u_add
-        u_1 = u_i + u_mul2
+        u_1 = u_t_i + u_mul2
         return u_1
-    u_1_rows = jax.vmap(point)(u[1:N-1], u[:N-2], u[2:N])
-    u22 = lax.dynamic_update_slice(u2, u_1_rows, (1,))
-    return (u22,)
+    u_1_rows = jax.vmap(point)(jnp.arange(1, N-1, dtype=jnp.int32))
+    u2 = lax.dynamic_update_slice(u, u_1_rows[None, :], ((t+1) % (2), 1))
+    return (u2,)
 
 
-def u_0(at, start):
+def u_0(at, start, u):
     """03_heat_equation.rt:13: u[0, i] = start[i]"""
-    return (start,)
+    u2 = lax.dynamic_update_slice(u, start[None, :], ((0) % (2), 0))
+    return (u2,)
 
 
-def u_2(at, u, u_next):
+def u_2(at, u):
     """03_heat_equation.rt:15: u[t+1, i] = u[t, i]"""
-    i = at[1]
-    u_i = u[i]
-    u_next = lax.dynamic_update_index_in_dim(u_next, u_i, i, 0)
-    return (u_next,)
+    t, i = at[0], at[1]
+    u_t_i = u[t % 2, i]
+    u = lax.dynamic_update_slice(u, u_t_i[None, None], ((t+1) % 2, i))
+    return (u,)
 
 
 def heat(at, u, heat, *, N):
     """03_heat_equation.rt:17: heat[t] = mean(u[t, 0:N])"""
     t = at[0]
-    heat_t = jnp.sum(u, axis=0) / jnp.float32(N)
+    u_slice = u[t % 2]
+    heat_t = jnp.sum(u_slice, axis=0) / jnp.float32(N)
     heat = lax.dynamic_update_index_in_dim(heat, heat_t, t, 0)
     return (heat,)
+
+
+def loop_t(at, u, heat2, *, steps=None, N):
+    """t from at[0] on, at[1] steps; the loop of u_1, u_2, heat."""
+    count = at[1] if steps is None else steps
+    def step_t(i, carry):
+        (u, heat2) = carry
+        t = at[0] + i
+        (u,) = u_1((t,), u, N=N)
+        (u,) = u_2((t, jnp.int32(0)), u)
+        (u,) = u_2((t, jnp.int32(N - 1)), u)
+        (heat2,) = heat((t,), u, heat2, N=N)
+        return (u, heat2)
+    (u, heat2) = lax.fori_loop(0, count, step_t, (u, heat2))
+    return (u, heat2)
+
+
+def loop_t2(at, u, heat2, *, steps=None, N):
+    """t from at[0] on, at[1] steps; the loop of u_2, heat."""
+    count = at[1] if steps is None else steps
+    def step_t(i2, carry):
+        (u, heat2) = carry
+        t = at[0] + i2
+        def step_i(i, carry):
+            (u,) = carry
+            (u,) = u_2((t, i), u)
+            return (u,)
+        (u,) = lax.fori_loop(0, N, step_i, (u,))
+        (heat2,) = heat((t,), u, heat2, N=N)
+        return (u, heat2)
+    (u, heat2) = lax.fori_loop(0, count, step_t, (u, heat2))
+    return (u, heat2)
+
+
+def block(at, start, *, T, N):
+    """What stands between two tasks of the host: u_0, u_1, u_2, ..."""
+    u = jnp.zeros((2, N), jnp.float32)
+    heat2 = jnp.zeros((T,), jnp.float32)
+    (u,) = u_0((), start, u)
+    if N >= 3:
+        def step_t(t, carry):
+            (u, heat2) = carry
+            (u,) = u_1((t,), u, N=N)
+            (u,) = u_2((t, jnp.int32(0)), u)
+            (u,) = u_2((t, jnp.int32(N - 1)), u)
+            (heat2,) = heat((t,), u, heat2, N=N)
+            return (u, heat2)
+        (u, heat2) = lax.fori_loop(0, T - 1, step_t, (u, heat2))
+    if N <= 2:
+        def step_t2(t, carry):
+            (u, heat2) = carry
+            def step_i(i, carry):
+                (u,) = carry
+                (u,) = u_2((t, i), u)
+                return (u,)
+            (u,) = lax.fori_loop(0, N, step_i, (u,))
+            (heat2,) = heat((t,), u, heat2, N=N)
+            return (u, heat2)
+        (u, heat2) = lax.fori_loop(0, T - 1, step_t2, (u, heat2))
+    (heat2,) = heat((jnp.int32(T - 1),), u, heat2, N=N)
+    return (u, heat2)

@@ -55,3 +55,13 @@ def n_step_0(at, value, near_windows, n_step, *, T):
     n_step_0_rows = jax.vmap(point)(value[5:T], near_windows[:T-5])
     n_step2 = lax.dynamic_update_slice(n_step, n_step_0_rows, (0,))
     return (n_step2,)
+
+
+def block(at, reward, value, *, T):
+    """What stands between two tasks of the host: lately_windows, near_at, n_step_0."""
+    n_step = jnp.zeros((T,), jnp.float32)
+    ahead_run_rows, near_windows, lately_windows2 = lately_windows((), reward, T=T)
+    (n_step,) = near_at((), near_windows, n_step, T=T)
+    if T >= 6:
+        (n_step,) = n_step_0((), value, near_windows, n_step, T=T)
+    return (ahead_run_rows, lately_windows2, n_step)

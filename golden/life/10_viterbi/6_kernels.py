@@ -93,32 +93,31 @@ def loop_t(at, path, back2, *, steps=None):
         (path, fault) = carry
         t = at[0] - i
         path, found = path_1((t,), back2, path)
-        fault = first_fault(fault, 5, found, (t,))
+        fault = first_fault(fault, 3, found, (t,))
         return (path, fault)
     (path, fault) = lax.fori_loop(0, count, step_t, (path, fault))
     return (path, fault)
 
 
 def block(at, emit, seen, start, move, *, T):
-    """What stands between two tasks of the host: score_getitem2, score_rows, score, ..."""
+    """What stands between two tasks of the host: score_getitem2, likelihood, back, ..."""
     fault = jnp.zeros(4, jnp.int32)
     score_getitem22 = jnp.zeros((T, 3), jnp.float32)
-    back2 = jnp.zeros((T, 3), jnp.int32)
     path = jnp.zeros((T,), jnp.int32)
+    back2 = jnp.zeros((T, 3), jnp.int32)
     if T >= 2:
         score_getitem22, found = score_getitem2((), emit, seen, score_getitem22, T=T)
         fault = first_fault(fault, 1, found, ())
-    score_rows2, found = score_rows((), emit, seen, start, score_getitem22, move, T=T)
+    (score_rows, path, likelihood2, found) = likelihood((), emit, seen, start, score_getitem22,
+            move, path, T=T)
     fault = first_fault(fault, 0, found, ())
-    (score2,) = score((), score_rows2)
     if T >= 2:
-        (back2,) = back((), score2, move, back2, T=T)
-    path, likelihood2 = likelihood((), score2, path, T=T)
+        (back2,) = back((), move, score_rows, back2, T=T)
     def step_t(i, carry):
         (path, fault) = carry
         t = (T - 2) - i
         path, found = path_1((t,), back2, path)
-        fault = first_fault(fault, 5, found, (t,))
+        fault = first_fault(fault, 3, found, (t,))
         return (path, fault)
     (path, fault) = lax.fori_loop(0, T - 2 - (-1), step_t, (path, fault))
     return (path, likelihood2, fault)

@@ -532,7 +532,7 @@ def block(
             found) = cost_scan_d_states_associative_scan_take4((), push_re, push_im,
             keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, stretch_keep_re, stretch_keep_im, T=T)
     fault = first_fault(fault, 2, found, ())
-    (x_re, x_im, y, y_scan2, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
+    (y, y_scan2, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
             cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2,
             cost_scan_d_y_scan_answer_y_matmul2_einsum2) = y_scan((), layer_c_re, layer_c_im,
             y_answer_y_mul2, u, target, cost_d_cost_mse_power_mul2_mul2, x_re_rows, x_re_rows_out1,
@@ -549,29 +549,27 @@ def block(
             stretch_keep_re, stretch_keep_im, push_re, push_im,
             cost_scan_d_y_scan_answer_y_matmul_einsum2,
             cost_scan_d_y_scan_answer_y_matmul2_einsum2, T=T)
-    (cost_d_x_re, cost_d_x_im, cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_cmul_mul_mul,
-            cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
-            cost_scan_d_push_cmul_mul4_mul,
+    if T >= 2:
+        (cost_d_push_re, cost_d_push_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul,
+                cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul2) = cost_d_x_cmul_mul4_mul((),
+                cost_d_x_re_rows, cost_d_x_re_rows_out1, x_re_rows, x_re_rows_out1, cost_d_push_re,
+                cost_d_push_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul,
+                cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul2, T=T)
+    (cost_d_push_re, cost_d_push_im) = cost_d_x_im_at2((), cost_d_x_re_rows, cost_d_x_re_rows_out1,
+            cost_d_push_re, cost_d_push_im, T=T)
+    (cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul,
+            cost_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_re_getitem,
+            cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul,
+            cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul,
             cost_scan_d_stretch_keep_im_getitem2) = cost_scan_d_stretch_keep_im_getitem((),
-            push_matmul, push_matmul2, cost_d_x_re_rows, cost_d_x_re_rows_out1,
+            cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im,
             cost_scan_d_states_associative_scan_fold_out2,
             cost_scan_d_states_associative_scan_fold,
             cost_scan_d_states_associative_scan_fold_out3,
             cost_scan_d_states_associative_scan_fold_out1)
-    if T >= 2:
-        (cost_d_push_re, cost_d_push_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul,
-                cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul2) = cost_d_x_cmul_mul4_mul((),
-                cost_d_x_re, cost_d_x_im, x_re, x_im, cost_d_push_re, cost_d_push_im,
-                cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul,
-                cost_d_x_cmul_mul4_mul2, T=T)
-    (cost_d_push_re, cost_d_push_im) = cost_d_push_im_0((), cost_d_x_re, cost_d_x_im,
-            cost_d_push_re, cost_d_push_im, T=T)
-    (cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul,
-            cost_d_push_cmul_mul4_mul2) = cost_d_push_cmul_mul4_mul((), cost_d_push_re,
-            push_matmul, push_matmul2, cost_d_push_im)
     (cost_d_pole_im_add4, cost_scan_d_pole_im_add42) = cost_scan_d_pole_im_add4((),
             cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul3_mul, keep_zoh_cdiv_size2_add, hold_re,
-            cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul2, hold_im, cost_d_x_cmul_mul_mul,
+            cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul, hold_im, cost_d_x_cmul_mul_mul,
             cost_d_x_cmul_mul3_mul, pole_re, layer_frequency, keep_zoh_p_cexp_exp,
             cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul2, pole_exp, keep_zoh_p_cexp_mul2,
             keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp, keep_zoh_sub,

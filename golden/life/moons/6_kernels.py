@@ -820,7 +820,7 @@ def block3(
     (angle2, point_cos, point_sin, guess_direction_sin, guess_direction_cos) = angle((),
             loss_direction_wave_power, S=S)
     if S >= 2:
-        less2, x_sqrt, x_mul3 = less((), angle2, random_seed, less2, x_sqrt, x_mul3, S=S)
+        less2, x_sqrt, x_mul3 = less((), random_seed, angle2, less2, x_sqrt, x_mul3, S=S)
     (x_rows2,) = x_rows((), random_seed, less2, point_cos, point_sin, guess_direction_sin,
             guess_direction_cos, x_sqrt, x_mul3, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
             net_2_b, net_3_w, net_3_b, S=S)
