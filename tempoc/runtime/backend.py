@@ -105,6 +105,11 @@ def whole_steps(count: int) -> int:
     return count if jax.default_backend() == "cpu" else 4 ** (max(1, count).bit_length() // 2)
 
 
+def steps_within(count: int) -> int:
+    """The same, no more than so many."""
+    return count if jax.default_backend() == "cpu" else 4 ** ((count.bit_length() - 1) // 2)
+
+
 def put(array: Array, dtype: str) -> DeviceArray:
     """A copy of a host array on the device, converted if its dtype differs.
 

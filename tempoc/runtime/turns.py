@@ -48,7 +48,7 @@ class Turns:
         while self.left:
             self.count = min(self.wanted, len(self.left))
             if self.most is not None:
-                self.count = min(self.count, self.most(self.left[0]))
+                self.count = min(self.count, backend.steps_within(self.most(self.left[0])))
             self.started = time.perf_counter()
             yield np.array((self.left[0], self.count, *self.outer), np.int32), self.done
 
