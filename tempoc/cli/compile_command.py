@@ -24,6 +24,7 @@ def command(
     passes: str | None,
     tile: int | None,
     regions: bool | None,
+    bucket: int,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -33,7 +34,7 @@ def command(
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    options = options_from(defines, level, passes, verify_each, tile, regions)
+    options = options_from(defines, level, passes, verify_each, tile, regions, bucket)
     compilation = Compilation.from_path(file, options)
     write_dumps(compilation, dump_after, dump_dir)
     compilation.write(out)

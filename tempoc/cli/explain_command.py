@@ -43,6 +43,7 @@ def command(
     passes: str | None,
     tile: int | None,
     regions: bool | None,
+    bucket: int,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -57,7 +58,7 @@ def command(
     """
     if file != "-" and Path(file).is_dir():
         refuse_if_compiled(file)
-    options = options_from(defines, level, passes, verify_each, tile, regions)
+    options = options_from(defines, level, passes, verify_each, tile, regions, bucket)
     compilation = Compilation.from_path(file, options)
     later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     flags = (dump_sdg, dump_passes, *later)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from tempoc.driver.options import Options
+from tempoc.driver.options import BUCKET, Options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,6 +89,14 @@ compile_options = stack(
         default=None,
         help="Run loops on the device where the host has nothing to do in them; so at -O2.",
     ),
+    click.option(
+        "--bucket",
+        type=click.IntRange(min=0),
+        metavar="N",
+        default=BUCKET,
+        show_default=True,
+        help="Room for N steps at first in what grows with a sequence; 0: for all from the start.",
+    ),
     click.option("--verify-each", is_flag=True, help="Prove every stage again, independently."),
     click.option("--timing", is_flag=True, help="How long each stage took."),
     click.option(
@@ -116,6 +124,7 @@ def options_from(
     verify_each: bool = False,
     tile: int | None = None,
     regions: bool | None = None,
+    bucket: int = BUCKET,
 ) -> Options:
     """The compilation options of a command line."""
     return Options(
@@ -123,6 +132,7 @@ def options_from(
         passes=passes,
         tile=tile,
         regions=regions,
+        bucket=bucket,
         defines=parse_defines(defines),
         verify_each=verify_each,
     )
@@ -132,7 +142,7 @@ def refuse_if_compiled(path: str) -> None:
     """A compiled program keeps the options with which it was compiled."""
     context = click.get_current_context()
     flags = {"defines": "-D", "level": "-O"}
-    flags |= {name: f"--{name}" for name in ("passes", "tile", "regions")}
+    flags |= {name: f"--{name}" for name in ("passes", "tile", "regions", "bucket")}
     for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

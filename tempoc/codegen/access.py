@@ -1,9 +1,10 @@
 """How a read or a write of a stored tensor is spelled in JAX.
 
-A store's array is ``[*axes, *spatial]``. Of each axis a read takes
+A store's array is ``[*axes, *spatial]``, or has one of the axes between the spatial ones; what is
+read of it is ``[*axes, *spatial]`` again. Of each axis a read takes
 
 - a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
-- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``;
+- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order nobody looks at;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
   garbage (the reader masks them).
@@ -14,7 +15,7 @@ A write replaces one row. Since every kernel is given its stores for good, XLA u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.memory.storage import Axis, Store
@@ -80,37 +81,69 @@ def read(
     frame: Frame,
     hint: str,
     rows: Mapping[str, str] = NONE,
+    *,
+    turned: bool = False,
 ) -> Array:
     """What the entries ``at`` (by dimension) select of a store's array.
 
     ``rows`` names the points (traced ``i32``) that are read of some dimensions instead. The result
-    has an axis for each slice, padded to its bound, then the store's spatial axes.
+    has an axis for each slice, padded to its bound, then the store's spatial axes. Of rings it has
+    all rows as they lie if these may be ``turned``.
     """
-    index: list[str] = []
+    index = [":" for _ in store.order]
     moves: list[tuple[int, str]] = []
     padded: list[Expr] = []
-    for axis in store.axes:
+    points: list[int] = []
+    for number, axis in enumerate(store.axes):
         entry = at[axis.dim]
-        if axis.dim in rows:
-            index.append(_in_ring(rows[axis.dim], axis, frame))
-            continue
-        if not isinstance(entry, Slice):
-            index.append(_slot(entry, axis, frame))
+        if axis.dim in rows or not isinstance(entry, Slice):
+            place = rows.get(axis.dim) or frame.out.index(_point(entry))
+            index[number] = _in_ring(place, axis, frame)
+            points.append(number)
             continue
         pad = frame.out.pad(extent(entry))
-        part, move = _slice(entry, pad, axis, frame)
+        if turned and axis.ring:
+            padded.append(axis.size)
+            continue
+        index[number], move = _slice(entry, pad, axis, frame)
         if move:
-            moves.append((len(padded), move))
-        index.append(part)
+            moves.append((number, move))
         padded.append(pad)
-    while index and index[-1] == ":":
-        index.pop()
-    text = f"{array}[{', '.join(index)}]" if index else array
+    parts = [index[k] for k in store.order]
+    while parts and parts[-1] == ":":
+        parts.pop()
+    text = f"{array}[{', '.join(parts)}]" if parts else array
+    left = [k for k in store.order if k not in points]
     for number, move in moves:
         source = frame.out.bind(hint, text) if not text.isidentifier() else text
-        text = move.replace("ARRAY", source).replace("AXIS", str(number))
+        text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
     gathered = any(move.startswith("jnp.take") for _, move in moves)
-    return Array(text, (*padded, *store.shape), gathered)
+    return Array(in_order(text, left), (*padded, *store.shape), gathered)
+
+
+def _point(entry: Entry) -> Expr:
+    assert isinstance(entry, Expr)
+    return entry
+
+
+def in_order(text: str, numbers: Sequence[int]) -> str:
+    """An array whose axes have these numbers, with its axes in the order of the numbers."""
+    wanted = sorted(numbers)
+    for k in wanted:
+        rest = [n for n in numbers if n != k]
+        if list(numbers) != wanted and rest == [n for n in wanted if n != k]:
+            return f"jnp.moveaxis({text}, {list(numbers).index(k)}, {wanted.index(k)})"
+    return text
+
+
+def out_of_order(text: str, numbers: Sequence[int]) -> str:
+    """An array with its axes in the order of their numbers, with them as they follow here."""
+    wanted = sorted(numbers)
+    for k in wanted:
+        rest = [n for n in numbers if n != k]
+        if list(numbers) != wanted and rest == [n for n in wanted if n != k]:
+            return f"jnp.moveaxis({text}, {wanted.index(k)}, {list(numbers).index(k)})"
+    return text
 
 
 def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:
@@ -125,7 +158,9 @@ def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
 def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
     """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any."""
     out = frame.out
-    if not axis.ring and frame.proves(_fits(entry, pad, axis, frame)):
+    if not axis.ring and any(
+        frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
+    ):
         if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
             return ":", ""
         if frame.is_static(entry.lo):
@@ -142,17 +177,17 @@ def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]
     return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
 
 
-def _fits(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> Expr:
+def _fits(entry: Slice, pad: Expr, size: Expr, frame: Frame) -> Expr:
     """The condition for ``pad`` elements being there wherever the slice is not empty.
 
     Where it is empty they may be any, but an axis must still be as long as what is cut from it.
     """
     last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
-    inside = compare("<", last, axis.size)
+    inside = compare("<", last, size)
     if frame.is_static(entry.lo):
         return disjunction(inside, compare("<=", pad, ZERO))
     empty = compare("<=", entry.hi, entry.lo)
-    return conjunction(disjunction(inside, empty), compare("<=", pad, axis.size))
+    return conjunction(disjunction(inside, empty), compare("<=", pad, size))
 
 
 def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
@@ -170,7 +205,8 @@ def write(
     """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
     slots = [_slot(at[axis.dim], axis, frame) for axis in store.axes]
     if len(slots) == 1:
-        text = f"lax.dynamic_update_index_in_dim({array}, {row}, {slots[0]}, 0)"
+        place = store.order.index(0)
+        text = f"lax.dynamic_update_index_in_dim({array}, {row}, {slots[0]}, {place})"
     else:
         starts = [*slots, *("0" for _ in store.shape)]
         if frame.x64:
@@ -179,8 +215,11 @@ def write(
                 *(True for _ in store.shape),
             ]
             starts = [f"jnp.int32({s})" if f else s for s, f in zip(starts, fixed, strict=True)]
-        lead = ", ".join(["None"] * len(slots))
-        text = f"lax.dynamic_update_slice({array}, {row}[{lead}], ({', '.join(starts)}))"
+        starts = [starts[k] for k in store.order]
+        lead = ["None" if k < len(slots) else ":" for k in store.order]
+        while lead[-1] == ":":
+            lead.pop()
+        text = f"lax.dynamic_update_slice({array}, {row}[{', '.join(lead)}], ({', '.join(starts)}))"
     if where == TRUE:
         return text
     # XLA turns the selection into one of rows, so that this stays in place.

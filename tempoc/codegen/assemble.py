@@ -326,6 +326,14 @@ class _Tree:
             args=tuple(self._cell(a.cell, env, a.when) for a in f.arguments),
             results=tuple(self._cell(r.cell, env, r.where) for r in f.results),
             endings=tuple(endings),
+            needs=tuple(
+                nodes.Need(
+                    dim=n.dim,
+                    size=to_arith(n.size),
+                    rows=tuple(dict.fromkeys(self._arith(e, env) for e in n.rows)),
+                )
+                for n in self.stages.plan.needs.get(statement.name, ())
+            ),
         )
 
     def _cell(self, cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:

@@ -85,9 +85,11 @@ def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
 
 def _large_bounds(stages: Stages) -> dict[str, int]:
     """Bounds for which what may be large is large."""
-    values = typical_bounds(stages.graph.universe, typical=_LARGE)
-    names = largest(stages.graph.universe)
-    return values | {most: values[name] for name, most in names.items()}
+    universe = stages.graph.universe
+    values = typical_bounds(universe, typical=_LARGE)
+    names = largest(universe)
+    values |= {most: values[name] for name, most in names.items()}
+    return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.rooms}
 
 
 def _made(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:

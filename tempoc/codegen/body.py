@@ -20,6 +20,7 @@ from tempoc.codegen.garbage import has_many_ends, is_zeros
 from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages, either
+from tempoc.codegen.unordered import unordered
 from tempoc.memory.storage import Store
 from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
@@ -56,6 +57,7 @@ class Body:
         self.endings: dict[str, str] = {}
         self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
         self._owners = owners(stages.graph, statement.members)
+        self._unordered = unordered(statement, stages)
         self.frame = Frame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
@@ -308,11 +310,12 @@ class Body:
         if axes and hint == identifier(read.tensor):
             hint = "_".join([hint, *axes])
         name = self._contents(read)
-        array = access.read(name, store, at, self.frame, hint)
+        turned = (read.member, read.slot) in self._unordered
+        array = access.read(name, store, at, self.frame, hint, turned=turned)
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         edge = self.stages.graph.nodes[read.member].inputs[read.slot]
         type_ = operand_type(self.stages.graph, edge)
-        finite = not array.gathered and is_zeros(read, self.statement, self.stages)
+        finite = not array.gathered and is_zeros(read, self.statement, self.stages, turned)
         many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
         return self.out.align(Value(text, type_, array.padded, finite, shared), self._padded(type_))

@@ -9,7 +9,7 @@ from tempoc.codegen.arith import to_arith
 from tempoc.codegen.naming import RESERVED
 from tempoc.ops.externs import Extern, ExternHost, ExternJax, signature_type
 from tempoc.ops.opdef import Import
-from tempoc.program import nodes
+from tempoc.program import functions
 from tempoc.sdg.graph import Graph
 
 
@@ -32,7 +32,9 @@ def _named(graph: Graph, kind: type[Extern], others: list[str]) -> dict[Import, 
     return {one: names.fresh(one.function.rpartition(".")[2]) for one in found}
 
 
-def externs(kernels: Mapping[Import, str], hosts: Mapping[Import, str]) -> tuple[nodes.Extern, ...]:
+def externs(
+    kernels: Mapping[Import, str], hosts: Mapping[Import, str]
+) -> tuple[functions.Extern, ...]:
     """All functions of the user's, each declaration once, with their types."""
     return (
         *(extern(one, name) for one, name in kernels.items()),
@@ -40,9 +42,9 @@ def externs(kernels: Mapping[Import, str], hosts: Mapping[Import, str]) -> tuple
     )
 
 
-def extern(one: Import, alias: str, *, host: bool = False) -> nodes.Extern:
+def extern(one: Import, alias: str, *, host: bool = False) -> functions.Extern:
     """One function; ``alias`` is its name in the program."""
-    return nodes.Extern(
+    return functions.Extern(
         name=one.extern,
         alias=alias,
         host=host,
@@ -54,11 +56,11 @@ def extern(one: Import, alias: str, *, host: bool = False) -> nodes.Extern:
     )
 
 
-def _types(names: tuple[str, ...], texts: tuple[str, ...]) -> tuple[nodes.ArrayType, ...]:
+def _types(names: tuple[str, ...], texts: tuple[str, ...]) -> tuple[functions.ArrayType, ...]:
     """Types of a signature; those of graphs written by hand may have no names."""
     named = names or tuple(str(k + 1) for k in range(len(texts)))
     types = ((name, signature_type(text)) for name, text in zip(named, texts, strict=True))
     return tuple(
-        nodes.ArrayType(name=name, dtype=t.dtype.value, shape=tuple(map(to_arith, t.shape)))
+        functions.ArrayType(name=name, dtype=t.dtype.value, shape=tuple(map(to_arith, t.shape)))
         for name, t in types
     )

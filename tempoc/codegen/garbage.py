@@ -17,15 +17,20 @@ from tempoc.poly.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ONE, Slice, Sym, add, compare, sub
+from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, compare, sub
 from tempoc.symbolic.walk import symbols
 
 
-def is_zeros(read: Read, statement: Statement, stages: Stages) -> bool:
-    """Whether rows from the slice's end on hold zeros when the statement reads them."""
+def is_zeros(
+    read: Read, statement: Statement, stages: Stages, turned: bool = False
+) -> bool:
+    """Whether rows from the slice's end on hold zeros when the statement reads them.
+
+    A ring that is read ``turned`` is full, or as if all rows had room in it.
+    """
     store = stages.plan.stores[read.tensor]
     dims = stages.statements.tensors[read.tensor].domain.dims
-    if not _starts_empty(store):
+    if not _starts_empty(store, turned):
         return False
     dim = store.axes[0].dim
     for d, entry in zip(dims, read.entries, strict=True):
@@ -52,20 +57,22 @@ def is_zeros(read: Read, statement: Statement, stages: Stages) -> bool:
     return True
 
 
-def _starts_empty(store: Store) -> bool:
-    """Whether the rows of a store are zeros until they are written, each only once."""
+def _starts_empty(store: Store, turned: bool) -> bool:
+    """Whether the rows of a store are zeros until they are written, each only once at first."""
     apart = all(k.modulo is None for k in store.keys)
-    return store.kind != "resident" and apart and len(store.axes) == 1 and not store.axes[0].ring
+    if store.kind == "resident" or not apart or len(store.axes) != 1:
+        return False
+    return turned or not store.axes[0].ring
 
 
 def _is_behind(
     write: Write, writer: Statement, place: int, dim: str, statement: Statement, space: Space
 ) -> bool:
-    """Whether all rows that are written come before all those at which the statement stands."""
+    """Whether all rows that are written come no later than any at which the statement stands."""
     at = write.entries[place]
     last = sub(at.hi, ONE) if isinstance(at, Slice) else at
     first = space.lower_bound(Sym(dim), statement.domain)
-    return space.implies(Domain(()), compare("<", space.upper_bound(last, writer.domain), first))
+    return space.implies(Domain(()), compare("<=", space.upper_bound(last, writer.domain), first))
 
 
 # ---------------------------------------------------------------- what runs when
@@ -73,10 +80,15 @@ def _is_behind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A place in the tree at which a statement is executed, and the loop over a dimension of it."""
+    """A place in the tree at which a statement is executed, the loop over a dimension of it.
+
+    Without a loop it is executed at a single index. ``lower`` and ``upper`` are the ends.
+    """
 
     order: int
-    loop: Loop
+    loop: Loop | None
+    lower: Expr
+    upper: Expr
 
 
 def _runs(
@@ -94,17 +106,25 @@ def _runs(
         if execute.statement == statement.name:
             at = execute.point[dims.index(dim)]
             loop = next((x for x in loops if at == Sym(x.var) and x.step > 0), None)
-            if loop is None or not all(isinstance(e, Sym) for e in execute.point):
+            if not all(isinstance(e, Sym | Const) for e in execute.point):
                 return None
-            found.append(_Run(order=order, loop=loop))
+            if loop is not None:
+                found.append(_Run(order=order, loop=loop, lower=loop.lower, upper=loop.upper))
+            elif isinstance(at, Const):
+                found.append(_Run(order=order, loop=None, lower=at, upper=add(at, ONE)))
+            else:
+                return None
     return found
 
 
 def _is_later(run: _Run, other: _Run, space: Space) -> bool:
-    """Whether what comes later along the dimension is run later in time, too."""
-    if run.loop is other.loop or run.order > other.order:
+    """Whether what comes later along the dimension is run later in time, too.
+
+    ``run`` writes rows, ``other`` reads all up to its own.
+    """
+    if run.order > other.order or (run.loop is not None and run.loop is other.loop):
         return True
-    ends = run.loop.upper, other.loop.lower
+    ends = run.upper, add(other.lower, ONE)
     known = not any(space.universe.is_dim(n) for e in ends for n in symbols(e))
     return known and space.implies(Domain(()), compare("<=", *ends))
 

@@ -53,10 +53,11 @@ def assumptions(universe: Universe) -> tuple[nodes.Assumption, ...]:
 
 def stores(stages: Stages) -> tuple[nodes.Store, ...]:
     """The plan's stores, in the order of the tensors."""
-    return tuple(_store(stages.plan.stores[name]) for name in stages.statements.tensors)
+    plan = stages.plan
+    return tuple(_store(plan.stores[name], plan.least) for name in stages.statements.tensors)
 
 
-def _store(store: Store) -> nodes.Store:
+def _store(store: Store, least: int) -> nodes.Store:
     return nodes.Store(
         name=store.tensor,
         dtype=store.dtype.value,
@@ -64,7 +65,16 @@ def _store(store: Store) -> nodes.Store:
             nodes.Key(dim=k.dim, modulo=None if k.modulo is None else to_arith(k.modulo))
             for k in store.keys
         ),
-        axes=tuple(nodes.Axis(dim=a.dim, size=to_arith(a.size), ring=a.ring) for a in store.axes),
+        axes=tuple(
+            nodes.Axis(
+                dim=a.dim,
+                size=to_arith(a.size),
+                ring=a.ring,
+                least=least if a.grows else 0,
+                behind=a.behind,
+            )
+            for a in store.axes
+        ),
         shape=tuple(to_arith(e) for e in store.shape),
     )
 

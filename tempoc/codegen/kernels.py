@@ -7,18 +7,21 @@ the arrays, then the bounds that the text names, which are Python ints when the 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.body import Body
 from tempoc.codegen.equations import shown
 from tempoc.codegen.naming import RESERVED
+from tempoc.codegen.rooms import lines as room_lines
+from tempoc.codegen.rooms import rooms, with_rooms
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.codegen.vector import Together
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement, Vector
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ZERO, Expr, compare, maximum
+from tempoc.symbolic.expr import ZERO, Expr, Sym, compare, maximum
+from tempoc.symbolic.walk import symbols
 
 WIDTH = 100
 INDENT = "    "
@@ -59,6 +62,9 @@ def function(
     dims, lengths = statement.domain.dims, universe.lengths
     bounds = tuple(b.name for b in stages.space.universe.bounds if b.name not in lengths)
     taken = (*stages.imports.values(), *(d.name for d in universe.dims), *bounds, *lengths)
+    sizes = rooms(stages.plan.needs.get(statement.name, ()), universe, taken)
+    taken, stored = (*taken, *(r.name for r in sizes)), stages.plan.stores
+    stages = replace(stages, rooms=sizes, plan=with_rooms(stages.plan, sizes))
     names = Names([*RESERVED, *taken])
     out = KernelEmitter(
         dims=(*point.domain.dims, *lengths),
@@ -75,7 +81,8 @@ def function(
     lines = [*out.lines, _return(returned)]
     used = _names("\n".join(lines))
     passed = tuple(n for n in lengths if n in used)
-    lines = [*_unpacked((*dims, *passed), used), *lines]
+    given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
+    lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
     keywords = tuple(b for b in bounds if b in used)
     spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
     equations = shown(spans, stages.graph.name)
@@ -101,10 +108,12 @@ def _room(point: Statement, stages: Stages, extent: Expr) -> Expr:
     A kernel of one point is never traced there, one of all points is.
     """
     found = stages.pad(point, extent)
-    free = Domain(())
-    return (
-        found if stages.room.implies(free, compare(">=", found, ZERO)) else maximum(ZERO, found)
-    )
+    if any(found == Sym(r.name) for r in stages.rooms):
+        return found
+    known = not any(r.name in symbols(found) for r in stages.rooms)
+    if known and stages.room.implies(Domain(()), compare(">=", found, ZERO)):
+        return found
+    return maximum(ZERO, found)
 
 
 def _names(text: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tempoc.codegen.arith import to_arith
-from tempoc.memory.storage import Axis, Key, Plan, Release, Store
+from tempoc.memory.storage import Key, Need, Plan, Release, Store
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names
 from tempoc.schedule.clean import bind
@@ -35,7 +35,7 @@ def with_largest(plan: Plan, largest: Names) -> Plan:
 
     def store(s: Store) -> Store:
         keys = (Key(dim=k.dim, modulo=None if k.modulo is None else size(k.modulo)) for k in s.keys)
-        axes = (Axis(dim=a.dim, size=size(a.size), ring=a.ring) for a in s.axes)
+        axes = (replace(a, size=size(a.size)) for a in s.axes)
         return replace(s, keys=tuple(keys), axes=tuple(axes), shape=tuple(map(size, s.shape)))
 
     return replace(
@@ -49,6 +49,18 @@ def with_largest(plan: Plan, largest: Names) -> Plan:
             for name, found in plan.releases.items()
         },
         extents={d: size(e) for d, e in plan.extents.items()},
+        needs={
+            name: tuple(
+                Need(
+                    dim=n.dim,
+                    size=size(n.size),
+                    rows=tuple(map(size, n.rows)),
+                    sure=tuple(map(size, n.sure)),
+                )
+                for n in found
+            )
+            for name, found in plan.needs.items()
+        },
     )
 
 

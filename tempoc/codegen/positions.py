@@ -151,6 +151,7 @@ def _element(read: Read, statement: Statement, stages: Stages) -> Element | None
     if not isinstance(op, SpatialIndex) or read.slot != 0 or op.gathers:
         return None
     written = any(w.tensor == read.tensor for w in statement.single.writes)
+    written = written or any(a.behind for a in stages.plan.stores[read.tensor].axes)
     dims = [v.dim for v in statement.vector]
     elsewhere = any(isinstance(e, Slice) for e in read.entries)
     parts = [(k, e) for k, e in enumerate(op.entries) if any(d in _names(e) for d in dims)]

@@ -281,7 +281,8 @@ class Writer:
     def zeros(self, cell: nodes.Cell) -> str:
         """An array of a store, full of zeros."""
         store = self.known.stores[cell.store]
-        shape = tupled([self.text(e) for e in (*(a.size for a in store.axes), *store.shape)])
+        sizes = [self.text(e) for e in (*(a.size for a in store.axes), *store.shape)]
+        shape = tupled([sizes[k] for k in store.order])
         return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
 
     def changed(self, s: nodes.Statement) -> list[str]:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, written
+from tempoc.codegen.needed import needed
 from tempoc.codegen.region_writer import Known, Writer, listed
 from tempoc.program import nodes
 
@@ -83,6 +84,7 @@ class Regions:
             loop=loop,
             carried=tuple(found[n] for n in changed),
             read=tuple(cells for n, cells in found.items() if n not in changed),
+            needs=needed(loop, outer),
         )
         self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

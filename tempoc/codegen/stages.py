@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.codegen.rooms import Room
 from tempoc.memory.storage import Plan
 from tempoc.ops.opdef import Emitter, Import
 from tempoc.poly.space import Space
@@ -12,7 +13,7 @@ from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.expr import TRUE, Expr, disjunction
-from tempoc.symbolic.walk import is_affine, substitute
+from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 Cell = tuple[str, tuple[Expr, ...]]
 """A tensor and the key of one of its arrays, in statement coordinates."""
@@ -29,7 +30,8 @@ class Stages:
     ``space`` proves things about runs whose lengths are known, ``room`` finds sizes that are enough
     for all lengths; these are over the names in ``largest``, like all sizes of the plan.
     ``batch``: how many bytes the largest array may have that points make together.
-    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call.
+    ``imports`` has the name in ``kernels.py`` of each Python function that kernels call. ``rooms``
+    are the sizes that a kernel takes from arrays that grow.
     """
 
     graph: Graph
@@ -42,13 +44,22 @@ class Stages:
     imports: Mapping[Import, str] = field(default_factory=dict)
     largest: Mapping[str, Expr] = field(default_factory=dict)
     batch: int = BATCH
+    rooms: tuple[Room, ...] = ()
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
         """Whether the condition provably holds wherever the statement is executed."""
+        if condition == TRUE:
+            return True
+        if any(r.name in symbols(condition) for r in self.rooms):
+            return False
         return is_affine(condition) and self.space.implies(statement.domain, condition)
 
     def pad(self, statement: Statement, extent: Expr) -> Expr:
         """The least known upper bound of an extent, wherever the statement is executed."""
+        for room in self.rooms:
+            found = room.pad(extent)
+            if found is not None:
+                return found
         return substitute(self.room.upper_bound(extent, statement.domain), self.largest)
 
 

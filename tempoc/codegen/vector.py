@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
+from tempoc.codegen.access import out_of_order
 from tempoc.codegen.batches import bytes_of_a_point
 from tempoc.codegen.body import Body
 from tempoc.codegen.naming import identifier
@@ -56,8 +57,12 @@ class _Home:
 
     def place(self, dim: str, done: Sequence[str]) -> int | None:
         """The position of a mapped axis when those of ``done`` are gone; ``None`` if not mapped."""
-        left = [a.dim for a in self.store.axes if a.dim not in done or a.dim not in self.shifts]
-        return left.index(dim) + self.before(dim) if dim in self.shifts else None
+        if dim not in self.shifts:
+            return None
+        gone = [k for k, a in enumerate(self.store.axes) if a.dim in done and a.dim in self.shifts]
+        own = next(k for k, a in enumerate(self.store.axes) if a.dim == dim)
+        left = [k for k in self.store.order if k not in gone]
+        return left.index(own) + self.before(dim)
 
     def before(self, dim: str) -> int:
         """How many spatial axes stand before the axis of a dimension."""
@@ -261,7 +266,11 @@ class Together:
         """The part of a store that the points see, one after the other."""
         home = self.homes[argument.cell[0]]
         cuts: list[str] = []
-        for a in home.store.axes:
+        for k in home.store.order:
+            if k >= len(home.store.axes):
+                cuts.append(":")
+                continue
+            a = home.store.axes[k]
             cuts += [":"] * home.before(a.dim)
             cuts.append(self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":")
         while cuts and cuts[-1] == ":":
@@ -302,13 +311,20 @@ class Together:
         cell = (write.tensor if write else name, key)
         home = self.homes[cell[0]]
         places = [self._place(axis, write, home) for axis in home.store.axes]
+        order = home.store.order
+        if write is not None:
+            single = [k for k, p in enumerate(places) if p.single]
+            text = out_of_order(text, [k for k in order if k not in single])
         if inner.where == TRUE and all(p.whole for p in places):
             self._latest[cell] = text
             return Result(cell=cell, text=text)
         old = self._old(cell)
-        lead = ["None" if p.single else ":" for p in places]
+        lead = ["None" if k < len(places) and places[k].single else ":" for k in order]
+        last = max((n for n, k in enumerate(order) if k < len(places)), default=-1)
+        lead = lead[: last + 1]
         rows = f"{text}[{', '.join(lead)}]" if "None" in lead else text
-        starts = [*(p.start for p in places), *([self._int("0")] * len(home.store.shape))]
+        zero = [self._int("0")] * len(home.store.shape)
+        starts = [[*(p.start for p in places), *zero][k] for k in order]
         comma = "," if len(starts) == 1 else ""
         new = f"lax.dynamic_update_slice({old}, {rows}, ({', '.join(starts)}{comma}))"
         if inner.where != TRUE:

@@ -197,7 +197,8 @@ class Compilation:
         """Where every tensor lives and how long."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
-        found = self._timed("memory", lambda: plan(*parts))
+        least, graph = self.options.bucket, self.optimized
+        found = self._timed("memory", lambda: plan(*parts, least=least, graph=graph))
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(found, *parts))
         return found

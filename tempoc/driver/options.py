@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+BUCKET = 512
+"""Room for so many steps costs little, and few kernels are compiled again when it is used up."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -11,6 +14,8 @@ class Options:
 
     `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
     `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
+    `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
+    grows.
     """
 
     level: int = 2
@@ -19,6 +24,7 @@ class Options:
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     verify_each: bool = False
     regions: bool | None = None
+    bucket: int = BUCKET
 
     @property
     def on_device(self) -> bool:
@@ -32,6 +38,7 @@ class Options:
         chosen |= {} if self.tile is None else {"tile": str(self.tile)}
         if self.regions is not None:
             chosen["regions"] = "yes" if self.regions else "no"
+        chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -43,5 +50,6 @@ class Options:
             passes=kept.get("passes"),
             tile=int(kept["tile"]) if "tile" in kept else None,
             regions=kept["regions"] == "yes" if "regions" in kept else None,
+            bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},
         )

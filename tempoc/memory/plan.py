@@ -3,15 +3,18 @@
 A dimension is an *axis* of an array where something reads slices of it, or where its index moves
 with a loop on the device; else a *key* by which the host picks an array. From the live ranges
 follows how many slots it needs: one (a register), a few that are used in turn (a ring), or one for
-each point (a block, or points).
+each point (a block, or points); a block of which steps read all so far grows with them (a bucket).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from tempoc.memory.growth import growing, needs
 from tempoc.memory.lifetime import Lifetimes, lifetimes
+from tempoc.memory.order import spatial_in_front
 from tempoc.memory.releases import donations, releases
 from tempoc.memory.sizes import is_small, product_at, typical_bounds
 from tempoc.memory.storage import Axis, Key, Kind, Plan, Store
@@ -19,7 +22,7 @@ from tempoc.poly import fast
 from tempoc.poly.space import Space
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import moving
-from tempoc.sdg.graph import Output
+from tempoc.sdg.graph import Graph, Output
 from tempoc.sdg.statements import Statements, Tensor
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Const, Expr, Slice, Sym, maximum
 from tempoc.symbolic.walk import symbols
@@ -28,20 +31,33 @@ _ALL_ORDERS = 3
 
 
 def plan(
-    statements: Statements, scheduled: Scheduled, outputs: Sequence[Output], space: Space
+    statements: Statements,
+    scheduled: Scheduled,
+    outputs: Sequence[Output],
+    space: Space,
+    least: int = 0,
+    graph: Graph | None = None,
 ) -> Plan:
-    """Stores for all tensors, what dies when, and what may be overwritten."""
+    """Stores for all tensors, what dies when, and what may be overwritten.
+
+    Stores that grow have ``least`` slots at first; with 0 none grows. With the ``graph`` stores
+    have their axes in the order that suits who reads them.
+    """
     lives = lifetimes(statements, scheduled, outputs)
     # Room is made for all that may happen.
     room = scheduled.timeline.space if space.universe.ended else space
     planner = _Planner(statements, outputs, room, lives)
     planner.moving = moving(scheduled.tree, statements)
+    planner.graph = graph
+    planner.growing = growing(scheduled.tree, statements, room) if least else {}
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return Plan(
         stores=stores,
         releases=releases(stores, lives, scheduled.tree),
         donations=donations(stores, lives),
         extents={d.name: Sym(d.bound) for d in space.universe.dims},
+        needs=needs(stores, statements, room),
+        least=least,
     )
 
 
@@ -54,6 +70,8 @@ class _Planner:
         self.universe = space.universe
         self.lives = lives
         self.moving: Mapping[str, frozenset[str]] = {}
+        self.growing: Mapping[str, frozenset[str]] = {}
+        self.graph: Graph | None = None
 
     def store(self, tensor: Tensor) -> Store:
         """Where one tensor lives."""
@@ -69,7 +87,11 @@ class _Planner:
             moves = sizes[dim] != ONE and dim in self.moving.get(tensor.name, ())
             if dim in sliced or moves or not (small or tensor.type.ndim):
                 size = sizes[dim] if small else self.extent(tensor, dim)
-                axes.append(Axis(dim=dim, size=size, ring=small))
+                grows = self.grows(tensor, dim, size)
+                axes.append(Axis(dim=dim, size=size, ring=small, grows=grows))
+                if self.graph is not None and dim in sliced and (small or grows):
+                    front = spatial_in_front(tensor.name, dim, self.statements, self.graph)
+                    axes[-1] = replace(axes[-1], behind=0 if any(a.behind for a in axes) else front)
             else:
                 keys.append(Key(dim=dim, modulo=sizes[dim] if small else None))
         return Store(
@@ -95,6 +117,11 @@ class _Planner:
             axes=tuple(Axis(dim=d, size=Sym(self.bound(d))) for d in dims if d in whole),
             shape=self.shape(tensor),
         )
+
+    def grows(self, tensor: Tensor, dim: str, size: Expr) -> bool:
+        """Whether an axis has as many slots as are needed so far; at most one of a store does."""
+        only = self.growing.get(tensor.name, frozenset()) == {dim}
+        return only and size == Sym(self.bound(dim))
 
     # -------------------------------------------------------------- questions
 
@@ -181,7 +208,9 @@ class _Planner:
 def kind(keys: Sequence[Key], axes: Sequence[Axis]) -> Kind:
     """What a store is called."""
     if axes:
-        return "ring" if any(a.ring for a in axes) else "block"
+        if any(a.ring for a in axes):
+            return "ring"
+        return "bucket" if any(a.grows for a in axes) else "block"
     if all(k.modulo == ONE for k in keys):
         return "register"
     return "points" if all(k.modulo in (None, ONE) for k in keys) else "ring"

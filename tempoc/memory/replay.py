@@ -17,7 +17,7 @@ from tempoc.schedule.tree import Execute, Guard, Loop, Tree
 from tempoc.schedule.tree import Sequence as TreeSequence
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Read, Statement, Statements, Write
-from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic.expr import Entry, Expr, Slice
 from tempoc.symbolic.walk import evaluate
 
 Point = tuple[int, ...]
@@ -44,6 +44,7 @@ class Replay:
     slots: dict[Address, Point] = field(default_factory=dict)
     sizes: dict[str, tuple[Point, Point]] = field(default_factory=dict)
     gone: dict[tuple[str, Point], None] = field(default_factory=dict)
+    rows: dict[tuple[str, Expr], int] = field(default_factory=dict)
 
     def run(self, tree: Tree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
@@ -81,6 +82,7 @@ class Replay:
 
     def execute(self, s: Statement, env: Mapping[str, int]) -> None:
         """Old values are read, then members run: forwarded reads and writes in their order."""
+        self._grow(s, env)
         for read in s.reads:
             if not read.forwarded:
                 self.check(s.name, read.tensor, read.entries, env)
@@ -93,7 +95,7 @@ class Replay:
                     self.check(s.name, read.tensor, read.entries, env)
             for write in s.writes:
                 if write.member == member:
-                    written += self._write(write, env)
+                    written += self._write(s.name, write, env)
         for address in [a for r in s.reads for a in self._given_away(s, r, env)]:
             if address not in written:
                 self.slots.pop(address, None)
@@ -103,15 +105,35 @@ class Replay:
                 key = tuple(evaluate(e, largest) for e in release.key)
                 self._release(release.tensor, key)
 
+    def _grow(self, s: Statement, env: Mapping[str, int]) -> None:
+        """Stores grow to what the statement needs, and no further."""
+        values = {**env, **self.bounds}
+        for need in self.plan.needs.get(s.name, ()):
+            key, size = (need.dim, need.size), self._value(need.size)
+            rows = min(size, max(evaluate(e, values) for e in need.rows))
+            self.rows[key] = max(rows, self.rows.get(key, 0))
+            if any(evaluate(e, values) > size for e in need.sure):
+                at = tuple(env[d] for d in s.domain.dims)
+                raise lost_value(s.name, need.dim, at, "is one too many", self.bounds)
+
+    def _check_rows(self, user: str, tensor: str, point: Point) -> None:
+        """A point of a store that grows is among those that there are already."""
+        store, dims = self.plan.stores[tensor], self.statements.tensors[tensor].domain.dims
+        for axis in store.axes:
+            at = point[dims.index(axis.dim)]
+            if axis.grows and at >= self.rows.get((axis.dim, axis.size), 0):
+                raise lost_value(user, tensor, point, "is not there yet", self.bounds)
+
     def _given_away(self, s: Statement, read: Read, env: Mapping[str, int]) -> Iterator[Address]:
         if read.tensor in self.plan.donations.get(s.name, ()):
             for point in points(read.entries, env):
                 yield self.address(read.tensor, point)
 
-    def _write(self, write: Write, env: Mapping[str, int]) -> Iterator[Address]:
+    def _write(self, writer: str, write: Write, env: Mapping[str, int]) -> Iterator[Address]:
         self.steps -= 1
         if self._is_stored(write.tensor) and evaluate(write.where, env):
             for point in points(write.entries, env):
+                self._check_rows(writer, write.tensor, point)
                 address = self.address(write.tensor, point)
                 self.slots[address] = point
                 yield address
@@ -145,6 +167,7 @@ class Replay:
             self.steps -= 1
             if self.steps < 0:
                 raise TooLong
+            self._check_rows(reader, tensor, point)
             held = self.slots.get(self.address(tensor, point))
             if held != point:
                 found = "was never written or is freed" if held is None else f"holds {list(held)}"

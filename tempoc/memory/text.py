@@ -55,12 +55,18 @@ def show(plan: Plan) -> str:
 
 
 def _slots(store: Store, extents: Mapping[str, Expr]) -> str:
-    """``l: L, t: ring min(W, T)``."""
+    """``l: L, t: ring min(W, T)``; ``t: up to T`` where that many are there only in the end.
+
+    ``behind 1``: the first spatial axis stands before this one.
+    """
     parts = []
     for k in store.keys:
         if k.modulo is None:
             parts.append(f"{k.dim}: {show_expr(extents[k.dim])}")
         elif k.modulo != Const(1):
             parts.append(f"{k.dim}: {show_expr(k.modulo)} in turn")
-    parts += [f"{a.dim}: {'ring ' if a.ring else ''}{show_expr(a.size)}" for a in store.axes]
+    for a in store.axes:
+        word = "ring " if a.ring else "up to " if a.grows else ""
+        behind = f" behind {a.behind}" if a.behind else ""
+        parts.append(f"{a.dim}: {word}{show_expr(a.size)}{behind}")
     return ", ".join(parts) or "1"

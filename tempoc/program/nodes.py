@@ -23,6 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.program.arith import Arith
+from tempoc.program.functions import Extern
+from tempoc.program.order import axes_in_order
 
 VERSION = 1
 
@@ -88,11 +90,17 @@ class Param:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring."""
+    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
+
+    One that grows has ``least`` slots at first and ``size`` in the end; 0: all from the first on.
+    It stands ``behind`` so many spatial axes.
+    """
 
     dim: str
     size: Arith
     ring: bool = False
+    least: int = 0
+    behind: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +115,8 @@ class Key:
 class Store:
     """Where a tensor lives. ``shape`` are its spatial extents, padded to bounds-only expressions.
 
-    Arrays with axes start as zeros; without, a cell holds the last value written.
+    Arrays with axes start as zeros; without, a cell holds the last value written. At most one axis
+    stands behind spatial ones.
     """
 
     name: str
@@ -115,6 +124,20 @@ class Store:
     keys: tuple[Key, ...] = ()
     axes: tuple[Axis, ...] = ()
     shape: tuple[Arith, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
+        return axes_in_order([a.behind for a in self.axes], len(self.shape))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """Growing axes along ``dim`` that end at ``size`` must have as many slots as all ``rows``."""
+
+    dim: str
+    size: Arith
+    rows: tuple[Arith, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,34 +173,6 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArrayType:
-    """An argument or result of a function: its name, with fields (``net.w``), dtype and extents."""
-
-    name: str
-    dtype: str
-    shape: tuple[Arith, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extern:
-    """A Python function ``module.function`` that the source of the program calls ``name``.
-
-    ``alias`` is its name here, different from all others: ``kernels.py`` imports it as that, or
-    the runner calls it (``host``). Its types are over bounds, for a host function also coordinates
-    of the point, and ``free`` names: the extents of the arguments in whose type they stand alone.
-    """
-
-    name: str
-    alias: str
-    host: bool
-    module: str
-    function: str
-    arguments: tuple[ArrayType, ...]
-    results: tuple[ArrayType, ...]
-    free: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One array of a store; ``key`` has an expression for each key dimension.
 
@@ -202,7 +197,8 @@ class Ending:
 class Call:
     """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
 
-    A result cell of a param that was given is dropped.
+    A result cell of a param that was given is dropped. ``needs`` says how far stores must have
+    grown before.
     """
 
     kernel: str
@@ -210,6 +206,7 @@ class Call:
     args: tuple[Cell, ...]
     results: tuple[Cell, ...]
     endings: tuple[Ending, ...] = ()
+    needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +322,8 @@ class Region:
 
     ``carried, fault = kernel(at, *carried, *read)``: ``at`` has the first value of the loop's
     variable, the number of steps, then the ``point``, the variables of loops around. If kernels of
-    the loop have checks, ``fault`` is the first that failed: kernel, result, point.
+    the loop have checks, ``fault`` is the first that failed: kernel, result, point. ``needs`` are
+    those of a step, over the loop's variable: the same for all steps, or one more with each.
     """
 
     kernel: str
@@ -333,6 +331,7 @@ class Region:
     loop: Loop
     carried: tuple[Cells, ...]
     read: tuple[Cells, ...]
+    needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

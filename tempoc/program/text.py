@@ -9,18 +9,20 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from tempoc.program.arith import Arith, text
+from tempoc.program.functions import Extern
 from tempoc.program.nodes import (
+    Axis,
     Block,
     Call,
     Cell,
     Effect,
-    Extern,
     Free,
     Guard,
     Host,
     Input,
     Kernel,
     Loop,
+    Need,
     Output,
     Param,
     Program,
@@ -78,10 +80,24 @@ def _given(item: Input | Param) -> str:
 
 def _store(store: Store) -> str:
     keys = [k.dim if k.modulo is None else f"{k.dim} % {text(k.modulo)}" for k in store.keys]
-    axes = [f"{a.dim}: {'ring ' if a.ring else ''}{text(a.size)}" for a in store.axes]
+    axes = [_axis(a) for a in store.axes]
     by = f" by {', '.join(keys)}" if keys else ""
     along = f" axes {', '.join(axes)}" if axes else ""
     return f"store {store.name}: {_type(store.dtype, store.shape)}{by}{along}"
+
+
+def _axis(axis: Axis) -> str:
+    size, behind = text(axis.size), f" behind {axis.behind}" if axis.behind else ""
+    if axis.least:
+        return f"{axis.dim}: {axis.least} up to {size}{behind}"
+    return f"{axis.dim}: {'ring ' if axis.ring else ''}{size}{behind}"
+
+
+def _needs(needs: tuple[Need, ...]) -> str:
+    """What stores must have grown to, where a call needs that."""
+    if not needs:
+        return ""
+    return " with " + ", ".join(f"{n.dim}: {' and '.join(map(text, n.rows))}" for n in needs)
 
 
 def _extern(extern: Extern) -> str:
@@ -140,7 +156,7 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
         case Call(kernel=kernel, point=point, args=args, results=results):
             left = f"{_cells(results)} = " if results else ""
             at = f"@({', '.join(map(text, point))})" if point else ""
-            yield f"{indent}{left}{kernel}{at}({_cells(args)})"
+            yield f"{indent}{left}{kernel}{at}({_cells(args)}){_needs(s.needs)}"
             for ending in s.endings:
                 outer = f"[{', '.join(map(text, ending.outer))}]" if ending.outer else ""
                 yield f"{indent}  may end {ending.bound}{outer} = {text(ending.length)}"
@@ -155,7 +171,7 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
         case Free(cells=cells):
             yield f"{indent}free {_cells(cells)}"
         case Region(kernel=kernel, loop=loop):
-            yield f"{indent}region {kernel}:"
+            yield f"{indent}region {kernel}{_needs(s.needs)}:"
             yield from _statement(loop, indent + "  ")
         case Block(kernel=kernel, body=body):
             yield f"{indent}block {kernel}:"

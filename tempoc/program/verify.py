@@ -24,6 +24,7 @@ from tempoc.program.nodes import (
     Input,
     Kernel,
     Loop,
+    Need,
     Output,
     Param,
     Program,
@@ -149,6 +150,12 @@ class _Checker:
         moduli = [key.modulo for key in store.keys if key.modulo is not None]
         for e in (*moduli, *(axis.size for axis in store.axes), *store.shape):
             self.expression(where, e)
+        some = [axis for axis in store.axes if axis.least]
+        plain = all(axis.least > 0 and not axis.ring for axis in some)
+        self.require(plain and len(some) <= 1, where, "cannot grow that way")
+        inner = [axis.behind for axis in store.axes if axis.behind]
+        fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
+        self.require(fits, where, "its axes cannot stand in that order")
 
     def outside(self, item: Input | Param | Output) -> None:
         where = f"{type(item).__name__.lower()} {item.name}"
@@ -214,6 +221,7 @@ class _Checker:
             self.expression(where, e, scope)
         for cell in (*call.args, *call.results):
             self.cell(where, cell, scope)
+        self.needs(where, call.needs, scope)
         for cell in call.results:
             self.require(cell.store not in self.inputs, where, f"writes the input {cell.store}")
         outer = {length.bound: length.outer for length in self.program.lengths}
@@ -229,6 +237,16 @@ class _Checker:
             store = call.args[position].store
             self.require(store not in self.given, where, f"gives {store} away, which was given")
 
+    def needs(self, where: str, needs: tuple[Need, ...], scope: tuple[str, ...]) -> None:
+        """What stores must have grown to; there are such stores."""
+        growing = [(a.dim, a.size) for s in self.program.stores for a in s.axes if a.least]
+        for need in needs:
+            here = f"{where}, growth along {need.dim}"
+            self.require((need.dim, need.size) in growing, here, "no store grows that way")
+            self.require(bool(need.rows), here, "it does not say how far")
+            for e in need.rows:
+                self.expression(here, e, scope)
+
     def region(
         self,
         region: Region | Block,
@@ -237,6 +255,8 @@ class _Checker:
         scope: tuple[str, ...],
     ) -> None:
         where = f"region {region.kernel}"
+        if isinstance(region, Region):
+            self.needs(where, region.needs, (*scope, region.loop.var))
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
         for name in region.point:
             self.require(name in scope, where, f"there is no variable {name}")

@@ -105,6 +105,11 @@ def whole_steps(count: int) -> int:
     return count if jax.default_backend() == "cpu" else 4 ** (max(1, count).bit_length() // 2)
 
 
+def steps_within(count: int) -> int:
+    """The same, no more than so many."""
+    return count if jax.default_backend() == "cpu" else 4 ** ((count.bit_length() - 1) // 2)
+
+
 def put(array: Array, dtype: str) -> DeviceArray:
     """A copy of a host array on the device, converted if its dtype differs.
 
@@ -157,6 +162,23 @@ def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
     """A compiled function costs a fifth of what JAX takes to make zeros one step at a time."""
     made: Callable[[], DeviceArray] = jax.jit(lambda: jnp.zeros(shape, NUMPY[dtype]))
     return made
+
+
+def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """The array with ``size`` slots along an axis, zeros behind what was there; that is gone.
+
+    Waits, so that never more than one array is there twice.
+    """
+    found = _longer(array, axis, size)
+    jax.block_until_ready(found)
+    array.delete()
+    return found
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    room = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
+    return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
 
 
 def host(array: DeviceArray) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tempoc.program.arith import evaluate
-from tempoc.program.nodes import ArrayType, Extern
+from tempoc.program.functions import ArrayType, Extern
 from tempoc.runtime import backend, errors
 from tempoc.runtime.dtypes import NUMPY, Array, described
 from tempoc.runtime.imports import Function, report, told

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from tempoc.program.arith import evaluate
-from tempoc.program.nodes import ArrayType, Extern, Host
+from tempoc.program.functions import ArrayType, Extern
+from tempoc.program.nodes import Host
 from tempoc.runtime import backend
 from tempoc.runtime.dtypes import NUMPY, Array
 from tempoc.runtime.externs import (

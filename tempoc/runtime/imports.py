@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from tempoc.program.nodes import Extern
+from tempoc.program.functions import Extern
 from tempoc.runtime import errors
 from tempoc.runtime.problems import Problem, RunError
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
@@ -24,6 +25,7 @@ from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.prepared import Prepared
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
+from tempoc.runtime.rooms import Rooms
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.turns import Turns
@@ -84,7 +86,9 @@ class Machine:
         self.bounds = dict(bounds)
         self.show = show
         self.done = [0]
-        self.ledger = Ledger(tuple(layouts[s.name] for s in program.stores))
+        self.rooms = Rooms.of(program, bounds)
+        self.layouts = tuple(layouts[s.name] for s in program.stores)
+        self.ledger = Ledger(self.layouts, self.rooms.now)
         self.faults: list[Fault] = []
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
         self.counting = wishes.count
@@ -95,12 +99,15 @@ class Machine:
             "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
             "perform": self.perform, "ended": self.ended, "turns": self.turns,
+            "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
+            "grown": self.grown,
         }  # fmt: skip
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
         self.scope |= prepared.makers
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: prepared.constant(p) for n, p in self.walk.constants.items()}
-        self.scope |= {n: allocate(layouts[store]) for n, store in self.walk.zeros.items()}
+        now = self.rooms.now
+        self.scope |= {n: allocate(layouts[store], now) for n, store in self.walk.zeros.items()}
         self.callers = [
             Caller(
                 own[h.extern],
@@ -123,10 +130,13 @@ class Machine:
         for key in given or ():
             self.ledger.wrote(i, key)
         if not is_local(store):
-            self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {})
+            now = self.rooms.now
+            self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {}, now)
             self.scope[f"s{i}"] = self.keyed[store.name]
         elif given is not None:
             self.scope[f"given{i}"] = given[()]
+        if store.group >= 0:
+            self.scope[f"zeros{i}"] = partial(allocate, store, self.rooms.now)
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
@@ -168,14 +178,37 @@ class Machine:
             arrays.append(backend.host(value)[true])
         perform(effect, at, arrays, self.show)
 
-    def turns(self, number: int, steps: range, outer: Point) -> Turns:
+    def more(self, group: int, rows: int) -> None:
+        """Let the stores of a group grow; the walk does the same for those that it has itself."""
+        now = self.rooms.enough(group, rows)
+        if now == self.rooms.now[group]:
+            return
+        self.rooms.now[group] = now
+        for i, store in enumerate(self.layouts):
+            if store.group == group and store.name in self.keyed:
+                cells = self.keyed[store.name]
+                for key, cell in list(cells.items()):
+                    cells[key] = self.grown(i, cell, key)
+
+    def grown(self, number: int, cell: DeviceArray | None, key: object = ()) -> DeviceArray | None:
+        """A cell of a store with as many slots as its group has by now, if there is one."""
+        store = self.layouts[number]
+        size = self.rooms.now[store.group]
+        if cell is None or cell.shape[store.growing] == size:
+            return cell
+        self.ledger.grew(number, key)
+        return backend.longer(cell, store.growing, size)
+
+    def turns(
+        self, number: int, steps: range, outer: Point, left: Callable[[int], int] | None = None
+    ) -> Turns:
         """The calls of a region."""
         region = self.regions[self.program.kernels[number].name]
         share = 0.0
         if self.counting and steps:
             values = dict(zip(region.point, outer, strict=True))
             share = count_calls(region.loop, self.bounds | values) / len(steps)
-        return Turns(steps, outer, lambda count: self.add(count * share))
+        return Turns(steps, outer, lambda count: self.add(count * share), left)
 
     def add(self, calls: float) -> None:
         """So many more calls are done."""

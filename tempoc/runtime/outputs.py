@@ -58,6 +58,9 @@ class Taking:
 
     def part(self, array: Array) -> Array:
         """What one array contributes: its axes cut to the entries, padding dropped."""
+        order = self.layout.order
+        if order != (*range(len(order)),):
+            array = array.transpose([order.index(k) for k in range(len(order))])
         for axis, cut in enumerate(self.cuts):
             if isinstance(cut, tuple):
                 array = array.take(cut, axis=axis)

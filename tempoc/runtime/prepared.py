@@ -20,6 +20,7 @@ from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, points,
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.outputs import Taking, taking
 from tempoc.runtime.parts import regions
+from tempoc.runtime.rooms import groups
 from tempoc.runtime.source import Source
 from tempoc.runtime.stores import Layout, allocate, layout
 from tempoc.runtime.walk import Walk, Wishes, wanted_stores
@@ -75,8 +76,9 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
     found = loaded.known.get(key)
     if not isinstance(found, Prepared):
         program = loaded.program
+        growing = groups(program)
         loops = {region.kernel: region for region in regions(program.tree)}
-        layouts = {store.name: layout(store, bounds) for store in program.stores}
+        layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
         found = Prepared(
             program=program,
             bounds=bounds,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tempoc.program.nodes import Extern
+from tempoc.program.functions import Extern
 from tempoc.runtime.compare import differences
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.externs import place

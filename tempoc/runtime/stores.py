@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import Bindings, Point, leading_dims, template_dims
 from tempoc.runtime.dtypes import NUMPY, Array
 from tempoc.runtime.problems import RunError
+from tempoc.runtime.rooms import Group
 from tempoc.runtime.source import Source
 
 # Cells of one store by key; the key of a store without keys is the empty tuple.
@@ -24,7 +25,11 @@ Cells = dict[Point, DeviceArray]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """A store with all sizes known. ``moduli``: 0 where a key is not reduced."""
+    """A store with all sizes known. ``moduli``: 0 where a key is not reduced.
+
+    ``order`` says how ``[*axes, *spatial]`` follow each other in ``shape``. A store that grows has
+    the number of its group, and in the end that shape.
+    """
 
     name: str
     dtype: str
@@ -33,20 +38,34 @@ class Layout:
     axes: tuple[str, ...]
     rings: tuple[int, ...]
     shape: tuple[int, ...]
+    order: tuple[int, ...] = ()
+    group: int = -1
+    growing: int = -1
 
-    @property
-    def nbytes(self) -> int:
+    def shaped(self, now: Sequence[int]) -> tuple[int, ...]:
+        """The shape of a cell when groups have so many slots."""
+        if self.group < 0:
+            return self.shape
+        shape = list(self.shape)
+        shape[self.growing] = now[self.group]
+        return tuple(shape)
+
+    def nbytes(self, now: Sequence[int] = ()) -> int:
         """Bytes of one cell."""
-        return math.prod(self.shape) * int(NUMPY[self.dtype].itemsize)
+        shape = self.shaped(now) if now else self.shape
+        return math.prod(shape) * int(NUMPY[self.dtype].itemsize)
 
     def slot(self, key: Point) -> Point:
         """The cell in which a key lives."""
         return tuple(k % m if m else k for k, m in zip(key, self.moduli, strict=True))
 
 
-def layout(store: Store, bounds: Mapping[str, int]) -> Layout:
-    """Evaluate all sizes of a store."""
+def layout(store: Store, bounds: Mapping[str, int], growing: Sequence[Group] = ()) -> Layout:
+    """Evaluate all sizes of a store; ``growing`` are the groups of stores that grow."""
     sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
+    every = (*sizes, *(evaluate(e, bounds) for e in store.shape))
+    place = next((k for k, a in enumerate(store.axes) if a.least), -1)
+    grows = store.axes[place] if place >= 0 else None
     return Layout(
         name=store.name,
         dtype=store.dtype,
@@ -54,13 +73,16 @@ def layout(store: Store, bounds: Mapping[str, int]) -> Layout:
         moduli=tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys),
         axes=tuple(a.dim for a in store.axes),
         rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
-        shape=(*sizes, *(evaluate(e, bounds) for e in store.shape)),
+        shape=tuple(every[k] for k in store.order),
+        order=store.order,
+        group=growing.index((grows.dim, grows.size)) if grows else -1,
+        growing=store.order.index(place) if grows else -1,
     )
 
 
-def allocate(store: Layout) -> DeviceArray:
-    """A fresh cell full of zeros."""
-    return backend.zeros(store.shape, store.dtype)
+def allocate(store: Layout, now: Sequence[int] = ()) -> DeviceArray:
+    """A fresh cell full of zeros; groups of stores that grow have so many slots by ``now``."""
+    return backend.zeros(store.shaped(now), store.dtype)
 
 
 class KeyedCells(dict[Point | int, DeviceArray]):
@@ -69,17 +91,20 @@ class KeyedCells(dict[Point | int, DeviceArray]):
     With ``filled``, cells start as zeros when first touched; else a missing one is a bug.
     """
 
-    def __init__(self, store: Layout, filled: bool, given: Cells) -> None:
+    def __init__(
+        self, store: Layout, filled: bool, given: Cells, now: Sequence[int] = ()
+    ) -> None:
         super().__init__((key[0] if len(key) == 1 else key, cell) for key, cell in given.items())
         self.store = store
         self.filled = filled
+        self.now = now
 
     def __missing__(self, key: Point | int) -> DeviceArray:
         """The first touch of a cell."""
         if not self.filled:
             shown = list(key) if isinstance(key, tuple) else [key]
             raise RunError(errors.never_written(self.store.name, str(shown)))
-        self[key] = allocate(self.store)
+        self[key] = allocate(self.store, self.now)
         return self[key]
 
 
@@ -158,9 +183,13 @@ def _cells(
 
 @dataclass(slots=True)
 class Ledger:
-    """Bytes in stores: now, at most, and over time (only kept when somebody asks)."""
+    """Bytes in stores: now, at most, and over time (only kept when somebody asks).
+
+    ``rows`` are the slots by now of stores that grow, by group.
+    """
 
     layouts: tuple[Layout, ...]
+    rows: Sequence[int] = ()
     live: dict[tuple[int, object], int] = field(default_factory=dict)
     now: int = 0
     peak: int = 0
@@ -168,10 +197,18 @@ class Ledger:
     def wrote(self, store: int, key: object) -> None:
         """A cell holds a value."""
         if (store, key) not in self.live:
-            size = self.layouts[store].nbytes
+            size = self.layouts[store].nbytes(self.rows)
             self.live[store, key] = size
             self.now += size
             self.peak = max(self.peak, self.now)
+
+    def grew(self, store: int, key: object) -> None:
+        """A cell was copied into a larger one."""
+        if (store, key) in self.live:
+            size = self.layouts[store].nbytes(self.rows)
+            self.peak = max(self.peak, self.now + size)
+            self.now += size - self.live[store, key]
+            self.live[store, key] = size
 
     def freed(self, store: int, key: object) -> None:
         """A cell was given back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempoc.program.nodes import ArrayType
+from tempoc.program.functions import ArrayType
 from tempoc.runtime import errors
 
 

@@ -26,20 +26,29 @@ SECONDS = 0.25
 class Turns:
     """The calls of one execution of a region: for each its ``at``, and what to do afterwards.
 
-    ``report`` is told the number of steps done.
+    ``report`` is told the number of steps done. ``left`` says how many steps may follow each other
+    from one on, before stores must grow.
     """
 
     def __init__(
-        self, steps: range, outer: tuple[int, ...], report: Callable[[int], None]
+        self,
+        steps: range,
+        outer: tuple[int, ...],
+        report: Callable[[int], None],
+        left: Callable[[int], int] | None = None,
     ) -> None:
         self.left = steps
         self.outer = outer
         self.report = report
-        self.count = min(FIRST, len(steps))
+        self.most = left
+        self.wanted = self.count = min(FIRST, len(steps))
         self.started = 0.0
 
     def __iter__(self) -> Iterator[tuple[Array, Callable[[DeviceArray], None]]]:
         while self.left:
+            self.count = min(self.wanted, len(self.left))
+            if self.most is not None:
+                self.count = min(self.count, backend.steps_within(self.most(self.left[0])))
             self.started = time.perf_counter()
             yield np.array((self.left[0], self.count, *self.outer), np.int32), self.done
 
@@ -51,5 +60,4 @@ class Turns:
             backend.wait(result)
             seconds = max(time.perf_counter() - self.started, 1e-9)
             fitting = int(self.count * SECONDS / seconds)
-            self.count = max(1, min(fitting, self.count * MORE))
-            self.count = min(backend.whole_steps(self.count), len(self.left))
+            self.wanted = backend.whole_steps(max(1, min(fitting, self.count * MORE)))

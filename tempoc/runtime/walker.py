@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.arith import Arith, evaluate, names, text
+from tempoc.program.arith import Arith, evaluate
 from tempoc.program.nodes import (
     Block,
     Call,
@@ -25,13 +25,17 @@ from tempoc.program.nodes import (
     Host,
     Kernel,
     Loop,
+    Need,
     Program,
     Region,
     Sequence,
     Statement,
 )  # fmt: skip
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
+from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
 from tempoc.runtime.parts import given_back, length_at
+from tempoc.runtime.rooms import Group, groups
+from tempoc.runtime.spelled import Spelled
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
 
@@ -54,6 +58,7 @@ def write_walk(
         bounds=bounds,
         filled=filled_stores(program),
         rename={name: str(value) for name, value in bounds.items()} | _tables(program),
+        growing=Growing(groups(program)),
     )
     return writer.write()
 
@@ -68,24 +73,20 @@ def _tables(program: Program) -> dict[str, str]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Writer:
+class _Writer(Spelled):
     program: Program
-    layouts: Mapping[str, Layout]
     given: frozenset[str]
     wishes: Wishes
-    numbers: Mapping[str, int]
     kernels: Mapping[str, int]
-    bounds: Mapping[str, int]
     filled: frozenset[str]
-    rename: dict[str, str]
     lines: list[str] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
-    constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
     zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
     whole: dict[str, int] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    growing: Growing = field(default_factory=lambda: Growing(()))
 
     def write(self) -> Walk:
         self.line(0, "def walk():")
@@ -108,6 +109,7 @@ class _Writer:
                 self.allocate_store(output.store)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
+        self.grow(at_the_end(self.program.outputs, self.grows()), 1)
         self.line(1, f"return {{{', '.join(results)}}}")
         return Walk(
             text="\n".join(self.lines) + "\n",
@@ -139,6 +141,8 @@ class _Writer:
             self.allocated[name] = None
             i = self.numbers[name]
             self.line(1, f"s{i} = zeros{i}()")
+            if store.group >= 0:
+                self.growing.local.setdefault(store.group, []).append(i)
             if self.wishes.account:
                 self.line(1, f"wrote({i}, ())")
 
@@ -152,6 +156,7 @@ class _Writer:
                 if not items:
                     self.line(depth, "pass")
             case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                self.grow(ahead(s), depth)
                 self.rename[var] = f"v_{var}"
                 lo, hi = self.expression(lower), self.expression(upper)
                 limit = None if s.limit is None else self.expression(s.limit)
@@ -160,10 +165,12 @@ class _Writer:
                 self.line(depth, f"for v_{var} in range({lo}, {hi}, {step}):")
                 if limit is not None and step > 0:
                     self.line(depth + 1, f"if v_{var} >= {limit}: break")
-                self.statement(body, depth + 1)
+                with self.growing.within():
+                    self.statement(body, depth + 1)
             case Guard(condition=condition, body=body):
                 self.line(depth, f"if {self.expression(condition)}:")
-                self.statement(body, depth + 1)
+                with self.growing.within():
+                    self.statement(body, depth + 1)
             case Call():
                 self.call(s, depth)
             case Host():
@@ -189,7 +196,13 @@ class _Writer:
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
             self.wanted(cells, depth)
-        self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()})):")
+        self.rename[loop.var] = f"v_{loop.var}"
+        left = self.growing.left(region, self.expression)
+        self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()}){left}):")
+        if left:
+            self.line(depth + 1, f"v_{loop.var} = int(at[0])")
+        with self.growing.within():
+            self.grow(region.needs, depth + 1)
         given = [self.passed(cells) for cells in (*region.carried, *region.read)]
         targets = [f"r{k}" for k in range(len(region.carried))] + ["fault"] * bool(kernel.checks)
         self.line(depth + 1, f"{', '.join(targets)}, = k{number}({', '.join(['at', *given])})")
@@ -215,6 +228,7 @@ class _Writer:
         kernel = self.program.kernels[number]
         for cells in (*block.carried, *block.read):
             self.wanted(cells, depth)
+        self.grow(of_block(block, self.grows()), depth)
         point = self.point(block.point)
         given = [self.passed(cells) for cells in (*block.carried, *block.read)]
         new = (*block.carried, *block.made)
@@ -263,8 +277,15 @@ class _Writer:
             place = slots[0] if len(slots) == 1 else f"({', '.join(slots)})"
             yield place, Cell(store=cells.store, key=key)
 
-    def expression(self, e: Arith) -> str:
-        return text(e, self.rename)
+    def grows(self) -> dict[str, Group]:
+        """The stores that grow, with their groups."""
+        found = self.growing.groups
+        return {s: found[x.group] for s, x in self.layouts.items() if x.group >= 0}
+
+    def grow(self, needs: tuple[Need, ...], depth: int) -> None:
+        """Let stores grow before a call that needs more."""
+        for content in self.growing.lines(needs, self.expression):
+            self.line(depth, content)
 
     def call(self, call: Call, depth: int, effect: Effect | None = None) -> None:
         number = self.kernels[call.kernel]
@@ -273,6 +294,7 @@ class _Writer:
         if not kept and not kernel.checks and effect is None and not call.endings:
             self.line(depth, "pass")
             return
+        self.grow(call.needs, depth)
         targets = [self.target(i, cell) for i, cell in enumerate(call.results)]
         if effect is not None:
             targets = ["*shown"]
@@ -364,30 +386,3 @@ class _Writer:
             depth += 1
         for content in lines:
             self.line(depth, content)
-
-    def point(self, point: tuple[Arith, ...]) -> str:
-        """The kernel's ``at``: a fresh vector, since the device may read it later."""
-        parts = [self.expression(e) for e in point]
-        if any(self.varies(e) for e in point):
-            return f"array(({', '.join(parts)},), i32)"
-        name = f"at{len(self.constants)}"
-        self.constants[name] = tuple(evaluate(e, self.bounds) for e in point)
-        return name
-
-    def varies(self, e: Arith) -> bool:
-        return any(self.rename[name].startswith(("v_", "n")) for name in names(e))
-
-    def cell(self, cell: Cell) -> str:
-        i, key = self.numbers[cell.store], self.key(cell)
-        return f"s{i}[{key}]" if key else f"s{i}"
-
-    def key(self, cell: Cell) -> str:
-        """The key as text; empty for a store of one cell."""
-        store = self.layouts[cell.store]
-        if is_local(store):
-            return ""
-        parts = []
-        for e, modulo in zip(cell.key, store.moduli, strict=True):
-            inner = self.expression(e)
-            parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
-        return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"

@@ -21,6 +21,7 @@ from tests.bench.chains import chains
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
+from tests.bench.decode import decode
 from tests.bench.decoding import decoding
 from tests.bench.examples import examples
 from tests.bench.frozen import frozen
@@ -41,6 +42,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "frozen": frozen,
     "training": training,
     "ppo": ppo,
+    "decode": decode,
     "llama": decoding,
     "prefill": prefill,
 }
@@ -70,7 +72,12 @@ def results(found: Mapping[str, list[Row]]) -> dict[str, object]:
         "jax": jax.__version__,
         "jobs": {
             job: [
-                {"name": r.name, "seconds": r.ours, "other": r.theirs, "ratio": r.ratio}
+                {
+                    "name": r.name,
+                    "seconds" if r.unit == "s" else "bytes": r.ours,
+                    "other": r.theirs,
+                    "ratio": r.ratio,
+                }
                 for r in rows
             ]
             for job, rows in found.items()

@@ -10,11 +10,15 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of a table: what was measured, ours and what it is compared with, in seconds."""
+    """One line of a table: what was measured, ours and what it is compared with.
+
+    In seconds, or in bytes where the `unit` is "MB".
+    """
 
     name: str
     ours: float
     theirs: float | None = None
+    unit: str = "s"
 
     @property
     def ratio(self) -> float | None:
@@ -22,12 +26,14 @@ class Row:
         return self.ours / self.theirs if self.theirs else None
 
     def text(self) -> str:
-        other = f"{show(self.theirs)}  {self.ratio:7.2f}x" if self.theirs else ""
-        return f"{self.name:44} {show(self.ours)}  {other}".rstrip()
+        other = f"{show(self.theirs, self.unit)}  {self.ratio:7.2f}x" if self.theirs else ""
+        return f"{self.name:44} {show(self.ours, self.unit)}  {other}".rstrip()
 
 
-def show(seconds: float) -> str:
+def show(seconds: float, unit: str = "s") -> str:
     """Six significant columns with a unit."""
+    if unit == "MB":
+        return f"{seconds / 1e6:9.2f} MB"
     for unit, scale in (("s ", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
             return f"{seconds / scale:9.2f} {unit}"
@@ -41,10 +47,12 @@ def clock(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def in_turns(actions: Sequence[Callable[[], object]], rounds: int) -> list[list[float]]:
-    """Times of each action, `rounds` of them, taken in turns after one unmeasured round."""
+def in_turns(
+    actions: Sequence[Callable[[], object]], rounds: int, *, warm: bool = False
+) -> list[list[float]]:
+    """Times of each action, `rounds` of them, in turns; after one round more unless `warm`."""
     times: list[list[float]] = [[] for _ in actions]
-    for action in actions:
+    for action in actions if not warm else ():
         action()
     for _ in range(rounds):
         for taken, action in zip(times, actions, strict=True):

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.memory.plan import plan
 from tempoc.memory.text import bytes_of, show
 from tempoc.memory.verify import verify
+from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.text import show as show_expr
 from tests.memory.programs import ATTENTION, FIBONACCI, RETURNS, RNN, STACK, planned
 
@@ -61,3 +66,30 @@ def test_the_table():
         "",
         "total  16*T+16*min(3, T)+16*B*T+12 bytes",
     ]
+
+
+def test_what_all_steps_so_far_read_grows():
+    found = planned(CAUSAL)
+    grown = plan(found.statements, found.scheduled, found.graph.outputs, found.space, least=8)
+    assert grown.stores["k"].kind == "bucket"
+    assert "k       bucket    f32[4]  t: up to T" in show(grown)
+    (need,) = grown.needs["k"]
+    assert [show_expr(e) for e in need.sure] == ["t+1"]
+    verify(grown, *found.rest)
+
+
+@pytest.mark.parametrize("text", [FIBONACCI, LAST, WHOLE, WINDOWED, AHEAD, STACK, RETURNS])
+def test_nothing_else_does(text):
+    found = planned(text)
+    grown = plan(found.statements, found.scheduled, found.graph.outputs, found.space, least=8)
+    assert grown.needs == {}
+    assert grown.stores == found.plan.stores
+
+
+def test_a_store_that_does_not_grow_in_time_is_found_out():
+    found = planned(CAUSAL)
+    grown = plan(found.statements, found.scheduled, found.graph.outputs, found.space, least=8)
+    (need,) = grown.needs["k"]
+    late = replace(need, rows=(Sym("t"),), sure=(Sym("t"),))
+    with pytest.raises(DiagnosticError, match="RT450"):
+        verify(replace(grown, needs={**grown.needs, "k": (late,)}), *found.rest)

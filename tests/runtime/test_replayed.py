@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.program.nodes import ArrayType, Extern
+from tempoc.program.functions import ArrayType, Extern
 from tempoc.runtime.hosts import Made
 from tempoc.runtime.replayed import Diverged, Replayed
 

@@ -35,3 +35,13 @@ def test_calls_grow_as_long_as_they_are_short(monkeypatch: pytest.MonkeyPatch) -
     assert counts[0] == turns.FIRST
     assert counts[1] < turns.FIRST
     assert max(counts) <= turns.SECONDS / 1e-4 * 1.1
+
+
+def test_no_call_goes_on_where_stores_must_grow() -> None:
+    """With room for 100 steps, then for 200 and so on, and a need that is one ahead."""
+    calls: list[tuple[int, int]] = []
+    for at, finished in Turns(range(3, 450), (), lambda count: None, lambda v: 100 - (v + 1) % 100):
+        calls.append((int(at[0]), int(at[1])))
+        finished(backend.zeros((), "f32"))
+    assert sum(count for _, count in calls) == 447
+    assert all((first + 1) // 100 == (first + count) // 100 for first, count in calls)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import Options
+from tempoc.driver.options import BUCKET, Options
 from tempoc.frontend.modules import load_source
 from tempoc.ops.source import Input
 from tempoc.ops.spell import numpy_dtype
@@ -32,16 +32,19 @@ def agree(
     special: bool = False,
     passes: str | None = None,
     regions: bool | None = None,
+    bucket: int = BUCKET,
 ) -> None:
     """Both levels say what the evaluator says, for bounds and random data; all verifiers run.
 
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
-    ``regions``: whether loops run on the device; by default at -O2.
+    ``regions``: whether loops run on the device; by default at -O2. ``bucket``: room for so many
+    steps at first.
     """
     if passes is None:
-        compiled = {f"-O{level}": compile_text(text, level, regions=regions) for level in LEVELS}
+        how = None, regions, bucket
+        compiled = {f"-O{level}": compile_text(text, level, *how) for level in LEVELS}
     else:
-        compiled = {passes: compile_text(text, 2, passes, regions)}
+        compiled = {passes: compile_text(text, 2, passes, regions, bucket)}
     graph = next(iter(compiled.values()))[0]
     for bounds in sizes:
         inputs = data(graph, bounds, special)
@@ -58,10 +61,16 @@ def agree(
 
 
 def compile_text(
-    text: str, level: int, passes: str | None = None, regions: bool | None = None
+    text: str,
+    level: int,
+    passes: str | None = None,
+    regions: bool | None = None,
+    bucket: int = BUCKET,
 ) -> tuple[Graph, Loaded]:
     """The graph from the front end, and the program with its kernels as functions."""
-    options = Options(level=level, passes=passes, verify_each=True, regions=regions)
+    options = Options(
+        level=level, passes=passes, verify_each=True, regions=regions, bucket=bucket
+    )
     compilation = Compilation(load_source(Source("m.rt", text)), options)
     emitted = compilation.emitted
     scope = namespace(emitted.kernels, "kernels.py")

@@ -93,8 +93,8 @@ def v_early(at, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, 
         return (a_reshape_early, k_early, v_early)
     point = jax.vmap(point)
     a_reshape_early_rows, k_early_rows, v_early_rows = jax.vmap(point, in_axes=(0, None, None))(x_early, q_rope_cos_early, q_rope_sin_early)
-    k2 = lax.dynamic_update_slice(k, k_early_rows, (0, 0, 0, 0))
-    v2 = lax.dynamic_update_slice(v, v_early_rows, (0, 0, 0, 0))
+    k2 = lax.dynamic_update_slice(k, jnp.moveaxis(k_early_rows, 1, 2), (0, 0, 0, 0))
+    v2 = lax.dynamic_update_slice(v, jnp.moveaxis(v_early_rows, 1, 2), (0, 0, 0, 0))
     return a_reshape_early_rows, k2, v2
 
 
@@ -144,8 +144,8 @@ def v_late(at, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, 
         v_late = jnp.reshape(v_matmul_late, (3, 64))
         return (a_reshape_late, k_late, v_late)
     a_reshape_late_rows, k_late_rows, v_late_rows = jax.vmap(point)(x_late)
-    k2 = lax.dynamic_update_slice(k, k_late_rows[:, None], (0, t, 0, 0))
-    v2 = lax.dynamic_update_slice(v, v_late_rows[:, None], (0, t, 0, 0))
+    k2 = lax.dynamic_update_slice(k, k_late_rows[:, :, None], (0, 0, t, 0))
+    v2 = lax.dynamic_update_slice(v, v_late_rows[:, :, None], (0, 0, t, 0))
     return a_reshape_late_rows, k2, v2
 
 
@@ -197,7 +197,7 @@ def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *,
     l = at[0]
     v_finite = jnp.all(jnp.isfinite(v))
     def point(t, a_reshape_early, k, v, x_early):
-        k_slice = k[:min(S, T)]
+        k_slice = jnp.moveaxis(k[:, :min(S, T)], 1, 0)
         a_grouped_attention_scores_einsum_early = jnp.einsum("kgd,skd->kgs", a_reshape_early, k_slice)
         a_grouped_attention_scores_div_early = a_grouped_attention_scores_einsum_early * jnp.float32(0.125)
         valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
@@ -208,7 +208,7 @@ def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *,
         a_grouped_attention_softmax_e_exp_early_masked = jnp.where(valid, a_grouped_attention_softmax_e_exp_early, jnp.float32(0.0))
         a_grouped_attention_softmax_sum_early = jnp.sum(a_grouped_attention_softmax_e_exp_early_masked, axis=2, keepdims=True)
         a_grouped_attention_softmax_div_early = a_grouped_attention_softmax_e_exp_early / a_grouped_attention_softmax_sum_early
-        v_slice = v[:min(S, T)]
+        v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
         a_grouped_attention_softmax_div_early_masked = jnp.where(valid, a_grouped_attention_softmax_div_early, jnp.float32(0.0))
         valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
         a_early = lax.cond(v_finite, lambda: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, v_slice), lambda: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))
@@ -234,7 +234,7 @@ def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *,
     return y_early_rows, x_early2
 
 
-def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, T, L):
+def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, L):
     """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
     model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
@@ -245,10 +245,12 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, T,
     nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
     """
     t, l = at[0], at[1]
+    T_room = k.shape[2]
     def point(a_reshape_late, k, v, x_late):
-        a_grouped_attention_scores_einsum_late = jnp.einsum("kgd,skd->kgs", a_reshape_late, k)
+        k_slice = jnp.moveaxis(k, 1, 0)
+        a_grouped_attention_scores_einsum_late = jnp.einsum("kgd,skd->kgs", a_reshape_late, k_slice)
         a_grouped_attention_scores_div_late = a_grouped_attention_scores_einsum_late * jnp.float32(0.125)
-        valid = jnp.arange(T, dtype=jnp.int32) < t+1
+        valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
         a_grouped_attention_scores_div_late_masked = jnp.where(valid, a_grouped_attention_scores_div_late, jnp.float32(-jnp.inf))
         a_grouped_attention_softmax_e_max_late = jnp.max(a_grouped_attention_scores_div_late_masked, axis=2, keepdims=True)
         a_grouped_attention_softmax_e_sub_late = a_grouped_attention_scores_div_late - a_grouped_attention_softmax_e_max_late
@@ -256,8 +258,9 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, T,
         a_grouped_attention_softmax_e_exp_late_masked = jnp.where(valid, a_grouped_attention_softmax_e_exp_late, jnp.float32(0.0))
         a_grouped_attention_softmax_sum_late = jnp.sum(a_grouped_attention_softmax_e_exp_late_masked, axis=2, keepdims=True)
         a_grouped_attention_softmax_div_late = a_grouped_attention_softmax_e_exp_late / a_grouped_attention_softmax_sum_late
+        v_slice = jnp.moveaxis(v, 1, 0)
         a_grouped_attention_softmax_div_late_masked = jnp.where(valid, a_grouped_attention_softmax_div_late, jnp.float32(0.0))
-        a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v)
+        a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v_slice)
         z_reshape_late = jnp.reshape(a_late, (576,))
         z_matmul_late = jnp.matmul(wo, z_reshape_late)
         z_late = x_late + z_matmul_late
@@ -378,7 +381,7 @@ def block3(at, tok, length, prompt, best, q_rope_angle_power2, embed):
 
 def block4(
     at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
-    up, down, *, T, L,
+    up, down, *, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
@@ -386,7 +389,7 @@ def block4(
     (a_reshape_late, k, v) = v_late((t, l), x_late, attn_norm, wq, q_rope_cos_late,
             q_rope_sin_late2, wk, wv, k, v)
     (y_late2, x_late) = y_late((t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down,
-            T=T, L=L)
+            L=L)
     return (k, v, x_late, a_reshape_late, y_late2)
 
 
@@ -403,7 +406,7 @@ def block5(at, tok, best, q_rope_angle_power2, embed):
 
 def block6(
     at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
-    up, down, *, T, L,
+    up, down, *, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
@@ -411,5 +414,5 @@ def block6(
     (a_reshape_late, k, v) = v_late((t, l), x_late, attn_norm, wq, q_rope_cos_late,
             q_rope_sin_late2, wk, wv, k, v)
     (y_late2, x_late) = y_late((t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down,
-            T=T, L=L)
+            L=L)
     return (k, v, x_late, a_reshape_late, y_late2)

@@ -1,0 +1,55 @@
+"""How a walk spells expressions, points and cells: bounds as numbers, variables as `v_t`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tempoc.program.arith import Arith, evaluate, names, text
+from tempoc.program.nodes import Cell
+from tempoc.runtime.stores import Layout
+from tempoc.runtime.walk import is_local
+
+
+@dataclass(slots=True, kw_only=True)
+class Spelled:
+    """Names in a walk; ``constants`` are points without variables that it met."""
+
+    layouts: Mapping[str, Layout]
+    numbers: Mapping[str, int]
+    bounds: Mapping[str, int]
+    rename: dict[str, str]
+    constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def expression(self, e: Arith) -> str:
+        """An expression as text."""
+        return text(e, self.rename)
+
+    def point(self, point: tuple[Arith, ...]) -> str:
+        """The kernel's ``at``: a fresh vector, since the device may read it later."""
+        parts = [self.expression(e) for e in point]
+        if any(self.varies(e) for e in point):
+            return f"array(({', '.join(parts)},), i32)"
+        name = f"at{len(self.constants)}"
+        self.constants[name] = tuple(evaluate(e, self.bounds) for e in point)
+        return name
+
+    def varies(self, e: Arith) -> bool:
+        """Whether an expression has another value at another time."""
+        return any(self.rename[name].startswith(("v_", "n")) for name in names(e))
+
+    def cell(self, cell: Cell) -> str:
+        """A cell, where the walk keeps it."""
+        i, key = self.numbers[cell.store], self.key(cell)
+        return f"s{i}[{key}]" if key else f"s{i}"
+
+    def key(self, cell: Cell) -> str:
+        """The key as text; empty for a store of one cell."""
+        store = self.layouts[cell.store]
+        if is_local(store):
+            return ""
+        parts = []
+        for e, modulo in zip(cell.key, store.moduli, strict=True):
+            inner = self.expression(e)
+            parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
+        return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"

@@ -1,0 +1,157 @@
+"""The programs that one would write instead of `decode.rt`, from the plain to the expert one.
+
+All decode greedily with one pair of caches `[B, KV, S, H]` per layer in the carry of a scan:
+
+- `padded`: caches have room for all `T` positions, scores are masked to those seen so far (or, with
+  a window, to the last of them);
+- `bucketed`: caches grow, `size` positions at a time, with a scan for each size;
+- `ring`: caches have room for the window, slots are used in turn.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+LAYERS, WIDTH, INNER, WORDS = 8, 256, 688, 4096
+KV, GROUP, HEAD = 4, 2, 32
+THETA, EPSILON = 10000.0, 1e-5
+
+Tree = Any
+
+
+def weights() -> dict[str, np.ndarray]:
+    """Random weights under the names of `decode.rt`, with an axis for the layers."""
+    random = np.random.default_rng(0)
+
+    def normal(*shape: int) -> np.ndarray:
+        return (random.standard_normal(shape) / shape[-1] ** 0.5).astype(np.float32)
+
+    return {
+        "embed": normal(WORDS, WIDTH),
+        "norm": np.ones(WIDTH, np.float32),
+        "attn_norm": np.ones((LAYERS, WIDTH), np.float32),
+        "wq": normal(LAYERS, KV * GROUP * HEAD, WIDTH),
+        "wk": normal(LAYERS, KV * HEAD, WIDTH),
+        "wv": normal(LAYERS, KV * HEAD, WIDTH),
+        "wo": normal(LAYERS, WIDTH, KV * GROUP * HEAD),
+        "mlp_norm": np.ones((LAYERS, WIDTH), np.float32),
+        "gate": normal(LAYERS, INNER, WIDTH),
+        "up": normal(LAYERS, INNER, WIDTH),
+        "down": normal(LAYERS, WIDTH, INNER),
+    }
+
+
+def on_device(w: dict[str, np.ndarray]) -> Tree:
+    """The weights as a tree, a dictionary for each layer."""
+    parts = [name for name in w if name not in ("embed", "norm")]
+    layers = [{name: jnp.array(w[name][layer]) for name in parts} for layer in range(LAYERS)]
+    return {"embed": jnp.array(w["embed"]), "norm": jnp.array(w["norm"]), "layers": layers}
+
+
+def rms_norm(x: jax.Array, scale: jax.Array) -> jax.Array:
+    return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + EPSILON) * scale
+
+
+def rope(x: jax.Array, t: jax.Array) -> jax.Array:
+    angle = t * THETA ** (-jnp.arange(HEAD // 2) / (HEAD // 2))
+    cos, sin = jnp.cos(angle), jnp.sin(angle)
+    low, high = jnp.split(x, 2, -1)
+    return jnp.concatenate([low * cos - high * sin, high * cos + low * sin], -1)
+
+
+def attention(
+    w: Tree, x: jax.Array, cache: Tree, t: jax.Array, slot: jax.Array, window: int
+) -> tuple[jax.Array, Tree]:
+    """One position looks at those in the cache, its own being put into `slot`."""
+    batch = x.shape[0]
+    keys, values = cache
+    q = rope((x @ w["wq"].T).reshape(batch, KV * GROUP, HEAD), t)
+    k = rope((x @ w["wk"].T).reshape(batch, KV, HEAD), t)
+    v = (x @ w["wv"].T).reshape(batch, KV, HEAD)
+    keys = jax.lax.dynamic_update_slice(keys, k[:, :, None], (0, 0, slot, 0))
+    values = jax.lax.dynamic_update_slice(values, v[:, :, None], (0, 0, slot, 0))
+    place = jnp.arange(keys.shape[2])
+    seen = (place <= t) & ((place > t - window) if window else True)
+    q = q.reshape(batch, KV, GROUP, HEAD)
+    scores = jnp.einsum("bkgd,bksd->bkgs", q, keys) / HEAD**0.5
+    scores = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), -1)
+    mixed = jnp.einsum("bkgs,bksd->bkgd", scores, values)
+    return mixed.reshape(batch, -1) @ w["wo"].T, (keys, values)
+
+
+def step(
+    w: Tree, caches: Tree, token: jax.Array, t: jax.Array, slot: jax.Array, window: int = 0
+) -> tuple[Tree, jax.Array]:
+    """Token `t` in, token `t + 1` out."""
+    x = w["embed"][token]
+    new = []
+    for layer, cache in zip(w["layers"], caches, strict=True):
+        mixed, cache = attention(layer, rms_norm(x, layer["attn_norm"]), cache, t, slot, window)
+        new.append(cache)
+        x = x + mixed
+        m = rms_norm(x, layer["mlp_norm"])
+        x = x + (jax.nn.silu(m @ layer["gate"].T) * (m @ layer["up"].T)) @ layer["down"].T
+    return new, jnp.argmax(rms_norm(x, w["norm"]) @ w["embed"].T, -1).astype(jnp.int32)
+
+
+def empty(batch: int, size: int) -> Tree:
+    """Caches of zeros."""
+    shape = (batch, KV, size, HEAD)
+    return [(jnp.zeros(shape), jnp.zeros(shape)) for _ in range(LAYERS)]
+
+
+@partial(jax.jit, static_argnames=("steps", "window", "ring"), donate_argnames=("caches",))
+def scan(
+    w: Tree, caches: Tree, token: jax.Array, start: int, *, steps: int, window: int, ring: bool
+) -> tuple[Tree, jax.Array, jax.Array]:
+    """`steps` positions from `start` on; the tokens that go in, and the next one."""
+
+    def body(carry: Tree, t: jax.Array) -> tuple[Tree, jax.Array]:
+        caches, token = carry
+        slot, seen = (t % window, 0) if ring else (t, window)
+        caches, following = step(w, caches, token, t, slot, seen)
+        return (caches, following), token
+
+    (caches, token), tokens = jax.lax.scan(body, (caches, token), start + jnp.arange(steps))
+    return caches, token, tokens
+
+
+def padded(w: Tree, first: np.ndarray, steps: int, window: int = 0) -> np.ndarray:
+    """One scan over caches with room for all positions: `i32[B, steps]`."""
+    caches = empty(len(first), steps)
+    with jax.default_matmul_precision("highest"):
+        found = scan(w, caches, jnp.array(first), 0, steps=steps, window=window, ring=False)
+    return np.asarray(found[2]).T
+
+
+def ring(w: Tree, first: np.ndarray, steps: int, window: int) -> np.ndarray:
+    """One scan over caches with room for a window."""
+    caches = empty(len(first), window)
+    with jax.default_matmul_precision("highest"):
+        found = scan(w, caches, jnp.array(first), 0, steps=steps, window=window, ring=True)
+    return np.asarray(found[2]).T
+
+
+@partial(jax.jit, static_argnames=("size",), donate_argnames=("cache",))
+def longer(cache: jax.Array, *, size: int) -> jax.Array:
+    """A cache with `size` more positions."""
+    return jnp.pad(cache, ((0, 0), (0, 0), (0, size), (0, 0)))
+
+
+def bucketed(w: Tree, first: np.ndarray, steps: int, size: int) -> np.ndarray:
+    """A scan for each `size` positions, over caches that have as many as there are so far."""
+    caches, token, found = empty(len(first), size), jnp.array(first), []
+    with jax.default_matmul_precision("highest"):
+        for start in range(0, steps, size):
+            if start:
+                caches = jax.tree.map(partial(longer, size=size), caches)
+            caches, token, tokens = scan(
+                w, caches, token, start, steps=min(size, steps - start), window=0, ring=False
+            )
+            found.append(tokens)
+    return np.concatenate([np.asarray(tokens) for tokens in found]).T

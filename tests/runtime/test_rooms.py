@@ -1,0 +1,63 @@
+"""How far stores grow, and what that costs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.rooms import BUCKETS, MANY, Rooms, buckets
+from tempoc.runtime.run import Settings, run_given
+from tempoc.runtime.source import as_sources
+from tests.support.agreement import compile_text
+
+
+@pytest.mark.parametrize("least", [1, 2, 3, 64, 512])
+@pytest.mark.parametrize("full", [1, 2, 3, 5, 63, 64, 65, 511, 512, 513, 1000, 1025, 8192, 100_000])
+def test_sizes_grow_to_all(full: int, least: int) -> None:
+    known, unknown = buckets(full, least, sure=True), buckets(full, least, sure=False)
+    assert known[-1] == unknown[-1] == full
+    assert list(known) == sorted({*known}) and list(unknown) == sorted({*unknown})
+    assert len(known) <= BUCKETS
+    assert known[0] == full or known[0] >= least
+    assert all(later <= 2 * size for size, later in itertools.pairwise(unknown))
+
+
+def test_a_long_sequence_has_eight_sizes() -> None:
+    assert buckets(8192, 512, sure=True) == tuple(range(1024, 8193, 1024))
+    assert buckets(8192, 512, sure=False) == (512, 1024, 2048, 4096, 8192)
+    assert buckets(1000, 512, sure=True) == (1000,)
+
+
+def test_steps_until_the_next_size() -> None:
+    rooms = Rooms(((4, 8, 10),), [4])
+    assert [rooms.left(0, rows) for rows in (1, 4, 5, 8)] == [4, 1, 4, 1]
+    assert rooms.left(0, 9) == rooms.left(0, 11) == MANY
+    rooms.now[0] = 8
+    assert rooms.enough(0, 1) == 8
+    assert rooms.left(0, 1) == 8
+
+
+UNTIL = """
+dim t < T until stop
+input x: f32[64]
+input last: i32
+k[0] = x
+k[t] = tanh(sum(k[0:t], axis = 0) + x) when t >= 1
+stop = t >= last
+output k[T-1] as found
+"""
+
+
+@pytest.mark.parametrize(("last", "rows"), [(1, 2), (3, 6), (4, 12), (15, 24), (99, 164)])
+def test_memory_follows_the_sequence(last: int, rows: int) -> None:
+    """At most there are the rows of the last size and of the one before, from which they come."""
+    _, loaded = compile_text(UNTIL, 2, "canonicalize,fuse", bucket=2)
+    inputs = {"x": np.full(64, 0.01, np.float32), "last": np.array(last, np.int32)}
+    given = Given(bounds={"T": 100}, inputs=as_sources(inputs), params={})
+    result = run_given(loaded, given, Settings(account=True))
+    assert result.lengths == {"T": last + 1}
+    held = result.peak_bytes - result.given_bytes
+    assert held <= 4 * 64 * (rows + 4)
