@@ -22,7 +22,9 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.interpret import evaluate
 from tempoc.symbolic.walk import evaluate as value_of
 
-LEVELS = (0, 2)
+LEVELS = (2,)
+BOTH = (0, 2)
+"""The levels for tests of what happens before any pass, such as the front end and codegen."""
 Bounds = Mapping[str, int]
 
 
@@ -32,14 +34,15 @@ def agree(
     special: bool = False,
     passes: str | None = None,
     regions: bool = False,
+    levels: tuple[int, ...] = LEVELS,
 ) -> None:
-    """Both levels say what the evaluator says, for bounds and random data; all verifiers run.
+    """All levels say what the evaluator says, for bounds and random data; all verifiers run.
 
     ``special``: the data holds NaN and infinities. ``passes``: a pipeline instead of the levels.
     ``regions``: loops run on the device.
     """
     if passes is None:
-        compiled = {f"-O{level}": compile_text(text, level, regions=regions) for level in LEVELS}
+        compiled = {f"-O{level}": compile_text(text, level, regions=regions) for level in levels}
     else:
         compiled = {passes: compile_text(text, 2, passes, regions)}
     graph = next(iter(compiled.values()))[0]
