@@ -26,6 +26,7 @@ from tempoc.passes.awaited import awaited
 from tempoc.passes.context import PassContext, Starred
 from tempoc.passes.frugal import frugal
 from tempoc.passes.legality import Dependence, dependences, loops, loops_around, stuck
+from tempoc.passes.partial import part, whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -61,8 +62,9 @@ class Vectorize:
         return graph
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:
-        graph = replace(
-            graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}
+        graph, parts = part(
+            replace(graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}),
+            context.space,
         )
         lengths = graph.universe.lengths
         steps = [d for b in graph.universe.ended for d in b.outer]
@@ -72,7 +74,7 @@ class Vectorize:
                 context.remarks.add("vectorize", message)
             else:
                 graph = _along(graph, dim.name, context)
-        return graph
+        return whole(graph, parts)
 
 
 def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
