@@ -1,3 +1,3 @@
 """What every test can use."""
 
-pytest_plugins = ["tests.support.golden"]
+pytest_plugins = ["tests.support.golden", "tests.support.kernels"]

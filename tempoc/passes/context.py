@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from tempoc.pipeline.step import Remarks
+from tempoc.pipeline.step import Remark, Remarks
 from tempoc.poly.space import Space
+from tempoc.sdg.graph import Graph
 from tempoc.symbolic.domain import Universe
+
+
+class Starred(NamedTuple):
+    """What `vectorize` made of a graph, and what it said; to do it again gives the same."""
+
+    graph: Graph
+    remarks: tuple[Remark, ...]
 
 
 @dataclass(slots=True)
@@ -15,6 +24,7 @@ class PassContext:
 
     space: Space
     remarks: Remarks = field(default_factory=Remarks)
+    starred: list[Starred] = field(default_factory=list)
 
     def declare(self, universe: Universe) -> None:
         """From here on the graph has these dimensions and bounds."""

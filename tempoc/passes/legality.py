@@ -276,6 +276,21 @@ def is_schedulable(
     return not stuck(names, needs, dims, carried)
 
 
+def held_up(graph: Graph, space: Space) -> tuple[str, ...]:
+    """Computed nodes in a cycle that no loop carries; empty if there is none."""
+    dims = loops_around(graph)
+    return stuck(list(dims), dependences(graph, space), dims)
+
+
+def loops_around(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """The dimensions along which loops bring each computed node to its points."""
+    return {
+        n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
+        for n in graph.nodes.values()
+        if is_computed(n)
+    }
+
+
 def stuck(
     names: Sequence[str],
     needs: Iterable[Dependence],

@@ -30,7 +30,7 @@ from tempoc.ops.indexing import SpatialIndex
 from tempoc.passes.context import PassContext
 from tempoc.passes.copies import forward_copies
 from tempoc.passes.decayed import decayed, recurrence, windows
-from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.passes.legality import held_up
 from tempoc.passes.lifted import lifted
 from tempoc.passes.moving import Sliding
 from tempoc.passes.ranged import is_given
@@ -41,7 +41,6 @@ from tempoc.sdg.branches import together
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.rewrite import drop_dead
-from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
@@ -134,7 +133,7 @@ def _steps(graph: Graph, lazy: Container[str], context: PassContext) -> Graph:
     while made and waiting:
         nodes = (made[n].parts if n in made else (old,) for n, old in graph.nodes.items())
         after = replace(graph, nodes={n.name: n for parts in nodes for n in parts})
-        waiting = _stuck(after, context)
+        waiting = held_up(after, context.space)
         late = [s for s in made.values() if any(n.name in waiting for n in s.parts)]
         if waiting and not late:
             return graph
@@ -151,15 +150,6 @@ def _missed(graph: Graph, node: Node, context: PassContext) -> None:
     """Say which ranges are gone through at each point."""
     for target in targets(graph, node, context.space):
         _said(f"`{node.name}` goes through its range at each {target.dim}", node, context)
-
-
-def _stuck(graph: Graph, context: PassContext) -> tuple[str, ...]:
-    """What is in a cycle that no loop carries."""
-    nodes = [n for n in graph.nodes.values() if is_computed(n)]
-    dims = {
-        n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector))) for n in nodes
-    }
-    return stuck(list(dims), dependences(graph, context.space), dims)
 
 
 # ---------------------------------------------------------------- reads of all points

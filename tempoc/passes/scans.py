@@ -28,15 +28,13 @@ from typing import ClassVar
 from tempoc.ops.control import Merge
 from tempoc.ops.source import Input, Param
 from tempoc.passes.context import PassContext
-from tempoc.passes.legality import dependences, stuck
+from tempoc.passes.legality import held_up
 from tempoc.passes.recurrence import Recurring, Unfit, cycles, recognize
 from tempoc.passes.rows import with_rows
 from tempoc.passes.vectorize import Vectorize
-from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import reachable
 from tempoc.sdg.rewrite import drop_dead
-from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.expr import Const, Slice
 
 Names = tuple[str, ...]
@@ -147,13 +145,13 @@ def _checked(
     context: PassContext,
 ) -> tuple[Graph, dict[Names, str]]:
     """The graph with stars for all that can be computed at once; cycles that must stay loops."""
-    computed = [n for n in made.nodes.values() if is_computed(n)]
-    dims = {n.name: tuple(coordinates(made.universe, n.domain.dims)) for n in computed}
-    left = stuck(list(dims), dependences(made, context.space), dims)
+    left = held_up(made, context.space)
     if left:
         late = [c for c, node in nodes.items() if node.name in left] or list(nodes)
         return made, dict.fromkeys(late, "what it reads needs it in turn")
-    starred = Vectorize().run(made, PassContext(context.space))
+    inside = PassContext(context.space)
+    starred = Vectorize().run(made, inside)
+    context.starred += inside.starred
     reasons = {}
     for cycle, recurring in found.items():
         node = starred.nodes[nodes[cycle].name]

@@ -26,14 +26,13 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.cuts import SIDES, Cut, Part, Side
 from tempoc.passes.frugal import frugal
 from tempoc.passes.halves import Divided, divided
-from tempoc.passes.legality import dependences, loops, stuck
+from tempoc.passes.legality import held_up
 from tempoc.passes.recurrences import around, divisible, recurrences, thresholds
 from tempoc.passes.sink import is_cheap
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.rewrite import drop_dead
-from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr, conjunction
 from tempoc.symbolic.text import show as show_expr
@@ -167,13 +166,7 @@ def _free(graph: Graph, dim: str, space: Space, able: set[str]) -> tuple[str, ..
     while stars:
         starred = {n: replace(graph.nodes[n], vector=(dim,)) for n in stars}
         trial = replace(graph, nodes={**graph.nodes, **starred})
-        dims = {
-            n.name: tuple(
-                coordinates(graph.universe, loops(n.domain.dims, (dim,) * (n.name in starred)))
-            )
-            for n in nodes
-        }
-        found = stuck(list(dims), dependences(trial, space), dims)
+        found = held_up(trial, space)
         if not found or not any(s in found for s in stars):
             return () if found else tuple(stars)
         stars = [s for s in stars if s not in found]

@@ -23,16 +23,15 @@ from tempoc.ops.control import Merge
 from tempoc.ops.effects import Effect
 from tempoc.ops.externs import ExternHost
 from tempoc.passes.awaited import awaited
-from tempoc.passes.context import PassContext
+from tempoc.passes.context import PassContext, Starred
 from tempoc.passes.frugal import frugal
-from tempoc.passes.legality import Dependence, dependences, loops, stuck
+from tempoc.passes.legality import Dependence, dependences, loops, loops_around, stuck
 from tempoc.passes.partial import part, whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import components
 from tempoc.sdg.together import Ranges, ranges, touched
-from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import symbols
 
@@ -53,6 +52,16 @@ class Vectorize:
 
         What ends when the data say so is done step by step, and so is what it varies over.
         """
+        for starred in context.starred:
+            if starred.graph is graph:
+                context.remarks.found.extend(starred.remarks)
+                return graph
+        said = len(context.remarks.found)
+        graph = self._anew(graph, context)
+        context.starred.append(Starred(graph, tuple(context.remarks.found[said:])))
+        return graph
+
+    def _anew(self, graph: Graph, context: PassContext) -> Graph:
         graph, parts = part(
             replace(graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}),
             context.space,
@@ -74,7 +83,8 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     into = _into_merges(graph)
     stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
     stars = _schedulable(graph, dim, stars, context)
-    while late := [s for s in stars if s in awaited(graph, dim, stars)]:
+    while waiting := awaited(graph, dim, stars).intersection(stars):
+        late = [s for s in stars if s in waiting]
         _missed(graph, dim, late, "what is printed or saved of it should not wait", context)
         stars = _schedulable(graph, dim, [s for s in stars if s not in late], context)
     if len(stars) < len(having):
@@ -94,11 +104,8 @@ def _schedulable(graph: Graph, dim: str, stars: list[str], context: PassContext)
     while stars:
         starred = _starred(graph, stars, dim)
         needs = dependences(starred, context.space)
-        nodes = [n for n in starred.nodes.values() if is_computed(n) and n.name not in stuck_anyway]
-        dims = {
-            n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
-            for n in nodes
-        }
+        around = loops_around(starred)
+        dims = {name: found for name, found in around.items() if name not in stuck_anyway}
         found = stuck(list(dims), needs, dims)
         if not found:
             break

@@ -13,6 +13,7 @@ from itertools import product
 
 from tempoc.ops.ending import Until
 from tempoc.sdg.graph import Graph, Node
+from tempoc.symbolic.domain import Bound
 from tempoc.symbolic.expr import Compare, Const, Expr, FloorDiv, Max, Min, Sum, Sym
 from tempoc.symbolic.walk import evaluate, substitute, symbols
 
@@ -54,20 +55,24 @@ class Lengths:
     seen: dict[Key, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     derived: dict[str, Expr] = field(default_factory=dict)
+    ended: tuple[Bound, ...] = ()
 
     def __post_init__(self) -> None:
         """Find the nodes that look at the ends."""
         for node in self.graph.nodes.values():
             if isinstance(node.op, Until):
                 self.nodes[node.op.bound] = node
-        lengths: dict[str, Expr] = {b.name: Sym(b.name) for b in self.graph.universe.ended}
+        self.ended = self.graph.universe.ended
+        lengths: dict[str, Expr] = {b.name: Sym(b.name) for b in self.ended}
         self.derived = self.graph.universe.at_lengths(lengths) if lengths else {}
 
     def place(self, dims: Mapping[str, int]) -> Place:
         """The values of all bounds at a point of some dimensions."""
         values = {**self.bounds, **dims}
+        if not self.ended:
+            return Place(values)
         unknown: dict[str, tuple[Key, range]] = {}
-        for b in self.graph.universe.ended:
+        for b in self.ended:
             if all(d in dims for d in b.outer):
                 key = (b.name, tuple(dims[d] for d in b.outer))
                 if key in self.found:

@@ -150,11 +150,17 @@ class _Machine:
 
     def exists(self, question: Question) -> bool:
         """Whether a point is one of its node's domain. Raises ``Undecided``."""
+        if question in self.known:
+            return True
         name, point = question
         domain, at = self.graph.nodes[name].domain, self.at(question)
         for d, i in zip(domain.dims, point, strict=True):
-            bound = Sym(self.graph.universe.dim(d).bound)
-            if not self.lengths.value(compare("<", Const(i), bound), at):
+            bound = self.graph.universe.dim(d).bound
+            if not at.open:
+                inside = i < at.values[bound]
+            else:
+                inside = bool(self.lengths.value(compare("<", Const(i), Sym(bound)), at))
+            if not inside:
                 return False
         return domain.where == TRUE or bool(self.lengths.value(domain.where, at))
 

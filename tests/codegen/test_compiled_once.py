@@ -11,6 +11,7 @@ from tests.codegen import edges, programs
 X = np.random.default_rng(0).standard_normal((6, 8)).astype(np.float32)
 
 
+@pytest.mark.usefixtures("each_its_own")
 @pytest.mark.parametrize(
     ("case", "bounds", "inputs", "params"),
     [

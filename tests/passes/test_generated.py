@@ -30,7 +30,7 @@ from tests.support.programs import Program, programs
 
 @given(program=programs())
 @settings(
-    max_examples=40,
+    max_examples=24,
     deadline=None,
     derandomize=True,
     database=None,

@@ -239,7 +239,7 @@ def recurrences(draw: st.DrawFn) -> str:
 
 @given(text=recurrences())
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,

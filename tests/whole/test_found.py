@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.agreement import agree, all_equal
+from tests.support.agreement import BOTH, agree, all_equal
 
 # A slice that is empty where the axis is shorter than the window.
 SHORT_AXIS = """
@@ -124,7 +124,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_agrees_with_the_evaluator(name: str) -> None:
     text = PROGRAMS[name]
-    agree(text, *all_equal(text, 1, 2, 5))
+    agree(text, *all_equal(text, 1, 2, 5), levels=BOTH)
 
 
 def test_a_node_that_is_two_branches() -> None:

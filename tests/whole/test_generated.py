@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
-from tests.support.agreement import agree, free_bounds
+from tests.support.agreement import BOTH, agree, free_bounds
 from tests.support.mixes import endings, mixes
 from tests.support.programs import Program, programs
 
@@ -28,7 +28,8 @@ pytestmark = pytest.mark.slow
 def test_generated_programs_agree(program: Program, special: bool) -> None:
     note(program.text)
     free = free_bounds(program.text)
-    agree(program.text, *(dict(zip(free, size, strict=False)) for size in SIZES), special=special)
+    sizes = (dict(zip(free, size, strict=False)) for size in SIZES)
+    agree(program.text, *sizes, special=special, levels=BOTH)
 
 
 @given(program=mixes())
@@ -48,4 +49,5 @@ def test_mixtures_that_end_agree(program: Program) -> None:
 def agree_at_small_sizes(program: Program) -> None:
     note(program.text)
     free = free_bounds(program.text)
-    agree(program.text, *(dict(zip(free, size, strict=False)) for size in SMALL))
+    sizes = (dict(zip(free, size, strict=False)) for size in SMALL)
+    agree(program.text, *sizes, levels=BOTH)

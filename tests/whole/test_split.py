@@ -98,7 +98,7 @@ def test_numbers_that_are_none_stay_with_their_readers() -> None:
     name = "attention to all before"
     # one product for all steps while all is finite, else each masks what it must not see
     assert "lax.cond(v_finite, " in compiled(name).emitted.kernels
-    agree(HEAD + PROGRAMS[name], *SIZES, special=True)
+    agree(HEAD + PROGRAMS[name], *SIZES[1::2], special=True)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,0 +1,152 @@
+"""How tests compile kernels: each different one once in a process, and quickly.
+
+The suite makes tens of thousands of kernels of a few operators each, for a handful of steps: XLA's
+effort to make them fast never pays. What code means does not depend on it, but for the last bits
+of floats. Tests that ask for ``as_users`` compile as users do, and so do all child processes.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import pytest
+
+# The flags with which kernels are made soonest, and what users have.
+QUICK = {
+    "xla_backend_optimization_level": (0, 3),
+    "xla_llvm_disable_expensive_passes": (True, False),
+    "xla_cpu_parallel_codegen_split_count": (1, 32),
+    "xla_cpu_use_fusion_emitters": (False, True),
+}
+KEPT = 2000
+ENVIRONMENT = pytest.StashKey[str | None]()
+Make = Callable[[Callable[..., Any], Mapping[str, int], tuple[int, ...]], Any]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """JAX reads its flags when it starts, which test modules make it do."""
+    config.stash[ENVIRONMENT] = before = os.environ.get("XLA_FLAGS")
+    if before is None and "jax" not in sys.modules:
+        flags = (f"--{name}={str(quick).lower()}" for name, (quick, _) in known_flags().items())
+        os.environ["XLA_FLAGS"] = " ".join(flags)
+
+
+@functools.cache
+def known_flags() -> Mapping[str, tuple[Any, Any]]:
+    """The flags that the installed version of XLA has: it ends the process for any other."""
+    spec = find_spec("jaxlib")
+    assert spec is not None and spec.origin is not None
+    found: set[str] = set()
+    for library in sorted(Path(spec.origin).parent.glob("*.so")):
+        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as text:
+            found |= {name for name in QUICK if text.find(f"\0{name}\0".encode()) >= 0}
+    return {name: both for name, both in QUICK.items() if name in found}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def started(pytestconfig: pytest.Config) -> Iterator[None]:
+    """JAX has its flags now; child processes do not get them. Equal kernels are shared."""
+    if "jax" not in sys.modules:
+        yield
+        return
+    import jax
+
+    from tempoc.runtime import backend
+
+    jax.devices()
+    before = pytestconfig.stash[ENVIRONMENT]
+    if before is None:
+        os.environ.pop("XLA_FLAGS", None)
+    # Between runs nothing is kept: to write it takes longer than to make most of it again.
+    jax.config.update("jax_enable_compilation_cache", False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backend, "compile_kernel", Shared(backend.compile_kernel))
+        yield
+
+
+@pytest.fixture
+def each_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that are equal are not the same, as in a process that runs one program."""
+    from tempoc.runtime import backend
+
+    made = backend.compile_kernel
+    if isinstance(made, Shared):
+        monkeypatch.setattr(backend, "compile_kernel", made.make)
+
+
+@pytest.fixture
+def as_users(monkeypatch: pytest.MonkeyPatch, each_its_own: None) -> None:
+    """Kernels are compiled with all the effort that users get."""
+    import jax
+
+    options = {name: users for name, (_, users) in known_flags().items()}
+    monkeypatch.setattr(jax, "jit", functools.partial(jax.jit, compiler_options=options))
+
+
+class Shared:
+    """Makes kernels; the latest ones are kept for whoever wants the same.
+
+    Names of variables and of the kernel do not matter.
+    """
+
+    def __init__(self, make: Make) -> None:
+        self.make = make
+        self.kept: OrderedDict[object, tuple[Any, list[object]]] = OrderedDict()
+
+    def __call__(
+        self, function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+    ) -> Any:
+        if not isinstance(function, FunctionType) or function.__closure__:
+            return self.make(function, static, donated)
+        objects: list[object] = []  # those known by their identity must live as long as the key
+        places = {name: k for k, name in enumerate(function.__code__.co_varnames)}
+        given = frozenset((places.get(name, name), value) for name, value in static.items())
+        key = _function(function, objects, ()), given, donated
+        if key not in self.kept:
+            self.kept[key] = self.make(function, static, donated), objects
+            if len(self.kept) > KEPT:
+                self.kept.popitem(last=False)
+        self.kept.move_to_end(key)
+        return self.kept[key][0]
+
+
+def _function(function: FunctionType, objects: list[object], inside: tuple[str, ...]) -> object:
+    """What a function of a module of kernels does."""
+    defaults = function.__defaults__, function.__kwdefaults__
+    inside = (*inside, function.__name__)
+    return _code(function.__code__, function.__globals__, objects, inside), repr(defaults)
+
+
+def _code(
+    code: CodeType, scope: Mapping[str, object], objects: list[object], inside: tuple[str, ...]
+) -> object:
+    constants = tuple(
+        _code(c, scope, objects, inside) if isinstance(c, CodeType) else (type(c), repr(c))
+        for c in code.co_consts
+    )
+    uses = tuple((n, _value(scope, n, objects, inside)) for n in code.co_names)
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    variables = len(code.co_varnames), len(code.co_cellvars), len(code.co_freevars)
+    return code.co_code, code.co_exceptiontable, constants, uses, counts, variables
+
+
+def _value(
+    scope: Mapping[str, object], name: str, objects: list[object], inside: tuple[str, ...]
+) -> object:
+    """What a name stands for, if it is a global one."""
+    value = scope.get(name)
+    if isinstance(value, FunctionType) and value.__globals__ is scope and not value.__closure__:
+        return name if name in inside else _function(value, objects, inside)
+    if value is None or isinstance(value, bool | int | float | str):
+        return type(value), repr(value)
+    objects.append(value)
+    return id(value)
