@@ -125,10 +125,16 @@ class SpatialIndex(Op):
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
-        x = nonempty(natural(args[0], out), self.searched(args[0].type.shape), out)
+        x = natural(args[0], out)
+        room = enumerate(zip(self.entries, x.padded, strict=True))
+        taken_whole = [out.pad(e[1]) if k in x.last else p for k, (e, p) in room]  # see sides.py
+        x = out.align(x, tuple(taken_whole))
+        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.last), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
+            if axis in x.last:
+                continue
             if isinstance(e, tuple):
                 text = _sliced(text, e, axis, x, out)
             elif isinstance(e, Expr):

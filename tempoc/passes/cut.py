@@ -14,7 +14,7 @@ from tempoc.ops.movement import Pad, Transpose
 from tempoc.ops.reduction import Reduction
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.types import TensorType
-from tempoc.passes.axes import Part, narrowed
+from tempoc.ops.axes import Part, narrowed
 from tempoc.passes.combine import combination
 from tempoc.passes.making import Maker, at_point, read_of
 from tempoc.passes.region import Region

@@ -123,13 +123,17 @@ class _Search:
         """The bytes of the largest result of a node, at all points that are computed at once."""
         node, at = self.graph.nodes[name], self.at(name)
         each = max((bytes_of(t, at) for t in node.types), default=0)
-        return each * prod(at[d] for d in node.vector)
+        return each * prod(at[d] + 1 for d in node.vector)
 
     def at(self, name: str) -> Mapping[str, int]:
-        """What bounds and dimensions are taken for where a node is judged."""
+        """What bounds and dimensions are taken for where a node is judged.
+
+        A dimension that was cut still counts among those that may be long.
+        """
         node = self.graph.nodes[name]
         found = [s for t in node.types for e in t.shape for s in symbols(e)]
-        count = len(unknown(self.graph.universe, (*found, *node.vector)))
+        tiles = [d for d in node.domain.dims if d in self.made]
+        count = len(unknown(self.graph.universe, (*found, *node.vector, *tiles)))
         if count not in self.usual:
             self.usual[count] = usual(self.graph.universe, count)
         return self.usual[count]
