@@ -8,12 +8,14 @@ from ``jax.vmap``, as if the array were the store of a tensor that varies with `
         return jnp.tanh(total_t)
     y = jax.vmap(point)(total)
 
-So a statement is seen with such tensors: each stands for an array and one of its axes.
+So a statement is seen with such tensors: each stands for an array and one of its axes. Likewise a
+tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, is one tensor for each of them,
+and every point gets its own element of each: slices of the store, one shifted against the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -23,9 +25,9 @@ from tempoc.memory.storage import Axis
 from tempoc.ops.control import Copy
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.sdg.graph import Edge, Node
-from tempoc.sdg.statements import Read, Statement
+from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Entry, Expr, Slice, Sym, sub
+from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 from tempoc.symbolic.walk import symbols
 
 T = TypeVar("T")
@@ -47,22 +49,99 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointwise:
-    """A statement of one point with such tensors, and the stages that know them."""
+    """A statement of one point with such tensors, and the stages that know them.
+
+    ``origins`` has the tensor that each of them stands for; ``elements`` those that are elements of
+    arrays.
+    """
 
     single: Statement
     stages: Stages
     elements: Mapping[str, Element]
+    origins: Mapping[str, str]
 
 
 def pointwise(statement: Statement, stages: Stages) -> Pointwise:
     """What a statement does at one point, elements at its own position being read as tensors."""
     assert statement.single is not None
-    found = Pointwise(single=statement.single, stages=stages, elements={})
+    found = Pointwise(single=statement.single, stages=stages, elements={}, origins={})
     for read in statement.single.reads:
         element = _element(read, statement, stages)
         if element is not None:
             found = _with(found, read, element)
+    for tensor in dict.fromkeys(r.tensor for r in found.single.reads):
+        for read in _at_distances(found.single, tensor, statement, stages):
+            found = _apart(found, read)
     return found
+
+
+def shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
+    """``c`` if the access takes ``dim`` at ``dim + c`` and nowhere else; ``None`` otherwise."""
+    at = dict(zip(dims, access.entries, strict=True))
+    entry = at.pop(dim)
+    if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
+        return None
+    found = sub(entry, Sym(dim))
+    return found if isinstance(found, Const) else None
+
+
+def _at_distances(
+    single: Statement, tensor: str, statement: Statement, stages: Stages
+) -> list[Read]:
+    """The reads of a tensor at some distance, if not all accesses are at the same one.
+
+    None of what the point writes itself: that goes through the store.
+    """
+    store = stages.plan.stores.get(tensor)
+    reads = [r for r in single.reads if r.tensor == tensor]
+    writes = [w for w in single.writes if w.tensor == tensor]
+    own = [v.dim for v in statement.vector]
+    if store is None or any(r.forwarded for r in reads):
+        return []
+    if any(a.ring or a.dim not in own for a in store.axes):  # slices would copy all of the others
+        return []
+    dims, along = stages.statements.tensors[tensor].domain.dims, [a.dim for a in store.axes]
+    accesses: list[Read | Write] = [*reads, *writes]
+    if all(len({shift(a, dims, d) for a in accesses}) == 1 for d in along):
+        return []
+
+    found = {r.entries: r for r in reads if all(shift(r, dims, d) is not None for d in along)}
+    return list(found.values()) if along else []
+
+
+def _apart(before: Pointwise, read: Read) -> Pointwise:
+    """The statement with the reads at one distance become reads of a tensor of their own."""
+    stages = before.stages
+    tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
+    at = dict(zip(tensor.domain.dims, read.entries, strict=True))
+    axes = [a.dim for a in store.axes]
+    name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
+    while name in before.origins:
+        name += "@"
+    source = stages.graph.nodes[tensor.node]
+    nodes = dict(stages.graph.nodes)
+    nodes[name] = replace(source, name=name, types=(tensor.type,), inputs=())
+    reads: list[Read] = []
+    for r in before.single.reads:
+        if (r.tensor, r.entries) == (read.tensor, read.entries):
+            inputs = list(nodes[r.member].inputs)
+            inputs[r.slot] = replace(inputs[r.slot], source=name, out=0)
+            nodes[r.member] = replace(nodes[r.member], inputs=tuple(inputs))
+            r = replace(r, tensor=name)
+        reads.append(r)
+    one = replace(tensor, name=name, node=name, out=0)
+    changed = replace(
+        stages,
+        graph=replace(stages.graph, nodes=nodes),
+        statements=replace(stages.statements, tensors={**stages.statements.tensors, name: one}),
+        plan=replace(stages.plan, stores={**stages.plan.stores, name: replace(store, tensor=name)}),
+    )
+    return replace(
+        before,
+        single=replace(before.single, reads=tuple(reads)),
+        stages=changed,
+        origins={**before.origins, name: read.tensor},
+    )
 
 
 def _element(read: Read, statement: Statement, stages: Stages) -> Element | None:
@@ -120,6 +199,7 @@ def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
         single=replace(before.single, reads=reads),
         stages=changed,
         elements={**before.elements, one.name: element},
+        origins={**before.origins, one.name: element.tensor},
     )
 
 

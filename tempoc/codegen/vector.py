@@ -23,7 +23,7 @@ from tempoc.base.names import Names
 from tempoc.codegen.batches import bytes_of_a_point
 from tempoc.codegen.body import Body
 from tempoc.codegen.naming import identifier
-from tempoc.codegen.positions import Element, pointwise
+from tempoc.codegen.positions import Element, pointwise, shift
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages
 from tempoc.memory.storage import Axis, Store
@@ -32,9 +32,7 @@ from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.expr import (
     TRUE,
     ZERO,
-    Const,
     Expr,
-    Slice,
     Sym,
     add,
     compare,
@@ -83,6 +81,7 @@ class Together:
         self.statement = statement
         one = pointwise(statement, stages)
         self.single, self.stages, self.elements = one.single, one.stages, one.elements
+        self.origins = one.origins
         self.out = out
         self.names = names
         self.vector = {v.dim: v for v in statement.vector}
@@ -113,7 +112,7 @@ class Together:
         block = self.out.apart(write)
         self.out.checks += block.checks
         # What points are given whole first: who takes elements of it uses the same name.
-        for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.elements):
+        for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.origins):
             self._outer(argument)
         self._latest = {cell: a.name for cell, a in self.arguments.items()}
         made = self._call(block, inner, list(body.arguments.values()))
@@ -133,13 +132,25 @@ class Together:
     def _outer(self, argument: Argument) -> Argument:
         """What the kernel is given for an argument of a point."""
         tensor, key = argument.cell
-        if tensor not in self.elements:
+        if tensor not in self.origins:
             return self.arguments.setdefault(argument.cell, argument)
-        cell = self.elements[tensor].tensor, key
+        cell = self.origins[tensor], self._slot(self.origins[tensor], key)
         if cell not in self.arguments:
             name = self.names.fresh(identifier(cell[0]))
             self.arguments[cell] = replace(argument, cell=cell, name=name)
         return self.arguments[cell]
+
+    def _slot(self, tensor: str, key: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The key of what the points read, as they say it where they write there as well."""
+        store = self.stages.plan.stores[tensor]
+        dims = self.stages.statements.tensors[tensor].domain.dims
+        for write in self.single.writes if store.keys else ():
+            if write.tensor == tensor:
+                at = dict(zip(dims, write.entries, strict=True))
+                written = tuple(e for k in store.keys if isinstance(e := at[k.dim], Expr))
+                if same_slots(store, written, key):
+                    return written
+        return key
 
     # ------------------------------------------------------------ one point
 
@@ -151,7 +162,7 @@ class Together:
         store = self.stages.plan.stores[tensor]
         shifts: dict[str, Expr] = {}
         for dim in (a.dim for a in store.axes if a.dim in self.vector):
-            found = {_shift(a, dims, dim) for a in accesses}
+            found = {shift(a, dims, dim) for a in accesses}
             only = found.pop()
             if not found and only is not None:
                 shifts[dim] = only
@@ -184,6 +195,10 @@ class Together:
         self, block: Block, inner: Sequence[Result], arguments: Sequence[Argument]
     ) -> list[str]:
         """Write the function of a point and its call; the names of what it gives for all points."""
+        if not block.lines and not block.checks:
+            same = [self._unchanged(r, arguments) for r in inner]
+            if all(same):
+                return [text for text in same if text]
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
         size = bytes_of_a_point(self.statement, self.stages)
         moving = [a for a in arguments if self.homes[a.cell[0]].shifts]
@@ -213,6 +228,19 @@ class Together:
         comma = "," if len(made) == 1 and len(returned) != 1 else ""
         self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(given)})")
         return made
+
+    def _unchanged(self, inner: Result, arguments: Sequence[Argument]) -> str | None:
+        """The array of which every point gives back its own part; ``None`` if they do more."""
+        argument = next((a for a in arguments if a.name == inner.text), None)
+        home = self.homes[argument.cell[0]] if argument else None
+        if argument is None or home is None or not all(d in home.shifts for d in self.vector):
+            return None
+        for k, dim in enumerate(self.vector):
+            done = list(self.vector)[:k]
+            if home.place(dim, done) != 0 or self._out_place(inner, dim, done) != 0:
+                return None
+        text = self._moved(argument)
+        return text if text.isidentifier() else self.out.bind(self._hint(inner), text)
 
     def _hint(self, inner: Result) -> str:
         tensor = inner.cell[0]
@@ -300,7 +328,7 @@ class Together:
                 if axis.ring:
                     start = f"({start}) % ({self.out.static(axis.size)})"
                 return _Place(start if moving else self._int(start), whole=False, single=True)
-            at = _shift(write, dims, axis.dim)
+            at = shift(write, dims, axis.dim)
         elif axis.dim not in self.vector:
             return _Place(self._int("0"), whole=True)
         assert at is not None, f"{home.store.tensor} is written at other points than its own"
@@ -326,16 +354,6 @@ class Together:
 def _alias(write: Write, number: int) -> str:
     """What the rows of a write are called within the kernel: no tensor has that name."""
     return f"{write.tensor}.rows{number}"
-
-
-def _shift(access: Read | Write, dims: Sequence[str], dim: str) -> Expr | None:
-    """``c`` if the access takes ``dim`` at ``dim + c`` and nowhere else; ``None`` otherwise."""
-    at = dict(zip(dims, access.entries, strict=True))
-    entry = at.pop(dim)
-    if isinstance(entry, Slice) or any(dim in symbols(e) for e in at.values()):
-        return None
-    shift = sub(entry, Sym(dim))
-    return shift if isinstance(shift, Const) else None
 
 
 def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int], size: str = "") -> str:

@@ -74,13 +74,21 @@ def story(compilation: Compilation) -> tuple[Chapter, ...]:
 
 
 def _valid(compilation: Compilation) -> Iterator[Remark]:
-    """All remarks but those of passes that decided anew later."""
+    """All remarks but those of passes that decided anew later, about all or about a tensor."""
     records = compilation.passes.records
     for k, record in enumerate(records):
-        later = {r.step for r in records[k + 1 :]}
-        if record.step not in ANEW or record.step not in later:
-            yield from record.remarks
+        later = [r for r in records[k + 1 :] if r.step == record.step]
+        if record.step in ANEW and later:
+            continue
+        told = {_about(remark) for r in later for remark in r.remarks}
+        yield from (r for r in record.remarks if _about(r) not in told or not _about(r))
     yield from compilation.later_remarks
+
+
+def _about(remark: Remark) -> tuple[Span, str] | None:
+    """The place that a remark is about, and the first name in it."""
+    parts = remark.message.split("`")
+    return (remark.span, parts[1]) if remark.span is not None and len(parts) > 1 else None
 
 
 @dataclass(slots=True)

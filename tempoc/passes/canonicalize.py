@@ -5,8 +5,9 @@
     %e = add %x, %x           : [t] f32           (%e became %d, %u was read by nobody)
     %u = exp %e               : [t] f32
 
-Dead code and duplicates are found through cycles. Nothing is reassociated; numbers are folded in
-their own precision.
+Dead code and duplicates are found through cycles. Elements of arrays are taken out where they are
+read (``elements.py``), numbers have the dtype that they are used with (``settle.py``). Nothing is
+reassociated; numbers are folded in their own precision.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from tempoc.passes.constants import fold_constants
 from tempoc.passes.context import PassContext
 from tempoc.passes.copies import forward_copies
 from tempoc.passes.duplicates import merge_duplicates
+from tempoc.passes.elements import forward_elements
+from tempoc.passes.settle import settle_numbers
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.rewrite import drop_dead
 
 _PARTS: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("dead", drop_dead),
     ("copied", forward_copies),
+    ("taken out", forward_elements),
     ("folded", fold_constants),
     ("duplicate", merge_duplicates),
 )
@@ -33,7 +37,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canonicalize:
-    """Repeats its four parts until nothing changes."""
+    """Repeats its parts until nothing changes."""
 
     name: ClassVar[str] = "canonicalize"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -43,6 +47,7 @@ class Canonicalize:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The smaller graph."""
         count = len(graph.nodes)
+        graph = settle_numbers(graph, context.space)
         for _ in range(_ROUNDS):
             start = graph
             for _, part in _PARTS:

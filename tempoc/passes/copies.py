@@ -19,7 +19,8 @@ def forward_copies(graph: Graph) -> Graph:
     """Redirect every read of a copy for which one access of the original means the same.
 
     The copy must not change the type. A branch of a merge goes to the original only where that is
-    computed, at the same points: the branch then writes the merge itself.
+    computed, at the same points: the branch then writes the merge itself. What computes points at
+    once writes all of them.
     """
     copies = {n.name: n for n in graph.nodes.values() if _only_moves(graph, n)}
     if not copies:
@@ -62,7 +63,9 @@ def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
         source = graph.nodes[original.source]
         same = source.domain.dims == copy.domain.dims
         here = original.entries == identity(source.domain)
-        if not (same and here and is_computed(source)):
+        at_once = source.vector or copy.vector
+        alike = not at_once or (source.vector, source.domain) == (copy.vector, copy.domain)
+        if not (same and here and alike and is_computed(source)):
             break
         edge = replace(edge, source=original.source, out=original.out)
     return edge

@@ -109,10 +109,11 @@ def _start(node: Node) -> Key:
     own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
     given = node.name if own else ""
     if _is_unordered(node):
-        return (given, node.op.name, node.domain, node.types, tuple(sorted(_places(node))))
+        places = tuple(sorted(_places(node)))
+        return (given, node.op.name, node.domain, node.vector, node.types, places)
     accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
     # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
-    return (given, repr(node.op), node.domain, node.types, accesses)
+    return (given, repr(node.op), node.domain, node.vector, node.types, accesses)
 
 
 def _is_unordered(node: Node) -> bool:

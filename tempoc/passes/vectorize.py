@@ -26,6 +26,7 @@ from tempoc.passes.awaited import awaited
 from tempoc.passes.context import PassContext
 from tempoc.passes.frugal import frugal
 from tempoc.passes.legality import Dependence, dependences, loops, stuck
+from tempoc.passes.partial import part, whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -52,8 +53,9 @@ class Vectorize:
 
         What ends when the data say so is done step by step, and so is what it varies over.
         """
-        graph = replace(
-            graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}
+        graph, parts = part(
+            replace(graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}),
+            context.space,
         )
         lengths = graph.universe.lengths
         steps = [d for b in graph.universe.ended for d in b.outer]
@@ -63,7 +65,7 @@ class Vectorize:
                 context.remarks.add("vectorize", message)
             else:
                 graph = _along(graph, dim.name, context)
-        return graph
+        return whole(graph, parts)
 
 
 def _along(graph: Graph, dim: str, context: PassContext) -> Graph:

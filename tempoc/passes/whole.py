@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tempoc.ops.control import Merge
+from tempoc.ops.indexing import SpatialIndex
 from tempoc.ops.source import Input, Param
 from tempoc.passes.terms import is_small_sum
 from tempoc.sdg.build import identity, is_computed
@@ -118,13 +119,25 @@ def _ways(graph: Graph, node: Node, edge: Edge, dim: str) -> Iterator[_Way]:
     entry = _along(graph, edge.source, edge.entries, dim)
     if not _stays(source, edge.entries, dim):
         return
-    if is_computed(source):
+    if (row := _row(graph, node, source, dim)) is not None:
+        yield _Way(source.name, ends=_is_far(row, dim))
+    elif is_computed(source):
         yield _way(source, entry, Sym(dim), dim)
     elif isinstance(source.op, Merge):
         for target, branch in zip(source.op.targets, source.inputs, strict=True):
             if _stays(source, target, dim):
                 written = _along(graph, edge.source, target, dim)
                 yield _way(graph.nodes[branch.source], entry, written, dim)
+
+
+def _row(graph: Graph, node: Node, source: Node, dim: str) -> Expr | None:
+    """Which row a node takes of an array with one for each point of a dimension (of a scan)."""
+    array = is_computed(source) and dim not in source.domain.dims
+    if not array or not isinstance(node.op, SpatialIndex):
+        return None
+    first, shape = node.op.entries[:1], source.types[0].shape[:1]
+    row = first[0] if first and isinstance(first[0], Expr) else None
+    return row if shape == (Sym(graph.universe.dim(dim).bound),) else None
 
 
 def _stays(source: Node, entries: tuple[Entry, ...], dim: str) -> bool:

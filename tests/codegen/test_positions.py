@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tempoc.base.source import Source
@@ -25,6 +27,17 @@ MAPPED = {
     "counted from a bound": "dim p < P\nassume P <= T\n"
     "y[b, p] = (c[b])[p + T - P]\noutput y[0:B, 0:P]",
 }
+APART = {
+    "a tensor at several distances": "y[b, t] = 2.0 * x[t = t-1] - x + x[t = t+1] "
+    "when t >= 1 and t + 1 < T\noutput y[0:B, 1:T-1]",
+    "distances along two dimensions": "y[b, t] = x[b-1, t] + x[b, t-1] * x[b-1, t-1] "
+    "when b >= 1 and t >= 1\noutput y[1:B, 1:T]",
+    "the whole and the point": "y[b, t] = x * x[t = t-1] - sum(x[t = 0:T]) when t >= 1\n"
+    "output y[0:B, 1:T]",
+    "what a loop makes": "u[0, t] = x[b = 0]\n"
+    "u[b, t] = u[b-1, t] + u[b-1, t-1] - 0.5 * u[b-1, t+1] "
+    "when t >= 1 and t + 1 < T\nu[b, t] = x\noutput u[B-1, 0:T]",
+}
 GATHERED = {
     "backwards": "y[b, t] = tanh((c[b])[T-1-t])\noutput y",
     "two positions": "s[b] = c @ c.T\ny[b, t] = (s[b])[t, t]\noutput y",
@@ -41,6 +54,14 @@ def test_elements_at_the_point(name: str) -> None:
     text = HEAD + (MAPPED | GATHERED)[name]
     assert ("dynamic_index" in kernels(text)) == (name in GATHERED)
     agree(text, *all_equal(text, 2, 3, 5), passes=PASSES)
+
+
+@pytest.mark.parametrize("name", APART)
+def test_reads_at_distances_are_slices(name: str) -> None:
+    text = HEAD.replace("assume T >= 2", "assume T >= 3\nassume B >= 2") + APART[name]
+    inside = [line for line in kernels(text).splitlines() if line.startswith(" " * 8)]
+    assert inside and not any(re.search(r"\[.*\b[bt]\b", line) for line in inside)
+    agree(text, {"B": 2, "T": 3}, {"B": 3, "T": 4}, {"B": 5, "T": 8}, passes=PASSES)
 
 
 def test_a_name_for_the_array_and_one_for_its_element() -> None:

@@ -121,6 +121,52 @@ dim t < T
 %z = where %is, %y, %six : [t] f32
 output z = %z[0:T]
 """,
+    "weak numbers that decide nothing": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = literal{value=0.5, dtype=f32, weak=true} : [] ~f32
+%b = literal{value=0.5, dtype=f32} : [] f32
+%y = mul %x, %a : [t] f32
+%z = mul %x, %b : [t] f32
+%s = literal{value=2.0, dtype=f32, weak=true} : [] ~f32
+%c = gt %x, %b : [t] bool
+%w = where %c, %s, %s : [t] ~f32
+%v = add %w, %s : [t] ~f32
+output y = %y[0:T]
+output z = %z[0:T]
+output v = %v[0:T]
+""",
+    "elements of an array where they are read": """
+bound B
+bound T
+dim b < B
+dim t < T
+%x = input{dtype=f32} : [b, t] f32
+%rows = cumsum{axis=0} %x[b, 0:T] : [b] f32[T]
+%h = getitem{entries=(t,)} %rows : [b, t] f32
+%y = exp %h[b, t-1] : [b, t | t >= 1] f32
+%z = add %h[b, t-1], %h : [b, t | t >= 1] f32
+%v = neg %h : [b, t] f32
+%w = sum %h[b, 0:t+1] : [b, t] f32
+output y = %y[0:B, 1:T]
+output z = %z[0:B, 1:T]
+output v = %v[0:B, 0:T]
+output w = %w[0:B, 0:T]
+output last = %h[B-1, T-1]
+""",
+    "elements that nobody takes at their own point": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%rows = cumsum{axis=0} %x[0:T] : [] f32[T, 2]
+%h = getitem{entries=(t, (0, 2, 1))} %rows : [t] f32[2]
+%y = exp %h[T-1-t] : [t] f32[2]
+%g = getitem{entries=(1,)} %h[0] : [] f32
+output y = %y[0:T]
+output g = %g
+output last = %h[T-1]
+""",
 }
 
 

@@ -73,6 +73,26 @@ dim t < T
 %c = mul %a, %b : [t] f32
 output c = %c[0:T]
 """,
+    "a node of which a merge has only some points": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = exp %x : [t] f32
+%b = mul %a, %x[t+2] : [t | t+2 < T] f32
+%y = merge{targets=((t,), (t,))} %b when t+2 < T, %a when t+2 >= T : [t] f32
+output y = %y[0:T]
+""",
+    "the same in a loop": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = add %x, %c : [t] f32
+%b = exp %a : [t] f32
+%c.0 = copy %x[0] : [] f32
+%c = merge{targets=((0,), (t+1,), (t+1,))} \
+%c.0 when t == 0, %a[t-1] when t >= 1 and t < 3, %b[t-1] when t >= 3 : [t] f32
+output c = %c[0:T]
+""",
 }
 
 

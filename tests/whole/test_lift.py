@@ -132,6 +132,29 @@ def test_a_scan_is_all_there_is() -> None:
     assert text.count("def ") == 1
 
 
+MADE = """
+r[b, t] = x + 0.9 * r[t = t+1] when t < T - 1
+r[b, t] = x
+m[b, t] = mean(r[t = t:t+4]) when t + 4 <= T
+m[b, t] = r + sum(r[t = t:T])
+w = max(r[t = max(0, t-2):t+1]) - r[t = T-1]
+output m, w
+"""
+
+
+def test_ranges_over_scans_are_lifted_too() -> None:
+    text = HEAD + MADE
+    nodes = compiled(text).optimized.nodes.values()
+    assert not [n.name for n in nodes if n.op.name in ("sum", "mean", "max")]
+    assert [n.op.name for n in nodes].count("window") == 2
+    agree(text, *all_equal(text, 1, 2, 3, 5, 8))
+
+
+def compiled(text: str) -> Compilation:
+    options = Options(verify_each=True)
+    return Compilation(load_source(Source("m.rt", text)), options)
+
+
 def test_derivatives_of_scans_are_scans() -> None:
     text = """
 y = tanh(x)

@@ -11,27 +11,21 @@ from jax import lax
 
 def u_1(at, u, u2, *, N):
     """03_heat_equation.rt:14: u[t+1, i] = u[t, i] + alpha * (u[t, i-1] - 2.0 * u[t, i] + u[t, i+1]) when i >= 1 and i < N - 1"""
-    def point(i):
-        u_i = u[i]
+    def point(u_i, u_prev_i, u_next_i):
         u_mul = jnp.float32(2.0) * u_i
-        u_prev = u[i-1]
-        u_sub = u_prev - u_mul
-        u_next = u[i+1]
-        u_add = u_sub + u_next
+        u_sub = u_prev_i - u_mul
+        u_add = u_sub + u_next_i
         u_mul2 = jnp.float32(0.2) * u_add
         u_1 = u_i + u_mul2
         return u_1
-    u_1_rows = jax.vmap(point)(jnp.arange(1, N-1, dtype=jnp.int32))
+    u_1_rows = jax.vmap(point)(u[1:N-1], u[:N-2], u[2:N])
     u22 = lax.dynamic_update_slice(u2, u_1_rows, (1,))
     return (u22,)
 
 
 def u_0(at, start):
     """03_heat_equation.rt:13: u[0, i] = start[i]"""
-    def point(start):
-        return start
-    start_rows = jax.vmap(point)(start)
-    return (start_rows,)
+    return (start,)
 
 
 def u_2(at, u, u_next):

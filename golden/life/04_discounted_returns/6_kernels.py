@@ -4,6 +4,7 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -25,14 +26,6 @@ def lately_windows(at, reward, *, T):
         add = reward_row + mul
         return lax.dynamic_update_index_in_dim(rows, add, k2, 0)
     ahead_run_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(reward_at, (T,)))
-    def step2(k3, rows2):
-        k4 = T-2 - k3
-        before2 = rows2[k4+1]
-        reward_row2 = reward[k4]
-        mul2 = jnp.float32(0.95) * before2
-        add2 = reward_row2 + mul2
-        return lax.dynamic_update_index_in_dim(rows2, add2, k4, 0)
-    back_rows = lax.fori_loop(0, T-1, step2, jnp.broadcast_to(reward_at, (T,)))
     reward_wide = lax.pad(reward, jnp.float32(0.0), ((0, 4, 0),))
     sum_2 = lax.slice_in_dim(reward_wide, 0, -1, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(reward_wide, 1, None, axis=0)
     factor_2 = jnp.float32(0.95) * jnp.float32(0.95)
@@ -41,22 +34,24 @@ def lately_windows(at, reward, *, T):
     near_windows = lax.slice_in_dim(reward_wide, 0, T, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(sum_4, 1, 1 + T, axis=0)
     reward_wide2 = lax.pad(reward, jnp.float32(0.0), ((4, 0, 0),))
     lately_windows = lax.reduce_window(reward_wide2, jnp.float32(0.0), lax.add, (5,), (1,), "VALID")
-    return ahead_run_rows, back_rows, near_windows, lately_windows
+    return ahead_run_rows, near_windows, lately_windows
 
 
-def near(at, near_windows, n_step, *, T):
+def near_at(at, near_windows, n_step, *, T):
     """04_discounted_returns.rt:20: near[t] = rl.discounted_sum(reward[t:min(t+n, T)], gamma)"""
-    t = at[0]
-    near = lax.dynamic_index_in_dim(near_windows, t, 0, keepdims=False)
-    n_step = jnp.where(t+5 >= T, lax.dynamic_update_index_in_dim(n_step, near, t, 0), n_step)
-    return near, n_step
+    near_windows_t_rows = near_windows[max(0, T-5):T]
+    n_step2 = lax.dynamic_update_slice(n_step, near_windows_t_rows, (max(0, T-5),))
+    return (n_step2,)
 
 
-def n_step_0(at, value, near, n_step):
-    """04_discounted_returns.rt:21: n_step[t] = near[t] + gamma ** n * value[t+n] when t + n < T"""
-    t = at[0]
-    value_next5 = value[t+5]
-    n_step_mul = jnp.float32(0.7737809374999998) * value_next5
-    n_step_0 = near + n_step_mul
-    n_step = lax.dynamic_update_index_in_dim(n_step, n_step_0, t, 0)
-    return (n_step,)
+def n_step_0(at, value, near_windows, n_step, *, T):
+    """04_discounted_returns.rt:20: near[t] = rl.discounted_sum(reward[t:min(t+n, T)], gamma)
+    04_discounted_returns.rt:21: n_step[t] = near[t] + gamma ** n * value[t+n] when t + n < T
+    """
+    def point(value, near_windows_t):
+        n_step_mul = jnp.float32(0.7737809374999998) * value
+        n_step_0 = near_windows_t + n_step_mul
+        return n_step_0
+    n_step_0_rows = jax.vmap(point)(value[5:T], near_windows[:T-5])
+    n_step2 = lax.dynamic_update_slice(n_step, n_step_0_rows, (0,))
+    return (n_step2,)

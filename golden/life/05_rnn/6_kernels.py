@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def h_rows(at, W, x, bias, h_matmul2, U, *, T):
+def h_at(at, W, x, bias, h_matmul2, U, *, T):
     """05_rnn.rt:15: h[0] = tanh(W @ x[0] + bias)
     05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)
     """
@@ -28,7 +28,8 @@ def h_rows(at, W, x, bias, h_matmul2, U, *, T):
         tanh = jnp.tanh(add2)
         return lax.dynamic_update_index_in_dim(rows, tanh, k+1, 0)
     h_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(h_0, (T, 16)))
-    return (h_rows,)
+    h_at = lax.dynamic_index_in_dim(h_rows, T-1, 0, keepdims=False)
+    return h_rows, h_at
 
 
 def h_matmul2(at, W, x, h_matmul22, *, T):
@@ -39,13 +40,3 @@ def h_matmul2(at, W, x, h_matmul22, *, T):
     h_matmul2_rows = jax.vmap(point)(x[1:T])
     h_matmul222 = lax.dynamic_update_slice(h_matmul22, h_matmul2_rows, (1, 0))
     return (h_matmul222,)
-
-
-def h(at, h_rows):
-    """05_rnn.rt:15: h[0] = tanh(W @ x[0] + bias)
-    05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)
-    """
-    def point(h_rows_t):
-        return h_rows_t
-    h_rows_t_rows = jax.vmap(point)(h_rows)
-    return (h_rows_t_rows,)

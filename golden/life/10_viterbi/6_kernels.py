@@ -9,9 +9,11 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def score_rows(at, emit, seen, start, score_getitem2, move, *, T):
+def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     """10_viterbi.rt:16: score[0] = start + emit[seen[0]]
     10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]
+    10_viterbi.rt:21: path[T-1] = argmax(score[T-1])
+    10_viterbi.rt:24: likelihood = max(score[T-1])
     """
     seen_0 = seen[0]
     holds = (seen_0 >= -4) & (seen_0 < 4)
@@ -28,7 +30,11 @@ def score_rows(at, emit, seen, start, score_getitem2, move, *, T):
         add2 = max2 + score_getitem2_slice2_row
         return lax.dynamic_update_index_in_dim(rows, add2, k+1, 0)
     score_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(score_0, (T, 3)))
-    return score_rows, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    score_at2 = lax.dynamic_index_in_dim(score_rows, T-1, 0, keepdims=False)
+    path_0 = jnp.argmax(score_at2, axis=None).astype(jnp.int32)
+    likelihood = jnp.max(score_at2, axis=0)
+    path = lax.dynamic_update_index_in_dim(path, path_0, T-1, 0)
+    return score_rows, path, likelihood, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
 def score_getitem2(at, emit, seen, score_getitem22, *, T):
@@ -44,39 +50,20 @@ def score_getitem2(at, emit, seen, score_getitem22, *, T):
     return score_getitem222, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
-def score(at, score_rows):
+def back(at, move, score_rows, back2, *, T):
     """10_viterbi.rt:16: score[0] = start + emit[seen[0]]
     10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]
-    """
-    def point(score_rows_t):
-        return score_rows_t
-    score_rows_t_rows = jax.vmap(point)(score_rows)
-    return (score_rows_t_rows,)
-
-
-def back(at, score, move, back2, *, T):
-    """10_viterbi.rt:18: reach[t] = expand_dims(score[t-1], 1) + move when t >= 1
+    10_viterbi.rt:18: reach[t] = expand_dims(score[t-1], 1) + move when t >= 1
     10_viterbi.rt:19: back[t] = argmax(reach[t], axis = 0) when t >= 1
     """
-    def point(score):
-        reach_expand_dims = jnp.expand_dims(score, 1)
+    def point(score_rows_prev_t):
+        reach_expand_dims = jnp.expand_dims(score_rows_prev_t, 1)
         reach = reach_expand_dims + move
         back = jnp.argmax(reach, axis=0).astype(jnp.int32)
         return back
-    back_rows = jax.vmap(point)(score[:T-1])
+    back_rows = jax.vmap(point)(score_rows[:T-1])
     back22 = lax.dynamic_update_slice(back2, back_rows, (1, 0))
     return (back22,)
-
-
-def likelihood(at, score, path, *, T):
-    """10_viterbi.rt:21: path[T-1] = argmax(score[T-1])
-    10_viterbi.rt:24: likelihood = max(score[T-1])
-    """
-    score_at = score[T-1]
-    path_0 = jnp.argmax(score_at, axis=None).astype(jnp.int32)
-    likelihood = jnp.max(score_at, axis=0)
-    path = lax.dynamic_update_index_in_dim(path, path_0, T-1, 0)
-    return path, likelihood
 
 
 def path_1(at, back, path):

@@ -209,9 +209,10 @@ def net_1_b_1(
     net_1_w, net_1_b, *, K,
 ):
     """14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)"""
-    def point(net_0_w_rows_next_k, net_0_w_rows_out1_next_k, net_0_w_rows_out2_next_k, net_0_w_rows_out3_next_k):
-        return (net_0_w_rows_next_k, net_0_w_rows_out1_next_k, net_0_w_rows_out2_next_k, net_0_w_rows_out3_next_k)
-    net_0_w_rows_next_k_rows, net_0_w_rows_out1_next_k_rows, net_0_w_rows_out2_next_k_rows, net_0_w_rows_out3_next_k_rows = jax.vmap(point)(net_0_w_rows[1:K], net_0_w_rows_out1[1:K], net_0_w_rows_out2[1:K], net_0_w_rows_out3[1:K])
+    net_0_w_rows_next_k_rows = net_0_w_rows[1:K]
+    net_0_w_rows_out1_next_k_rows = net_0_w_rows_out1[1:K]
+    net_0_w_rows_out2_next_k_rows = net_0_w_rows_out2[1:K]
+    net_0_w_rows_out3_next_k_rows = net_0_w_rows_out3[1:K]
     net_0_w2 = lax.dynamic_update_slice(net_0_w, net_0_w_rows_next_k_rows, (1, 0, 0))
     net_0_b2 = lax.dynamic_update_slice(net_0_b, net_0_w_rows_out1_next_k_rows, (1, 0))
     net_1_w2 = lax.dynamic_update_slice(net_1_w, net_0_w_rows_out2_next_k_rows, (1, 0, 0))

@@ -219,9 +219,9 @@ def y_scan(
         cost_scan_d_y_scan_answer_y_sub_neg = -cost_scan_d_y_scan_answer_y_mul_mul2
         cost_scan_d_y_scan_answer_y_matmul_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_mul_mul2, layer_c_re)
         cost_scan_d_y_scan_answer_y_matmul2_einsum2 = jnp.matmul(cost_scan_d_y_scan_answer_y_sub_neg, layer_c_im)
-        return (x_re_rows_t, x_re_rows_out1_t, y, y_scan, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2)
-    x_re_rows_t_rows, x_re_rows_out1_t_rows, y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_matmul_einsum2_rows, cost_d_y_answer_y_matmul2_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul2_einsum2_rows = jax.vmap(point)(x_re_rows, x_re_rows_out1, y_answer_y_mul2, u, states_associative_scan_out2, states_associative_scan_out3, target)
-    return x_re_rows_t_rows, x_re_rows_out1_t_rows, y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_matmul_einsum2_rows, cost_d_y_answer_y_matmul2_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul2_einsum2_rows
+        return (y, y_scan, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2, cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2)
+    y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_matmul_einsum2_rows, cost_d_y_answer_y_matmul2_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul2_einsum2_rows = jax.vmap(point)(x_re_rows, x_re_rows_out1, y_answer_y_mul2, u, states_associative_scan_out2, states_associative_scan_out3, target)
+    return y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, cost_d_y_answer_y_matmul_einsum2_rows, cost_d_y_answer_y_matmul2_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul_einsum2_rows, cost_scan_d_y_scan_answer_y_matmul2_einsum2_rows
 
 
 def cost_scan(
@@ -334,47 +334,25 @@ def cost_scan(
     return cost, cost_scan, cost_d_x_re_rows_0, cost_d_x_re_rows_1, cost_scan_d_states_associative_scan_fold_0, cost_scan_d_states_associative_scan_fold_1, cost_scan_d_states_associative_scan_fold_2, cost_scan_d_states_associative_scan_fold_3
 
 
-def cost_scan_d_stretch_keep_im_getitem(
-    at, push_matmul, push_matmul2, cost_d_x_re_rows, cost_d_x_re_rows_out1,
-    cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
-    cost_scan_d_states_associative_scan_fold_out3, cost_scan_d_states_associative_scan_fold_out1,
-):
-    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
-    15_s5.rt:39: x[0] = push[0]
-    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
-    15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
-    ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
-    """
-    def point(cost_d_x_re_rows_t, cost_d_x_re_rows_out1_t, cost_scan_d_states_associative_scan_fold_out2_t, cost_scan_d_states_associative_scan_fold_t, push_matmul, cost_scan_d_states_associative_scan_fold_out3_t, push_matmul2, cost_scan_d_states_associative_scan_fold_out1_t):
-        cost_scan_d_push_re_neg = -cost_scan_d_states_associative_scan_fold_out2_t
-        cost_scan_d_push_cmul_mul_mul = cost_scan_d_states_associative_scan_fold_out2_t * push_matmul
-        cost_scan_d_push_cmul_mul3_mul = cost_scan_d_states_associative_scan_fold_out3_t * push_matmul2
-        cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
-        cost_scan_d_push_cmul_mul4_mul = cost_scan_d_states_associative_scan_fold_out3_t * push_matmul
-        return (cost_d_x_re_rows_t, cost_d_x_re_rows_out1_t, cost_scan_d_states_associative_scan_fold_t, cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul, cost_scan_d_states_associative_scan_fold_out1_t)
-    cost_d_x_re_rows_t_rows, cost_d_x_re_rows_out1_t_rows, cost_scan_d_states_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_out1_t_rows = jax.vmap(point)(cost_d_x_re_rows, cost_d_x_re_rows_out1, cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold, push_matmul, cost_scan_d_states_associative_scan_fold_out3, push_matmul2, cost_scan_d_states_associative_scan_fold_out1)
-    return cost_d_x_re_rows_t_rows, cost_d_x_re_rows_out1_t_rows, cost_scan_d_states_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_out1_t_rows
-
-
 def cost_d_x_cmul_mul4_mul(
-    at, cost_d_x_re, cost_d_x_im, x_re, x_im, cost_d_push_re, cost_d_push_im,
-    cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul2,
+    at, cost_d_x_re_rows, cost_d_x_re_rows_out1, x_re_rows, x_re_rows_out1, cost_d_push_re,
+    cost_d_push_im, cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul3_mul2,
     cost_d_x_cmul_mul4_mul2, *, T,
 ):
-    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
+    """15_s5.rt:39: x[0] = push[0]
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    def point(cost_d_x_re, cost_d_x_im, x_re, x_im):
-        cost_d_x_cmul_sub_neg = -cost_d_x_re
-        cost_d_x_cmul_mul_mul = cost_d_x_re * x_re
-        cost_d_x_cmul_mul2_mul = cost_d_x_cmul_sub_neg * x_im
-        cost_d_x_cmul_mul3_mul = cost_d_x_im * x_im
-        cost_d_x_cmul_mul4_mul = cost_d_x_im * x_re
-        return (cost_d_x_re, cost_d_x_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul)
-    cost_d_x_re_rows, cost_d_x_im_rows, cost_d_x_cmul_mul_mul_rows, cost_d_x_cmul_mul2_mul_rows, cost_d_x_cmul_mul3_mul_rows, cost_d_x_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_x_re[1:T], cost_d_x_im[1:T], x_re[:T-1], x_im[:T-1])
-    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_rows, (1, 0))
-    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_rows, (1, 0))
+    def point(cost_d_x_re_rows_t, cost_d_x_re_rows_out1_t, x_re_rows_prev_t, x_re_rows_out1_prev_t):
+        cost_d_x_cmul_sub_neg = -cost_d_x_re_rows_t
+        cost_d_x_cmul_mul_mul = cost_d_x_re_rows_t * x_re_rows_prev_t
+        cost_d_x_cmul_mul2_mul = cost_d_x_cmul_sub_neg * x_re_rows_out1_prev_t
+        cost_d_x_cmul_mul3_mul = cost_d_x_re_rows_out1_t * x_re_rows_out1_prev_t
+        cost_d_x_cmul_mul4_mul = cost_d_x_re_rows_out1_t * x_re_rows_prev_t
+        return (cost_d_x_re_rows_t, cost_d_x_re_rows_out1_t, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul)
+    cost_d_x_re_rows_t_rows, cost_d_x_re_rows_out1_t_rows, cost_d_x_cmul_mul_mul_rows, cost_d_x_cmul_mul2_mul_rows, cost_d_x_cmul_mul3_mul_rows, cost_d_x_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_x_re_rows[1:T], cost_d_x_re_rows_out1[1:T], x_re_rows[:T-1], x_re_rows_out1[:T-1])
+    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_rows_t_rows, (1, 0))
+    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_re_rows_out1_t_rows, (1, 0))
     cost_d_x_cmul_mul_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul_mul2, cost_d_x_cmul_mul_mul_rows, (1, 0))
     cost_d_x_cmul_mul2_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul2_mul2, cost_d_x_cmul_mul2_mul_rows, (1, 0))
     cost_d_x_cmul_mul3_mul22 = lax.dynamic_update_slice(cost_d_x_cmul_mul3_mul2, cost_d_x_cmul_mul3_mul_rows, (1, 0))
@@ -382,19 +360,29 @@ def cost_d_x_cmul_mul4_mul(
     return cost_d_push_re2, cost_d_push_im2, cost_d_x_cmul_mul_mul22, cost_d_x_cmul_mul2_mul22, cost_d_x_cmul_mul3_mul22, cost_d_x_cmul_mul4_mul22
 
 
-def cost_d_push_cmul_mul4_mul(at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im):
+def cost_scan_d_stretch_keep_im_getitem(
+    at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im,
+    cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
+    cost_scan_d_states_associative_scan_fold_out3, cost_scan_d_states_associative_scan_fold_out1,
+):
     """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
+    15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    def point(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im):
+    def point(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, cost_scan_d_states_associative_scan_fold_out2_t, cost_scan_d_states_associative_scan_fold_t, cost_scan_d_states_associative_scan_fold_out3_t, cost_scan_d_states_associative_scan_fold_out1_t):
         cost_d_push_re_neg = -cost_d_push_re
         cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
         cost_d_push_cmul_mul2_mul = cost_d_push_re_neg * push_matmul2
         cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
         cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
-        return (cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul, cost_d_push_cmul_mul4_mul)
-    cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows = jax.vmap(point)(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im)
-    return cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows
+        cost_scan_d_push_re_neg = -cost_scan_d_states_associative_scan_fold_out2_t
+        cost_scan_d_push_cmul_mul_mul = cost_scan_d_states_associative_scan_fold_out2_t * push_matmul
+        cost_scan_d_push_cmul_mul3_mul = cost_scan_d_states_associative_scan_fold_out3_t * push_matmul2
+        cost_scan_d_push_cmul_mul2_mul = cost_scan_d_push_re_neg * push_matmul2
+        cost_scan_d_push_cmul_mul4_mul = cost_scan_d_states_associative_scan_fold_out3_t * push_matmul
+        return (cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul, cost_d_push_cmul_mul4_mul, cost_scan_d_states_associative_scan_fold_t, cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul, cost_scan_d_states_associative_scan_fold_out1_t)
+    cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_out1_t_rows = jax.vmap(point)(cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold, cost_scan_d_states_associative_scan_fold_out3, cost_scan_d_states_associative_scan_fold_out1)
+    return cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows, cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows, cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows, cost_scan_d_push_cmul_mul4_mul_rows, cost_scan_d_states_associative_scan_fold_out1_t_rows
 
 
 def cost_scan_d_pole_im_add4(
@@ -495,13 +483,17 @@ def cost_scan_d_pole_im_add4(
     return cost_d_pole_im_add4, cost_scan_d_pole_im_add4
 
 
-def cost_d_push_im_0(at, cost_d_x_re, cost_d_x_im, cost_d_push_re, cost_d_push_im, *, T):
-    """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})"""
+def cost_d_x_im_at2(
+    at, cost_d_x_re_rows, cost_d_x_re_rows_out1, cost_d_push_re, cost_d_push_im, *, T,
+):
+    """15_s5.rt:39: x[0] = push[0]
+    15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
+    """
     def point(t):
-        cost_d_x_re_0 = cost_d_x_re[0]
-        cost_d_x_im_0 = cost_d_x_im[0]
-        return (cost_d_x_re_0, cost_d_x_im_0)
-    cost_d_x_re_0_rows, cost_d_x_im_0_rows = jax.vmap(point)(jnp.arange(min(1, T), dtype=jnp.int32))
-    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_0_rows, (0, 0))
-    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_0_rows, (0, 0))
+        cost_d_x_re_at2 = lax.index_in_dim(cost_d_x_re_rows, 0, 0, keepdims=False)
+        cost_d_x_im_at2 = lax.index_in_dim(cost_d_x_re_rows_out1, 0, 0, keepdims=False)
+        return (cost_d_x_re_at2, cost_d_x_im_at2)
+    cost_d_x_re_at2_rows, cost_d_x_im_at2_rows = jax.vmap(point)(jnp.arange(min(1, T), dtype=jnp.int32))
+    cost_d_push_re2 = lax.dynamic_update_slice(cost_d_push_re, cost_d_x_re_at2_rows, (0, 0))
+    cost_d_push_im2 = lax.dynamic_update_slice(cost_d_push_im, cost_d_x_im_at2_rows, (0, 0))
     return cost_d_push_re2, cost_d_push_im2

@@ -479,9 +479,7 @@ def h_rows(
 
 def h_2(at, h_rows, h, *, T):
     """gru.rt:28: h[i, t] = state[i, t-1]"""
-    def point(h_rows_t):
-        return h_rows_t
-    h_rows_t_rows = jax.vmap(point)(h_rows[1:T])
+    h_rows_t_rows = h_rows[1:T]
     h2 = lax.dynamic_update_slice(h, h_rows_t_rows, (1, 0, 0))
     return (h2,)
 

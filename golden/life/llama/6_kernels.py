@@ -43,10 +43,7 @@ def x_0_early(at, prompt, embed, tok, *, S, T):
 def tok_2(at, best_prev, tok):
     """model.rt:46: tok[b, t] = best[b, t-1]"""
     t = at[0]
-    def point(best_prev):
-        return best_prev
-    best_prev_rows = jax.vmap(point)(best_prev)
-    tok2 = lax.dynamic_update_slice(tok, best_prev_rows[:, None], (0, t))
+    tok2 = lax.dynamic_update_slice(tok, best_prev[:, None], (0, t))
     return (tok2,)
 
 

@@ -564,19 +564,17 @@ def x_rows(
     return (x_rows,)
 
 
-def less(at, angle, random_seed, less2, x_sqrt2, x_mul32, *, S):
+def less(at, random_seed, angle, less2, x_sqrt2, x_mul32, *, S):
     """moons.rt:50: sqrt(1.0 - less ** 2 - fresh ** 2) * rest +
     moons.rt:51: fresh * random.normal([samples, 2])
     moons.rt:55: less[s] = cos(angle[s-1]) when s >= 1
     moons.rt:56: fresh[s] = eta * sin(angle[s-1]) / sin(angle) * sqrt(1.0 - (cos(angle) / less) ** 2) when s >= 1
     """
-    def point(s):
-        angle_prev = angle[s-1]
-        less = jnp.cos(angle_prev)
+    def point(s, angle_prev_s, angle_s):
+        less = jnp.cos(angle_prev_s)
         x_power = less * less
         x_sub = jnp.float32(1.0) - x_power
-        fresh_sin = jnp.sin(angle_prev)
-        angle_s = angle[s]
+        fresh_sin = jnp.sin(angle_prev_s)
         fresh_sin2 = jnp.sin(angle_s)
         fresh_div = fresh_sin / fresh_sin2
         fresh_cos = jnp.cos(angle_s)
@@ -592,7 +590,7 @@ def less(at, angle, random_seed, less2, x_sqrt2, x_mul32, *, S):
         x_normal = random_normal(x_key2, jnp.arange(1024, dtype=jnp.uint32).reshape((512, 2)), jnp.float32)
         x_mul3 = fresh * x_normal
         return (less, x_sqrt, x_mul3)
-    less_rows, x_sqrt_rows, x_mul3_rows = jax.vmap(point)(jnp.arange(1, S, dtype=jnp.int32))
+    less_rows, x_sqrt_rows, x_mul3_rows = jax.vmap(point)(jnp.arange(1, S, dtype=jnp.int32), angle[:S-1], angle[1:S])
     less22 = lax.dynamic_update_slice(less2, less_rows, (1,))
     x_sqrt22 = lax.dynamic_update_slice(x_sqrt2, x_sqrt_rows, (1,))
     x_mul322 = lax.dynamic_update_slice(x_mul32, x_mul3_rows, (1, 0, 0))

@@ -125,10 +125,7 @@ def letter_0(at, prompt, letter, *, B, T, P):
 def letter_1(at, drawn_temperature_categorical_prev, letter):
     """write.rt:25: letter[b, t] = drawn[b, t-1]"""
     t = at[0]
-    def point(drawn_temperature_categorical_prev):
-        return drawn_temperature_categorical_prev
-    drawn_temperature_categorical_prev_rows = jax.vmap(point)(drawn_temperature_categorical_prev)
-    letter2 = lax.dynamic_update_slice(letter, drawn_temperature_categorical_prev_rows[:, None], (0, t))
+    letter2 = lax.dynamic_update_slice(letter, drawn_temperature_categorical_prev[:, None], (0, t))
     return (letter2,)
 
 
