@@ -109,8 +109,8 @@ class Body:
         """Write what the operator says."""
         args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
-        facts = DomainFacts(self.stages.space, node.domain)
-        args, sides = settled(node.op, args, types, facts.equal, self.out)
+        same = DomainFacts(self.stages.space, node.domain).equal
+        args, sides = settled(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, wanted) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
@@ -200,8 +200,8 @@ class Body:
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
-        value = plain(Value(text, type_, array.padded, last=array.last), self.out)
-        return self.out.align(value, self._padded(type_))
+        value = Value(text, type_, array.padded, last=array.last)
+        return self.out.align(plain(value, self.out), self._padded(type_))
 
     def _bring_up(self, tensor: str) -> None:
         """Make pending writes of a tensor visible, after what reads its old contents."""
@@ -308,8 +308,7 @@ class Body:
         return self._fetched[place]
 
     def _read(self, read: Read) -> Value:
-        store, tensor = self._store(read), self.stages.statements.tensors[read.tensor]
-        dims = tensor.domain.dims
+        store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
         at = dict(zip(dims, read.entries, strict=True))
         axes = [axis.dim for axis in store.axes]
         hint = access_name(identifier(read.tensor), axes, [at[d] for d in axes])
@@ -318,8 +317,8 @@ class Body:
         name = self._contents(read)
         array = access.read(name, store, at, self.frame, hint)
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
-        edge = self.stages.graph.nodes[read.member].inputs[read.slot]
-        type_ = operand_type(self.stages.graph, edge)
+        node = self.stages.graph.nodes[read.member]
+        type_ = operand_type(self.stages.graph, node.inputs[read.slot])
         finite = not array.gathered and is_zeros(read, self.statement, self.stages)
         many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
@@ -362,8 +361,8 @@ class Body:
 
     def _row(self, write: Write) -> str:
         """What a write stores: the member's result, with the dtype and extents of the store."""
-        value, tensor = self._values[write.member, write.out], self.stages.statements.tensors
-        value = plain(value, self.out)
+        value = plain(self._values[write.member, write.out], self.out)
+        tensor = self.stages.statements.tensors
         type_, store = tensor[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
         if value.type.ndim < type_.ndim:  # a literal for a whole tensor

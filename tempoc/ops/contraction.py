@@ -122,13 +122,14 @@ class MatMul(Op):
         b = out.align(b, (*_batch(b, batch), inner, *columns))
         a, b = (retyped(v, result.dtype, out) for v in (a, b))
         inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
+        dtype = result.dtype
         if a.shared and not b.shared:
-            y = clean(b, inner_axes[1], None, result.dtype, out)
-            product = lambda x: f"jnp.matmul({x}, {y.text})"  # noqa: E731
-            return (contracted(a, inner_axes[0], b, result.dtype, out, product),)
-        x = clean(a, inner_axes[0], None, result.dtype, out)
-        product = lambda y: f"jnp.matmul({x.text}, {y})"  # noqa: E731
-        return (contracted(b, inner_axes[1], a, result.dtype, out, product),)
+            y = clean(b, inner_axes[1], None, dtype, out).text
+            times = "jnp.matmul({}, " + y + ")"
+            return (contracted(a, inner_axes[0], b, dtype, out, times.format),)
+        x = clean(a, inner_axes[0], None, dtype, out).text
+        times = "jnp.matmul(" + x + ", {})"
+        return (contracted(b, inner_axes[1], a, dtype, out, times.format),)
 
 
 def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -16,6 +16,7 @@ from tempoc.ops.opdef import Import, Value
 from tempoc.ops.padding import along, taken
 from tempoc.ops.spell import scalar
 from tempoc.symbolic.expr import (
+    ZERO,
     And,
     Compare,
     Const,
@@ -30,7 +31,6 @@ from tempoc.symbolic.expr import (
     Sum,
     Sym,
     Truth,
-    ZERO,
     maximum,
     sub,
 )  # fmt: skip
@@ -254,7 +254,7 @@ class KernelEmitter:
         return self.ahead[v.shared]
 
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
-        """``v`` with these padded extents: each axis cut, or lengthened by zeros, at its garbage."""
+        """``v`` with these padded extents: axes cut, or lengthened by zeros, where garbage is."""
         if v.padded == padded:
             return v
         key = (v.text, v.padded, padded, v.last)

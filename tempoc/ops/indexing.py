@@ -126,9 +126,12 @@ class SpatialIndex(Op):
     ) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
         x = natural(args[0], out)
-        room = enumerate(zip(self.entries, x.padded, strict=True))
-        taken_whole = [out.pad(e[1]) if k in x.last else p for k, (e, p) in room]  # see sides.py
-        x = out.align(x, tuple(taken_whole))
+        room = list(x.padded)
+        for k in x.last:  # taken whole (sides.py)
+            part = self.entries[k]
+            assert isinstance(part, tuple)
+            room[k] = out.pad(part[1])
+        x = out.align(x, tuple(room))
         x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.last), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):

@@ -65,4 +65,3 @@ def settled(
 def plain(v: Value, out: Emitter) -> Value:
     """The operand with valid elements first along all axes."""
     return out.first(v, v.last)
-

@@ -126,14 +126,10 @@ class _Search:
         return each * prod(at[d] + 1 for d in node.vector)
 
     def at(self, name: str) -> Mapping[str, int]:
-        """What bounds and dimensions are taken for where a node is judged.
-
-        A dimension that was cut still counts among those that may be long.
-        """
+        """What bounds and dimensions are taken for where a node is judged."""
         node = self.graph.nodes[name]
         found = [s for t in node.types for e in t.shape for s in symbols(e)]
-        tiles = [d for d in node.domain.dims if d in self.made]
-        count = len(unknown(self.graph.universe, (*found, *node.vector, *tiles)))
+        count = len(unknown(self.graph.universe, (*found, *node.vector)))
         if count not in self.usual:
             self.usual[count] = usual(self.graph.universe, count)
         return self.usual[count]
