@@ -6,6 +6,7 @@ read of it is ``[*axes, *spatial]`` again. Of each axis a read takes
 - a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
 - a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order nobody looks at;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
+- an *end*, ``k[t:T]``: as much of the axis as its longest one takes, in which garbage comes first;
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
   garbage (the reader masks them).
 
@@ -38,6 +39,7 @@ from tempoc.symbolic.walk import extent, symbols
 
 NONE: Mapping[str, str] = {}
 """No rows."""
+_END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +65,14 @@ class Frame:
 class Array:
     """An array in the kernel: its text and the static extents that it really has.
 
-    ``gathered``: positions beyond the end of a slice repeat others.
+    ``gathered``: positions beyond the end of a slice repeat others. ``last``: axes whose valid
+    elements come last (``Value.last``).
     """
 
     text: str
     padded: tuple[Expr, ...]
     gathered: bool = False
+    last: tuple[int, ...] = ()
 
 
 # ---------------------------------------------------------------- reading
@@ -94,6 +98,7 @@ def read(
     moves: list[tuple[int, str]] = []
     padded: list[Expr] = []
     points: list[int] = []
+    last: list[int] = []
     for number, axis in enumerate(store.axes):
         entry = at[axis.dim]
         if axis.dim in rows or not isinstance(entry, Slice):
@@ -106,7 +111,9 @@ def read(
             padded.append(axis.size)
             continue
         index[number], move = _slice(entry, pad, axis, frame)
-        if move:
+        if move == _END:
+            last.append(len(padded))
+        elif move:
             moves.append((number, move))
         padded.append(pad)
     parts = [index[k] for k in store.order]
@@ -118,7 +125,7 @@ def read(
         source = frame.out.bind(hint, text) if not text.isidentifier() else text
         text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
     gathered = any(move.startswith("jnp.take") for _, move in moves)
-    return Array(in_order(text, left), (*padded, *store.shape), gathered)
+    return Array(in_order(text, left), (*padded, *store.shape), gathered, tuple(last))
 
 
 def _point(entry: Entry) -> Expr:
@@ -156,7 +163,10 @@ def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
 
 
 def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
-    """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any."""
+    """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any.
+
+    ``_END`` in place of a call: garbage comes first.
+    """
     out = frame.out
     if not axis.ring and any(
         frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
@@ -168,6 +178,9 @@ def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]
         if entry.step == 1:
             lo = out.index(entry.lo)
             return ":", f"lax.dynamic_slice_in_dim(ARRAY, {lo}, {out.static(pad)}, axis=AXIS)"
+    if _is_end(entry, pad, axis, frame):
+        before = sub(axis.size, pad)
+        return (":" if before == ZERO else f"{out.static(before)}:"), _END
     steps = f"jnp.arange({out.static(pad)}, dtype=jnp.int32)"
     if entry.step != 1:
         steps = f"{entry.step} * {steps}"
@@ -175,6 +188,14 @@ def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]
     if axis.ring:
         rows = f"({rows}) % {_atom(out.static(axis.size))}"
     return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
+
+
+def _is_end(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> bool:
+    """Whether a slice goes to the end of an axis that has room for ``pad`` elements."""
+    if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
+        return False
+    ends = compare("==", entry.hi, axis.size), compare("<=", pad, axis.size)
+    return frame.proves(conjunction(*ends))
 
 
 def _fits(entry: Slice, pad: Expr, size: Expr, frame: Frame) -> Expr:

@@ -28,6 +28,7 @@ from tempoc.ops.ending import Until
 from tempoc.ops.opdef import OperandError, Value
 from tempoc.ops.padding import static_shape, zeros
 from tempoc.ops.picking import Pick
+from tempoc.ops.sides import plain, settled
 from tempoc.ops.source import Literal
 from tempoc.ops.spell import cast
 from tempoc.ops.types import TensorType
@@ -108,14 +109,16 @@ class Body:
 
     def _emit(self, name: str, node: Node) -> None:
         """Write what the operator says."""
-        args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
+        args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
+        same = DomainFacts(self.stages.space, node.domain).equal
+        args, sides = settled(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, wanted) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
-            value = Value(bound, type_, self._padded(type_))
+            value = Value(bound, type_, self._padded(type_), last=sides[k])
             self._values[name, k] = self._as(value, wanted)
 
     def _inferred(self, node: Node, args: tuple[Value, ...]) -> tuple[TensorType, ...]:
@@ -181,7 +184,7 @@ class Body:
             value = self._operand(name, slot) if member == name else self._values.get((member, out))
             if value is None:
                 value = zeros(type_, self.out)
-            texts.append(self.out.align(value, self._padded(type_)).text)
+            texts.append(self.out.align(plain(value, self.out), self._padded(type_)).text)
         self._values, self._fetched = values, fetched
         return ", ".join(texts)
 
@@ -199,7 +202,8 @@ class Body:
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
-        return self.out.align(Value(text, type_, array.padded), self._padded(type_))
+        value = Value(text, type_, array.padded, last=array.last)
+        return self.out.align(plain(value, self.out), self._padded(type_))
 
     def _bring_up(self, tensor: str) -> None:
         """Make pending writes of a tensor visible, after what reads its old contents."""
@@ -215,6 +219,10 @@ class Body:
         return "_".join([base, *(axis.dim for axis in store.axes)])
 
     def _operand(self, member: str, slot: int) -> Value:
+        return plain(self._given(member, slot), self.out)
+
+    def _given(self, member: str, slot: int) -> Value:
+        """An operand; axes may have their garbage first (``Value.last``)."""
         edge = self.stages.graph.nodes[member].inputs[slot]
         type_ = operand_type(self.stages.graph, edge)
         if self._is_local(member, slot):
@@ -232,7 +240,7 @@ class Body:
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
             text = self.out.bind(value.text, text)
-        shaped = Value(text, type_, value.padded, value.finite)
+        shaped = Value(text, type_, value.padded, value.finite, last=value.last)
         return self.out.align(shaped, self._padded(type_))
 
     def _is_local(self, member: str, slot: int) -> bool:
@@ -302,8 +310,7 @@ class Body:
         return self._fetched[place]
 
     def _read(self, read: Read) -> Value:
-        store, tensor = self._store(read), self.stages.statements.tensors[read.tensor]
-        dims = tensor.domain.dims
+        store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
         at = dict(zip(dims, read.entries, strict=True))
         axes = [axis.dim for axis in store.axes]
         hint = access_name(identifier(read.tensor), axes, [at[d] for d in axes])
@@ -313,12 +320,13 @@ class Body:
         turned = (read.member, read.slot) in self._unordered
         array = access.read(name, store, at, self.frame, hint, turned=turned)
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
-        edge = self.stages.graph.nodes[read.member].inputs[read.slot]
-        type_ = operand_type(self.stages.graph, edge)
+        node = self.stages.graph.nodes[read.member]
+        type_ = operand_type(self.stages.graph, node.inputs[read.slot])
         finite = not array.gathered and is_zeros(read, self.statement, self.stages, turned)
         many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
-        return self.out.align(Value(text, type_, array.padded, finite, shared), self._padded(type_))
+        value = Value(text, type_, array.padded, finite, shared, array.last)
+        return self.out.align(value, self._padded(type_))
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
         """Earlier writes of this instance that meet the read's cell at some points, and where."""
@@ -356,7 +364,8 @@ class Body:
 
     def _row(self, write: Write) -> str:
         """What a write stores: the member's result, with the dtype and extents of the store."""
-        value, tensor = self._values[write.member, write.out], self.stages.statements.tensors
+        value = plain(self._values[write.member, write.out], self.out)
+        tensor = self.stages.statements.tensors
         type_, store = tensor[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
         if value.type.ndim < type_.ndim:  # a literal for a whole tensor

@@ -121,12 +121,15 @@ class MatMul(Op):
         columns = tuple(out.pad(e) for e in b.type.shape[-1:]) if b.type.ndim > 1 else ()
         b = out.align(b, (*_batch(b, batch), inner, *columns))
         a, b = (retyped(v, result.dtype, out) for v in (a, b))
-        row = 0 if b.type.ndim == 1 else b.type.ndim - 2
-        x = clean(a, (a.type.ndim - 1,), None, result.dtype, out)
-        text = contracted(
-            b, (row,), a, result.dtype, out, lambda y: f"jnp.matmul({x.text}, {y})"
-        )
-        return (text,)
+        inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
+        dtype = result.dtype
+        if a.shared and not b.shared:
+            y = clean(b, inner_axes[1], None, dtype, out).text
+            times = "jnp.matmul({}, " + y + ")"
+            return (contracted(a, inner_axes[0], b, dtype, out, times.format),)
+        x = clean(a, inner_axes[0], None, dtype, out).text
+        times = "jnp.matmul(" + x + ", {})"
+        return (contracted(b, inner_axes[1], a, dtype, out, times.format),)
 
 
 def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -228,19 +231,24 @@ class Einsum(Op):
                     sizes[letter] = out.pad(extent)
         spec = f"{','.join(terms)}->{result}"
         precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
-        operands: list[tuple[Value, tuple[int, ...], Value | None]] = []
         masked: set[str] = set()
-        for term, v in zip(terms, args, strict=True):
+        texts = [""] * len(args)
+        # Those that bring the zeros for an array that all points share come before it.
+        order = sorted(range(len(args)), key=lambda k: bool(args[k].shared))
+
+        def spell(last: str) -> str:
+            given = [last if k == order[-1] else text for k, text in enumerate(texts)]
+            return f'jnp.einsum("{spec}", {", ".join(given)}{precise})'
+
+        for k in order:
+            term, v = terms[k], args[k]
             extents = zip(term, v.type.shape, strict=True)
             goal = tuple(ONE if e == ONE else sizes[letter] for letter, e in extents)
             v = retyped(out.align(v, goal), dtype, out)
-            summed = tuple(k for k, c in enumerate(term) if c not in result and v.is_ragged(k))
-            other = v if summed and all(term[k] in masked for k in summed) else None
-            operands.append((v, summed, other))
-            masked |= {term[k] for k in summed}
-        texts = [clean(*operand, dtype, out).text for operand in operands[:-1]]
-
-        def spell(last: str) -> str:
-            return f'jnp.einsum("{spec}", {", ".join([*texts, last])}{precise})'
-
-        return (contracted(*operands[-1], dtype, out, spell),)
+            summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
+            other = v if summed and all(term[a] in masked for a in summed) else None
+            if k == order[-1]:
+                return (contracted(v, summed, other, dtype, out, spell),)
+            texts[k] = clean(v, summed, other, dtype, out).text
+            masked |= {term[a] for a in summed}
+        raise AssertionError("no operands")

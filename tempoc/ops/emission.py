@@ -13,9 +13,10 @@ from types import MappingProxyType
 
 from tempoc.base.names import Names
 from tempoc.ops.opdef import Import, Value
-from tempoc.ops.padding import along
+from tempoc.ops.padding import along, taken
 from tempoc.ops.spell import scalar
 from tempoc.symbolic.expr import (
+    ZERO,
     And,
     Compare,
     Const,
@@ -30,6 +31,7 @@ from tempoc.symbolic.expr import (
     Sum,
     Sym,
     Truth,
+    maximum,
     sub,
 )  # fmt: skip
 from tempoc.symbolic.text import show
@@ -214,12 +216,14 @@ class KernelEmitter:
     # ------------------------------------------------------------ ragged arrays
 
     def valid(self, v: Value, axis: int) -> str:
-        """A boolean mask of the positions below the true extent, shaped to broadcast."""
+        """A boolean mask of the positions that are no garbage, shaped to broadcast."""
         extent = v.type.shape[axis]
-        key = ("valid", v.padded[axis], extent, v.type.ndim - axis)
+        key = ("valid", v.padded[axis], extent, v.type.ndim - axis, axis in v.last)
         if key not in self._known:
             steps = f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
             mask = f"{steps} < {self.index(extent)}"
+            if axis in v.last:
+                mask = f"{steps} >= {self.index(_start(v, axis))}"
             spread = along(f"({mask})", axis, v.type.ndim)
             text = mask if spread == f"({mask})" else spread
             self._known[key] = self.bind("valid", text)
@@ -250,10 +254,10 @@ class KernelEmitter:
         return self.ahead[v.shared]
 
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
-        """``v`` with these padded extents: cut, or lengthened by zeros, at the end of each axis."""
+        """``v`` with these padded extents: axes cut, or lengthened by zeros, where garbage is."""
         if v.padded == padded:
             return v
-        key = (v.text, v.padded, padded)
+        key = (v.text, v.padded, padded, v.last)
         if key not in self._known:
             self._known[key] = self.bind(v.text, self._fitted(v, padded))
         return replace(v, text=self._known[key], padded=padded)
@@ -261,7 +265,7 @@ class KernelEmitter:
     def _fitted(self, v: Value, padded: tuple[Expr, ...]) -> str:
         """Cut where that is plain, else ``lax.pad``, which also cuts (by negative padding)."""
         missing = [sub(want, have) for have, want in zip(v.padded, padded, strict=True)]
-        if all(isinstance(m, Const) and m.value <= 0 for m in missing):
+        if not v.last and all(isinstance(m, Const) and m.value <= 0 for m in missing):
             cuts = [
                 ":" if m == Const(0) else f":{self.static(want)}"
                 for m, want in zip(missing, padded, strict=True)
@@ -269,9 +273,25 @@ class KernelEmitter:
             while cuts[-1] == ":":
                 cuts.pop()
             return f"{v.text}[{', '.join(cuts)}]"
-        config = ", ".join(f"(0, {self.static(m)}, 0)" for m in missing)
+        ends = [
+            (self.static(m), "0") if k in v.last else ("0", self.static(m))
+            for k, m in enumerate(missing)
+        ]
+        config = ", ".join(f"({low}, {high}, 0)" for low, high in ends)
         comma = "," if len(missing) == 1 else ""
         return f"lax.pad({v.text}, {scalar(0, v.type.dtype)}, ({config}{comma}))"
+
+    def first(self, v: Value, axes: tuple[int, ...]) -> Value:
+        """``v`` with valid elements first along these axes; what comes after them is garbage."""
+        for axis in (k for k in v.last if k in axes):
+            key = ("first", v.text, v.type.shape, axis)
+            if key not in self._known:
+                steps = f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
+                places = f"{self.index(_start(v, axis))} + {steps}"
+                self._known[key] = self.bind(v.text, taken(v.text, places, axis))
+            rest = tuple(k for k in v.last if k != axis)
+            v = replace(v, text=self._known[key], shared="", finite=False, last=rest)
+        return v
 
     # ------------------------------------------------------------ checks
 
@@ -287,3 +307,12 @@ class KernelEmitter:
             condition = self._conditions[number - 1]
             text = f"jnp.where({condition}, {text}, jnp.int32({number}))"
         return text
+
+
+def _start(v: Value, axis: int) -> Expr:
+    """The first valid position of an axis whose valid elements come last; its length if none is."""
+    extent = v.type.shape[axis]
+    if isinstance(extent, Max) and ZERO in extent.args:
+        rest = tuple(a for a in extent.args if a != ZERO)
+        extent = maximum(*rest)  # no position is left over where the others are negative
+    return sub(v.padded[axis], extent)

@@ -125,10 +125,19 @@ class SpatialIndex(Op):
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """Slices and points from the last axis to the first, the gather at the end."""
-        x = nonempty(natural(args[0], out), self.searched(args[0].type.shape), out)
+        x = natural(args[0], out)
+        room = list(x.padded)
+        for k in x.last:  # taken whole (sides.py)
+            part = self.entries[k]
+            assert isinstance(part, tuple)
+            room[k] = out.pad(part[1])
+        x = out.align(x, tuple(room))
+        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.last), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
+            if axis in x.last:
+                continue
             if isinstance(e, tuple):
                 text = _sliced(text, e, axis, x, out)
             elif isinstance(e, Expr):

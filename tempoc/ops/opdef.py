@@ -52,7 +52,8 @@ class Value:
     positions from the true extent on hold garbage, which ``emit`` must keep out of valid results.
     ``finite`` promises that this garbage has no NaN and no infinity, so that zero times it is zero.
     ``shared`` names the array that all points of a kernel read this from, each with an end of its
-    own; empty if there is no such array.
+    own; empty if there is no such array. ``last`` has the axes that are the other way around: valid
+    elements come last and garbage first, as in ``x[t:T]`` where ``x`` is read whole.
     """
 
     text: str
@@ -60,9 +61,10 @@ class Value:
     padded: tuple[Expr, ...]
     finite: bool = False
     shared: str = ""
+    last: tuple[int, ...] = ()
 
     def is_ragged(self, axis: int) -> bool:
-        """Whether the axis has invalid positions at the end."""
+        """Whether the axis has invalid positions."""
         return self.padded[axis] != self.type.shape[axis]
 
 
@@ -97,7 +99,10 @@ class Emitter(Protocol):
         """
 
     def align(self, v: Value, padded: tuple[Expr, ...]) -> Value:
-        """``v`` cut or lengthened (by zeros) to these padded extents; elements stay in place."""
+        """``v`` cut or lengthened (by zeros) to these padded extents, where its garbage is."""
+
+    def first(self, v: Value, axes: tuple[int, ...]) -> Value:
+        """``v`` with valid elements first along these axes."""
 
     def function(
         self, hint: str, parameters: tuple[str, ...], write: Callable[[tuple[str, ...]], str]
@@ -152,5 +157,6 @@ class Op(ABC):
         """JAX expressions for the results, padded where a result's extents are ragged.
 
         The padded shape of a result axis is ``out.pad(extent)``. Only ``jnp``, ``lax`` and ``jax``
-        may be named. dtypes are spelled out so that 64-bit mode changes nothing.
+        may be named. dtypes are spelled out so that 64-bit mode changes nothing. Axes have their
+        valid elements first unless the operator is among those that do not care (``sides.py``).
         """

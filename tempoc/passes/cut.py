@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tempoc.ops.arithmetic import Divide
+from tempoc.ops.axes import Part, narrowed
 from tempoc.ops.control import Copy
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.indexing import SpatialIndex
@@ -14,7 +15,6 @@ from tempoc.ops.movement import Pad, Transpose
 from tempoc.ops.reduction import Reduction
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.types import TensorType
-from tempoc.passes.axes import Part, narrowed
 from tempoc.passes.combine import combination
 from tempoc.passes.making import Maker, at_point, read_of
 from tempoc.passes.region import Region

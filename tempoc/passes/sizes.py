@@ -22,7 +22,7 @@ MORE = 16
 
 
 def usual(universe: Universe, count: int = 1) -> dict[str, int]:
-    """A value for each bound, and for each dimension that of its bound.
+    """A value for each bound, and for each dimension its last point.
 
     ``count``: of how many bounds the size depends of which nothing is known.
     """
@@ -31,7 +31,7 @@ def usual(universe: Universe, count: int = 1) -> dict[str, int]:
     for b in universe.bounds:
         if b.value is not None:
             found[b.name] = max(1, evaluate(b.value, found))
-    return found | {d.name: found[d.bound] for d in universe.dims}
+    return found | {d.name: found[d.bound] - 1 for d in universe.dims}
 
 
 def _known(universe: Universe, each: int) -> dict[str, int]:

@@ -123,7 +123,7 @@ class _Search:
         """The bytes of the largest result of a node, at all points that are computed at once."""
         node, at = self.graph.nodes[name], self.at(name)
         each = max((bytes_of(t, at) for t in node.types), default=0)
-        return each * prod(at[d] for d in node.vector)
+        return each * prod(at[d] + 1 for d in node.vector)
 
     def at(self, name: str) -> Mapping[str, int]:
         """What bounds and dimensions are taken for where a node is judged."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from tempoc.passes.axes import Link, links
+from tempoc.ops.axes import Link, links
 from tempoc.passes.combine import combination
 from tempoc.passes.legality import Dependence, dependences
 from tempoc.poly.space import Space

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tempoc.ops.axes import OPAQUE, RULES, Link, Part, links, narrowed
 from tempoc.ops.catalog import OPS
 from tempoc.ops.shapes import axes_of
 from tempoc.ops.spell import numpy_dtype
-from tempoc.passes.axes import OPAQUE, RULES, Link, Part, links, narrowed
 from tempoc.passes.combine import combination
 from tempoc.symbolic.expr import Const
 from tempoc.symbolic.walk import evaluate

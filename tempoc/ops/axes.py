@@ -251,11 +251,10 @@ def _stack(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
 def _getitem(op: Op, args: Types, results: Types, same: Same) -> Iterator[Link]:
     """Axes taken whole, and those of the positions."""
     assert isinstance(op, SpatialIndex)
-    ranges = [k for k, e in enumerate(op.entries) if isinstance(e, tuple)]
+    ranges = [(k, e) for k, e in enumerate(op.entries) if isinstance(e, tuple)]
     rank, place = (args[1].ndim, op.place()) if op.gathers else (0, 0)
-    for number, axis in enumerate(ranges):
-        extent = args[0].shape[axis]
-        if op.entries[axis] == (ZERO, extent, 1):
+    for number, (axis, (start, count, step)) in enumerate(ranges):
+        if (start, step) == (ZERO, 1) and same(count, args[0].shape[axis]):
             after = rank if op.gathers and number >= place else 0
             yield Link((axis, *(None,) * op.gathers), (number + after,))
     for axis in range(rank):
