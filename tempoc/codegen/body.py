@@ -168,7 +168,9 @@ class Body:
             if self._is_local(member, read.slot):
                 continue
             if read.forwarded:
-                self._bring_up(read.tensor)
+                # Pending writes become visible, after what reads the old contents.
+            self._fetch_old(read.tensor)
+            self._update([read.tensor])
             if not any(isinstance(e, Slice) for e in read.entries):
                 self._operand(member, read.slot)
 
@@ -197,18 +199,15 @@ class Body:
         dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
         place = op.place(index, entry.lo, entry.step, self.out)
         if read.forwarded:
-            self._bring_up(read.tensor)
+            # Pending writes become visible, after what reads the old contents.
+            self._fetch_old(read.tensor)
+            self._update([read.tensor])
         store, contents, hint = self._store(read), self._contents(read), self._hint(name)
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
         value = Value(text, type_, array.padded, last=array.last)
         return self.out.align(plain(value, self.out), self._padded(type_))
-
-    def _bring_up(self, tensor: str) -> None:
-        """Make pending writes of a tensor visible, after what reads its old contents."""
-        self._fetch_old(tensor)
-        self._update([tensor])
 
     def _hint(self, member: str) -> str:
         """The node's name; with the dimensions of the row where that is the name of its store."""
@@ -232,7 +231,9 @@ class Body:
         if row is not None:
             return self._as(self._values[row.member, row.out], type_)
         if read.forwarded:
-            self._bring_up(read.tensor)
+            # Pending writes become visible, after what reads the old contents.
+            self._fetch_old(read.tensor)
+            self._update([read.tensor])
         return self._fetch(read)
 
     def _as(self, value: Value, type_: TensorType) -> Value:
@@ -260,8 +261,6 @@ class Body:
             if same and earlier and self.frame.proves(w.where):
                 return w
         return None
-
-    # ------------------------------------------------------------ stores
 
     def _store(self, access: Read | Write) -> Store:
         return self.stages.plan.stores[access.tensor]
@@ -359,8 +358,6 @@ class Body:
             new = self._latest[self._cell(w)] if self._store(w).axes else self._row(w)
             name = self.out.bind(name, f"jnp.where({self.out.index(meet)}, {new}, {name})")
         return name
-
-    # ------------------------------------------------------------ writing
 
     def _row(self, write: Write) -> str:
         """What a write stores: the member's result, with the dtype and extents of the store."""
