@@ -18,6 +18,7 @@ from datetime import date
 import jax
 
 from tests.bench.chains import chains
+from tests.bench.chunked import chunked
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
@@ -39,6 +40,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "rnn": rnn,
     "recurrences": recurrences,
     "frozen": frozen,
+    "chunked": chunked,
     "training": training,
     "ppo": ppo,
     "llama": decoding,
@@ -70,7 +72,13 @@ def results(found: Mapping[str, list[Row]]) -> dict[str, object]:
         "jax": jax.__version__,
         "jobs": {
             job: [
-                {"name": r.name, "seconds": r.ours, "other": r.theirs, "ratio": r.ratio}
+                {
+                    "name": r.name,
+                    "unit": r.unit,
+                    "ours": r.ours,
+                    "other": r.theirs,
+                    "ratio": r.ratio,
+                }
                 for r in rows
             ]
             for job, rows in found.items()

@@ -30,6 +30,7 @@ SIZES = {
     "13_lbfgs": 30,
     "14_learned_rates": 40,
     "15_s5": 200,
+    "16_large_vocabulary": 64,
 }
 
 

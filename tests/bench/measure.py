@@ -10,11 +10,15 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of a table: what was measured, ours and what it is compared with, in seconds."""
+    """One line of a table: what was measured, ours and what it is compared with.
+
+    In seconds, or in the unit that it says.
+    """
 
     name: str
     ours: float
     theirs: float | None = None
+    unit: str = "s"
 
     @property
     def ratio(self) -> float | None:
@@ -22,8 +26,11 @@ class Row:
         return self.ours / self.theirs if self.theirs else None
 
     def text(self) -> str:
-        other = f"{show(self.theirs)}  {self.ratio:7.2f}x" if self.theirs else ""
-        return f"{self.name:44} {show(self.ours)}  {other}".rstrip()
+        other = f"{self.show(self.theirs)}  {self.ratio:7.2f}x" if self.theirs else ""
+        return f"{self.name:44} {self.show(self.ours)}  {other}".rstrip()
+
+    def show(self, value: float) -> str:
+        return show(value) if self.unit == "s" else f"{value:9.2f} {self.unit}"
 
 
 def show(seconds: float) -> str:
