@@ -127,6 +127,8 @@ def options_from(
     bucket: int = BUCKET,
 ) -> Options:
     """The compilation options of a command line."""
+    if tile is not None and (level != "2" if passes is None else "tile" not in passes):
+        refuse("--tile sets the tiles of the pass tile, which runs at -O2 or where --passes has it")
     return Options(
         level=int(level),
         passes=passes,

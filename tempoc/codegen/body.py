@@ -168,9 +168,7 @@ class Body:
             if self._is_local(member, read.slot):
                 continue
             if read.forwarded:
-                # Pending writes become visible, after what reads the old contents.
-            self._fetch_old(read.tensor)
-            self._update([read.tensor])
+                self._bring_up(read.tensor)
             if not any(isinstance(e, Slice) for e in read.entries):
                 self._operand(member, read.slot)
 
@@ -199,15 +197,18 @@ class Body:
         dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
         place = op.place(index, entry.lo, entry.step, self.out)
         if read.forwarded:
-            # Pending writes become visible, after what reads the old contents.
-            self._fetch_old(read.tensor)
-            self._update([read.tensor])
+            self._bring_up(read.tensor)
         store, contents, hint = self._store(read), self._contents(read), self._hint(name)
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
         value = Value(text, type_, array.padded, last=array.last)
         return self.out.align(plain(value, self.out), self._padded(type_))
+
+    def _bring_up(self, tensor: str) -> None:
+        """Make pending writes of a tensor visible, after what reads its old contents."""
+        self._fetch_old(tensor)
+        self._update([tensor])
 
     def _hint(self, member: str) -> str:
         """The node's name; with the dimensions of the row where that is the name of its store."""
@@ -231,9 +232,7 @@ class Body:
         if row is not None:
             return self._as(self._values[row.member, row.out], type_)
         if read.forwarded:
-            # Pending writes become visible, after what reads the old contents.
-            self._fetch_old(read.tensor)
-            self._update([read.tensor])
+            self._bring_up(read.tensor)
         return self._fetch(read)
 
     def _as(self, value: Value, type_: TensorType) -> Value:

@@ -18,6 +18,7 @@ from datetime import date
 import jax
 
 from tests.bench.chains import chains
+from tests.bench.chunked import chunked
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
@@ -40,6 +41,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "rnn": rnn,
     "recurrences": recurrences,
     "frozen": frozen,
+    "chunked": chunked,
     "training": training,
     "ppo": ppo,
     "decode": decode,

@@ -27,6 +27,7 @@ LINES = (
     "explain fib.rt --passes nosuch",
     "explain fib.rt --passes 'canonicalize fuse'",
     "explain fib.rt --dump-after nosuch",
+    "explain fib.rt -O1 --tile 4",
     "explain fib.rt --dump-dir w.npz",
     "run",
     "run fib.rt sums.rt",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
 
 from tests.support.agreement import agree
 
@@ -177,3 +179,57 @@ output u
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled_programs_agree(name: str, passes: str) -> None:
     agree(f"{HEAD}{PROGRAMS[name]}", *SIZES, passes=passes)
+
+
+ROWS = (
+    "tanh(y[0:T] @ w)", "exp(0.3 * y[0:T]) @ w", "y[0:T] * c[0:T] @ w", "(c * 0.5)[t = 0:T] @ w",
+    "y[1:T] @ w + y[0:T-1] @ w", "y[0:T:2] @ w", "einsum(\"td,dk->tk\", y[0:T], w * w)",
+)  # fmt: skip
+ENDS = (
+    "sum(z, axis = 0)", "mean(z * z)", "sum(exp(z)) * 0.1", "sum(logsumexp(z, axis = 1))",
+    "max(z, axis = 0)", "sum(cumsum(z, axis = 1))", "z.T @ z", "sum(z * p)", "prod(1.0 + 0.1 * z)",
+    "sum(softmax(z) * z)", "logsumexp(z, axis = 0)", "min(z)",
+)  # fmt: skip
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Rows made of slices, reduced and contracted in several ways, and derivatives of all that."""
+    lines = [
+        "def softmax(z) = exp(z - logsumexp(z, axis = 1, keepdims = true))",
+        "dim t < T",
+        "input y[t]: f32[2]",
+        "param w: f32[2, 3] = reshape(f32(arange(6)) * 0.2 - 0.5, [2, 3])",
+        f"c = {draw(st.sampled_from(('tanh(y)', 'y * f32(t)', 'y - 0.5')))}",
+    ]
+    parts = []
+    for k in range(draw(st.integers(1, 2))):
+        lines.append(f"z{k} = {draw(st.sampled_from(ROWS))}")
+        lines.append(f"p{k} = sigmoid(z{k})")
+        for j in range(draw(st.integers(1, 3))):
+            end = draw(st.sampled_from(ENDS)).replace("z", f"z{k}").replace("p)", f"p{k})")
+            end = end.replace(f"softmaxz{k}", "softmax")
+            empty = "[1:T]" in lines[-2] and end.startswith(("max", "min", "mean", "logsumexp(z"))
+            if not empty or "axis = 1" in end:
+                lines.append(f"r{k}{j} = {end}")
+                parts.append(f"r{k}{j}")
+    lines.append(f"l = {' + '.join(f'sum({p})' for p in parts) or 'sum(w)'}")
+    lines += ["dw = grad(l, w)", "dc = grad(l, c)"]
+    return "\n".join([*lines, f"output {', '.join([*parts, 'l', 'dw', 'dc'])}", ""])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 3])
+@given(text=programs())
+@settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_generated_programs_agree(size: int, text: str) -> None:
+    note(text)
+    passes = f"canonicalize,algebra,canonicalize,vectorize,tile{{size={size}}},accumulate,fuse"
+    agree(text, *({"T": n} for n in (1, 2, 3, 5, 8)), passes=passes)
