@@ -22,6 +22,7 @@ from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
 from tests.bench.decoding import decoding
+from tests.bench.dispatch import dispatch
 from tests.bench.examples import examples
 from tests.bench.frozen import frozen
 from tests.bench.measure import Row
@@ -36,6 +37,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "examples": examples,
     "chains": chains,
     "cumulative": cumulative,
+    "dispatch": dispatch,
     "rnn": rnn,
     "recurrences": recurrences,
     "frozen": frozen,
