@@ -33,7 +33,8 @@ from tempoc.ops.contraction import MatMul
 from tempoc.ops.opdef import Op
 from tempoc.ops.types import DType
 from tempoc.symbolic import expr as ix
-from tempoc.symbolic.walk import is_condition
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.walk import is_affine, is_condition
 
 TENSOR_OPS: dict[str, Op] = {
     "+": ops.Add(),
@@ -100,7 +101,7 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
         return fold(op, a, b, span)
     if op in ("//", "%") and as_expr(b) == ix.ZERO and as_expr(a) is not None:
         raise Problem(type_errors.division_by_zero(span))
-    found = _symbolic(op, a, b)
+    found = _symbolic(op, a, b, round.universe)
     for value in (a, b):
         if found is not None and isinstance(value, Number):
             check_number(value.value, DType.I32, span)
@@ -156,7 +157,7 @@ def as_expr(value: Value) -> ix.Expr | None:
             return None
 
 
-def _symbolic(op: str, a: Value, b: Value) -> Number | Index | None:
+def _symbolic(op: str, a: Value, b: Value, universe: Universe) -> Number | Index | None:
     """The operator on index expressions alone; `None` if the result is not one."""
     x, y = as_expr(a), as_expr(b)
     if x is None or y is None:
@@ -169,10 +170,14 @@ def _symbolic(op: str, a: Value, b: Value) -> Number | Index | None:
         return None
     if op in COMPARISONS:
         return lift(ix.compare(COMPARISONS[op], x, y))
-    if op in ("+", "-", "*"):
-        return lift(ix.add(x, y) if op == "+" else ix.sub(x, y) if op == "-" else ix.mul(x, y))
-    if op in ("//", "%") and isinstance(y, ix.Const) and y.value > 0:
-        return lift((ix.floordiv if op == "//" else ix.mod)(x, y.value))
+    if op in ("+", "-"):
+        return lift(ix.add(x, y) if op == "+" else ix.sub(x, y))
+    if op == "*":
+        found = ix.mul(x, y)
+        return lift(found if is_affine(found) else ix.mul(*map(universe.settled, (x, y))))
+    divisor = universe.settled(y)
+    if op in ("//", "%") and isinstance(divisor, ix.Const) and divisor.value > 0:
+        return lift((ix.floordiv if op == "//" else ix.mod)(x, divisor.value))
     return None
 
 

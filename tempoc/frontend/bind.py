@@ -12,6 +12,7 @@ from tempoc.frontend.round import Arguments
 from tempoc.frontend.scope import nearest
 from tempoc.frontend.values import Builtin, Listing, Number, Text, Unknown, Value
 from tempoc.ops.types import DType
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Expr
 
 
@@ -23,6 +24,7 @@ class Bound:
     places: dict[str, Span]
     rest: tuple[Value, ...]
     span: Span
+    universe: Universe
 
     def has(self, name: str) -> bool:
         """Whether an argument was given."""
@@ -35,7 +37,7 @@ class Bound:
         """A compile-time integer. Raises `Problem` or `StillUnknown`."""
         if name not in self.values:
             return default
-        return indices.integer(self.values[name], self.places[name], what or f"`{name}`")
+        return self._integer(name, self.values[name], what or f"`{name}`")
 
     def axis(self, name: str = "axis") -> int | None:
         """A compile-time integer, if one is given. Raises `Problem` or `StillUnknown`."""
@@ -47,7 +49,10 @@ class Bound:
             return None
         value = self.values[name]
         items = value.items if isinstance(value, Listing) else (value,)
-        return tuple(indices.integer(v, self.places[name], f"`{name}`") for v in items)
+        return tuple(self._integer(name, v, f"`{name}`") for v in items)
+
+    def _integer(self, name: str, value: Value, what: str) -> int:
+        return indices.integer(self.universe, value, self.places[name], what)
 
     def flag(self, name: str) -> bool:
         """A compile-time bool, false if it is not given. Raises `Problem` or `StillUnknown`."""
@@ -92,7 +97,12 @@ class Bound:
 
 
 def bind(
-    name: str, signature: Sequence[str], arguments: Arguments, span: Span, shown: str
+    name: str,
+    signature: Sequence[str],
+    arguments: Arguments,
+    span: Span,
+    shown: str,
+    universe: Universe,
 ) -> Bound:
     """Match arguments with parameters (`x`, `axis=`, `*`). Raises `Problem`."""
     parameters = [p.rstrip("=") for p in signature if p != "*"]
@@ -114,4 +124,4 @@ def bind(
     for p in signature:
         if p != "*" and not p.endswith("=") and p not in values:
             raise Problem(type_errors.missing_argument(span, name, p, shown))
-    return Bound(values, places, arguments.positional[len(parameters) :], span)
+    return Bound(values, places, arguments.positional[len(parameters) :], span, universe)

@@ -50,7 +50,8 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         if found is not None:
             return found
     signature = builtin_names.SIGNATURES[name].split()
-    bound = bind(name, signature, arguments, span, builtin_names.shown(name))
+    shown = builtin_names.shown(name)
+    bound = bind(name, signature, arguments, span, shown, round.universe)
     if name in builtin_names.UNARY:
         return _unary(round, frame, name, bound["x"], span)
     if name in DType._value2member_map_:

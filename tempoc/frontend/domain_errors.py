@@ -127,6 +127,15 @@ def target_order(
     span: Span, name: str, dims: tuple[str, ...], wanted: tuple[str, ...]
 ) -> Diagnostic:
     """Positional entries out of declaration order, or a dimension twice."""
+    twice = next((d for k, d in enumerate(dims) if d in dims[:k]), None)
+    if twice is not None:
+        return _error(
+            "RT133",
+            f"the target names the dimension `{twice}` of `{name}` twice",
+            span,
+            "name each dimension once; an equation for a diagonal has two dimensions and a guard, "
+            f"`{name}[i, j] = ... when i == j`",
+        )
     return _error(
         "RT133",
         f"the entries of `{name}` must follow the order in which the dimensions are declared",

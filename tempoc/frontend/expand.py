@@ -99,7 +99,8 @@ def _parameters(
     signature = [
         p.name.name + ("" if p.default is None else "=") for p in definition.params
     ]
-    bound = bind(name, signature, arguments, span, _signature(definition))
+    shown = _signature(definition)
+    bound = bind(name, signature, arguments, span, shown, round.universe)
     for p in definition.params:
         key = p.name.name
         if bound.has(key):

@@ -68,7 +68,7 @@ def call(
         raise Problem(extern_errors.in_branch(span, name))
     parameters = [p.name for p in item.args]
     shown = item.span.text.split(" from ")[0].removeprefix(f"extern {item.kind} ")
-    bound = bind(name, parameters, arguments, span, shown)
+    bound = bind(name, parameters, arguments, span, shown, round.universe)
     unknown = unknown_in(*bound.values.values())
     if unknown is not None:
         return unknown

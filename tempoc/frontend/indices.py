@@ -14,6 +14,7 @@ from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.scope import nearest
 from tempoc.frontend.values import Index, Number, Ref, Unknown, Value
 from tempoc.ops.types import DType
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import TRUE, ZERO, Const, Entry, Expr, Slice, Sym, compare
 from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 
@@ -92,7 +93,7 @@ def positive(round: Round, frame: Frame, e: ast.Expr) -> int:
     value = round.evaluate(frame, e)
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    found = as_expr(value)
+    found = settled(round.universe, value)
     if not isinstance(found, Const) or found.value <= 0:
         raise Problem(domain_errors.step(e.span))
     check_number(found.value, DType.I32, e.span)
@@ -110,15 +111,21 @@ def entry_name(round: Round, frame: Frame, name: ast.Ident) -> str:
     raise Problem(domain_errors.not_a_dimension(name.span, name.name, close))
 
 
-def integer(value: Value, span: Span, what: str) -> int:
+def integer(universe: Universe, value: Value, span: Span, what: str) -> int:
     """A compile-time integer. Raises `Problem` or `StillUnknown`."""
     if isinstance(value, Unknown):
         raise StillUnknown(value)
-    found = as_expr(value)
+    found = settled(universe, value)
     if not isinstance(found, Const):
         raise Problem(type_errors.needs_number(span, what, value))
     check_number(found.value, DType.I32, span)
     return found.value
+
+
+def settled(universe: Universe, value: Value) -> Expr | None:
+    """The index expression that a value is, with what is known at compile time of its bounds."""
+    found = as_expr(value)
+    return None if found is None else universe.settled(found)
 
 
 def extent(value: Value, span: Span, what: str = "an extent") -> Expr:

@@ -6,7 +6,7 @@ All of it is known before the first equation is looked at, and the same in all r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.diagnostics import Collector
 from tempoc.frontend import ast, domain_errors, externs, name_errors
@@ -30,10 +30,11 @@ from tempoc.frontend.values import (
     Unknown,
     Value,
     describe,
+    lift,
     unknown_in,
 )
 from tempoc.poly.space import Space
-from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import Sym
 
 
@@ -59,6 +60,7 @@ class Scopes:
     errors: Collector = field(default_factory=Collector)
     made: dict[str, Scope] = field(default_factory=dict)
     scratch: Round | None = None
+    universe: Universe = field(default_factory=Universe)
 
     def main(self) -> tuple[Scope, dict[str, TensorName]]:
         """The scope of the program itself, and its tensors."""
@@ -182,6 +184,8 @@ class Scopes:
         """The value of a constant, evaluated once."""
         scope.bind(name.name, Pending(lambda: self._cycle(name, e)))
         value = self.evaluate(scope, e)
+        if isinstance(value, Index):
+            value = lift(self.universe.settled(value.expr))
         if not isinstance(value, Unknown) and not _is_constant(value):
             what = describe(value)
             self.errors.add(name_errors.const_value(e.span, name.name, what))
@@ -197,13 +201,17 @@ class Scopes:
     def _cycle(self, name: ast.Ident, e: ast.Expr) -> Value:
         raise Problem(name_errors.const_cycle(e.span, name.name))
 
+    def know(self, bound: Bound) -> None:
+        """What is evaluated from now on may use the value of a bound."""
+        self.universe = replace(self.universe, bounds=(*self.universe.bounds, bound))
+        self.scratch = None
+
     def evaluate(self, scope: Scope, e: ast.Expr) -> Value:
         """An expression of declarations, outside of any round."""
         if self.scratch is None:
-            universe = Universe()
             self.scratch = Round(
-                universe=universe,
-                space=Space(universe),
+                universe=self.universe,
+                space=Space(self.universe),
                 table={},
                 language=self.language,
                 plans={},

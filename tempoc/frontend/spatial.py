@@ -14,6 +14,7 @@ from tempoc.frontend.round import Facts, Frame, Round
 from tempoc.frontend.values import Listing, Number, Record, Ref, Several, Unknown, Value
 from tempoc.ops import slicing
 from tempoc.ops.opdef import OperandError
+from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import ZERO, Const, Expr, add, compare, conjunction
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, is_affine, is_condition
@@ -42,7 +43,7 @@ def select(
 ) -> Value:
     """`value[items]`. Raises `Problem` or `StillUnknown`."""
     if isinstance(value, (Listing, Several)):
-        return _from_list(value, items, span)
+        return _from_list(round.universe, value, items, span)
     if isinstance(value, Record):
         raise Problem(type_errors.record_index(span, value))
     x = tensor(round, frame, value, span)
@@ -52,7 +53,7 @@ def select(
     gathers: list[Ref] = []
     for axis, item in enumerate(items):
         if isinstance(item, Range):
-            written.append(_range(item))
+            written.append(_range(round.universe, item))
             continue
         e = as_expr(item.value)
         if e is None or is_condition(e):
@@ -71,7 +72,10 @@ def select(
 
 
 def _from_list(
-    value: Listing | Several, items: tuple[Position | Range, ...], span: Span
+    universe: Universe,
+    value: Listing | Several,
+    items: tuple[Position | Range, ...],
+    span: Span,
 ) -> Value:
     first, *others = items
     if others:
@@ -79,19 +83,19 @@ def _from_list(
     count = len(value.items)
     if isinstance(first, Range):
         ends = [
-            None if v is None else indices.integer(v, first.span, "an index into a list")
+            None if v is None else indices.integer(universe, v, first.span, "an index into a list")
             for v in (first.low, first.high, first.step)
         ]
         if ends[2] == 0:
             raise Problem(type_errors.spatial_step(first.span))
         return Listing(value.items[slice(*ends)])
-    k = indices.integer(first.value, first.span, "an index into a list")
+    k = indices.integer(universe, first.value, first.span, "an index into a list")
     if not -count <= k < count:
         raise Problem(type_errors.list_index(first.span, k, count))
     return value.items[k]
 
 
-def _range(item: Range) -> slicing.Range:
+def _range(universe: Universe, item: Range) -> slicing.Range:
     ends: list[Expr | None] = []
     for v in (item.low, item.high):
         if isinstance(v, Unknown):
@@ -101,7 +105,7 @@ def _range(item: Range) -> slicing.Range:
             raise Problem(type_errors.needs_index(item.span, "an end of a spatial slice", v))
         ends.append(found)
     step = Number(1) if item.step is None else item.step
-    by = indices.integer(step, item.span, "the step of a slice")
+    by = indices.integer(universe, step, item.span, "the step of a slice")
     if by == 0:
         raise Problem(type_errors.spatial_step(item.span))
     return slicing.Range(lo=ends[0], hi=ends[1], step=by)

@@ -26,6 +26,7 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
     """The universe of a program; what is wrong is reported."""
     dims: list[Dim] = []
     bounds: dict[str, tuple[Expr | None, Span]] = {}
+    ended = [i.bound.name for i in main.items if isinstance(i, ast.Dim) and i.until is not None]
     for item in main.items:
         if not isinstance(item, ast.Dim):
             continue
@@ -36,6 +37,8 @@ def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
         span = item.span if item.default is None else item.default.span
         if known is None or known[0] is None:
             bounds[item.bound.name] = (value, span)
+            if isinstance(value, Const) and item.bound.name not in ended:
+                scopes.know(Bound(name=item.bound.name, value=value))
         elif value is not None and value != known[0]:
             scopes.errors.add(name_errors.bound_values(span, item.bound.name, known[1]))
     names = tuple(d.name for d in dims)

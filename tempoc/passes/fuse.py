@@ -110,10 +110,11 @@ def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, .
     groups = []
     for members in found.values():
         ordered = islands.ordered(members)
-        assert ordered is not None
-        name = _name(graph, ordered, taken)
-        taken.add(name)
-        groups.append(Group(name=name, members=ordered))
+        # Without an order there is none for the program either: scheduling says so, and why.
+        for part in [(m,) for m in members] if ordered is None else [ordered]:
+            name = _name(graph, part, taken)
+            taken.add(name)
+            groups.append(Group(name=name, members=part))
     return tuple(groups)
 
 

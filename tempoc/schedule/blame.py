@@ -44,9 +44,26 @@ def blame(
         places = [span for s in calls if (span := _span(s, graph)) is not None]
         names = dict.fromkeys(_base(s.name) for s in calls)
         dims = max((s.domain.dims for s in calls), key=len)
-        return errors.no_order_of_calls(list(names), dims, list(dict.fromkeys(places)))
+        later = _later(calls, part, universe)
+        return errors.no_order_of_calls(list(names), dims, list(dict.fromkeys(places)), later)
     spans = [span for s in part if (span := _span(s, graph)) is not None]
     return errors.no_order_found([_base(s.name) for s in part], spans)
+
+
+def _later(calls: Sequence[Statement], part: Sequence[Statement], universe: Universe) -> str:
+    """How to call after the last step what needs calls that have more dimensions than it has."""
+    for call in calls:
+        known = [call]
+        for s in known:
+            needed = {r.tensor for r in s.reads}
+            known += [o for o in part if o not in known and needed & {w.tensor for w in o.writes}]
+        own = {*call.domain.dims}
+        inner = [s.domain.dims for s in known if s in calls and own < {*s.domain.dims}]
+        if inner:
+            dims = max(inner, key=len)
+            last = [f"{d} == {universe.dim(d).bound} - 1" for d in dims if d not in own]
+            return f"{_base(call.name)}[{', '.join(dims)}] = ... when {' and '.join(last)}"
+    return ""
 
 
 def _given(bounds: Mapping[str, int]) -> str:
@@ -119,8 +136,8 @@ def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         shown = _base(tensor) if single else tensor
         steps.append(Step(f"{shown}{at}", shown, _span(by_name[name], graph)))
-    steps = [s for s, other in zip(steps, (*steps[1:], steps[0]), strict=True) if not (
-        s.value == other.value and s is not other)]
+    following = zip(steps, (*steps[1:], steps[0]), strict=True)
+    steps = [s for s, other in following if s.value != other.value] or steps[:1]
     kept = [s for s in steps if "." not in s.tensor] or steps
     # The story starts at the equation that stands first.
     starts = [s.span.start if s.span is not None else 0 for s in kept]

@@ -76,11 +76,19 @@ def no_order_found(names: Sequence[str], spans: Sequence[Span]) -> Diagnostic:
 
 
 def no_order_of_calls(
-    names: Sequence[str], dims: Sequence[str], spans: Sequence[Span]
+    names: Sequence[str], dims: Sequence[str], spans: Sequence[Span], later: str = ""
 ) -> Diagnostic:
-    """RT403: calls of a host function in the order of loops, which the data does not allow."""
+    """RT403: calls of a host function in the order of loops, which the data does not allow.
+
+    `later`: how to write a call that comes before the steps whose results it needs.
+    """
     help = "let the calls depend on earlier ones only"
-    if len(dims) > 1:
+    if later:
+        help = (
+            "a call comes before those over more dimensions: let it be at one of their points, "
+            f"`{later}`, or take its function from another module"
+        )
+    elif len(dims) > 1:
         help = f'declare {dims[-1]} before {dims[0]}, or use "over {dims[0]}"'
     return Diagnostic(
         code="RT403",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym
+from tempoc.symbolic.expr import TRUE, Const, Entry, Expr, Sym
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -125,6 +125,16 @@ class Universe:
                     ):
                         found[b.name] = substitute(b.value, found)
         return found
+
+    def settled(self, e: Expr) -> Expr:
+        """The expression with the values of all bounds that have one at compile time."""
+        found: dict[str, Expr] = {}
+        for _ in self.bounds:
+            for b in self.bounds:
+                if b.name not in found and b.value is not None and not b.until:
+                    value = substitute(b.value, found)
+                    found |= {b.name: value} if isinstance(value, Const) else {}
+        return substitute(e, found) if found else e
 
     def is_dim(self, name: str) -> bool:
         """Whether a symbol names a dimension (else it names a bound)."""

@@ -141,12 +141,34 @@ w[i+1] = w[i] + sum(q[0:B, i])
 q[b, i] = play(w[i])
 output w
 """
-    path = tmp_path / "m.rt"
+    golden("externs/order.txt", refusal(text, tmp_path))
+
+
+def refusal(text: str, folder: Path) -> str:
+    """What is said of a program that has no order."""
+    path = folder / "m.rt"
     path.write_text(text)
     with pytest.raises(DiagnosticError) as error:
         _ = Compilation.from_path(str(path), Options()).tree
-    shown = "\n".join(render(d) for d in error.value.diagnostics)
-    golden("externs/order.txt", shown.replace(str(tmp_path), "DIR"))
+    return "\n".join(render(d) for d in error.value.diagnostics).replace(str(folder), "DIR")
+
+
+def test_a_call_that_comes_before_what_it_needs_is_told_where_to_go(tmp_path: Path, golden) -> None:
+    text = """
+dim b < B
+dim t < T
+extern host play(w: f32) -> (r: f32) from "m:play"
+extern host note(w: f32) -> () from "m:note"
+
+w[b, 0] = 1.0
+w[b, t+1] = play(w[b, t])
+_[b] = note(w[b, T-1])
+output w
+"""
+    golden("externs/early.txt", refusal(text, tmp_path))
+    late = text.replace("_[b]", "_[b, t]").replace("T-1])", "T-1]) when t == T - 1")
+    (tmp_path / "m.rt").write_text(late)
+    assert Compilation.from_path(str(tmp_path / "m.rt"), Options()).tree
 
 
 def test_one_call_for_a_whole_dimension(tmp_path: Path) -> None:

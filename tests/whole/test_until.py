@@ -279,6 +279,21 @@ def test_an_end_that_needs_the_length_is_a_cycle(tmp_path: Path) -> None:
     assert graph_of(text).universe.ended[0].until == "stop"
 
 
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize(
+    "stop", ["t > T - 3", "t == T - 1 or x > 0.0", "x > 1.0 if t < T - 1 else true"]
+)
+def test_an_end_that_names_its_own_length_needs_itself(
+    stop: str, level: int, tmp_path: Path
+) -> None:
+    text = f"dim t < T until stop\ninput x[t]: f32\nstop[t] = {stop}\noutput stop\n"
+    with pytest.raises(DiagnosticError) as caught:
+        compiled(text, tmp_path, level)
+    (found,) = caught.value.diagnostics
+    assert found.code == "RT400" and "stop needs itself" in found.message
+    assert any(note.startswith("T is known only when stop ends it") for note in found.notes)
+
+
 BATCH = """dim b < B
 dim t < T until stop
 input w[b]: f32

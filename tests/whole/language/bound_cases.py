@@ -166,3 +166,42 @@ def slices_of_three_dimensions(A: int, B: int, C: int, x: Array, j: Array) -> Ar
         "v": x.transpose(1, 0, 2, 3), "u": np.array([x[a:, :, : a + 1].sum() for a in range(A)]),
         "r": x[-1] + np.stack(near), "s": x[j, np.arange(B)[:, None], 0],
     }  # fmt: skip
+
+
+@case(
+    CASES,
+    """dim l < L = 3
+dim k < K = 2
+dim u < U = L * K
+dim t < T
+const D = 2 * L
+input x[t]: f32
+input a[l, k]: f32
+input m: f32[D, L]
+b[t] = sum(x[t // L * L:t+1]) if t % L < 2 else 0.
+c[u] = a[u // K, u % K]
+d[l, k] = c[l * K + k]
+e = x[0:T:L]
+f = reshape(m, [D * L])
+def powers(x) {
+  h = x
+  for n in range(L) {
+    h = h * x
+  }
+  return h
+}
+g = powers(m[:, L-1])
+h, n = top_k(m[0], K)
+i = sum([p * 2.0 for p in split(m, L, 0)][L-1], axis = K - 1)
+output b, c, d, e, f, g, h, i
+""",
+    {"T": 1},
+    {"T": 8},
+    defines={"L": "4"},
+)
+def bounds_with_a_value_are_constants(T: int, x: Array, a: Array, m: Array) -> Array:
+    first = [x[t // 4 * 4 : t + 1].sum() if t % 4 < 2 else 0.0 for t in range(T)]
+    return {
+        "b": np.array(first), "c": a.reshape(-1), "d": a, "e": x[::4], "f": m.reshape(-1),
+        "g": m[:, 3] ** 5, "h": -np.sort(-m[0])[:2], "i": 2 * m[6:].sum(1),
+    }  # fmt: skip
