@@ -24,6 +24,7 @@ from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
 from tests.bench.decode import decode
 from tests.bench.decoding import decoding
+from tests.bench.dispatch import dispatch
 from tests.bench.examples import examples
 from tests.bench.frozen import frozen
 from tests.bench.measure import Row
@@ -38,6 +39,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "examples": examples,
     "chains": chains,
     "cumulative": cumulative,
+    "dispatch": dispatch,
     "rnn": rnn,
     "recurrences": recurrences,
     "frozen": frozen,
