@@ -22,8 +22,7 @@ def a(at, x, k, a, *, T, W):
     x_t = x[t]
     k_t = jnp.tanh(x_t)
     k = lax.dynamic_update_index_in_dim(k, k_t, t % min(T, W), 0)
-    k_slice = jnp.take(k, (jnp.maximum(0, t-W+1) + jnp.arange(min(T, W), dtype=jnp.int32)) % min(T, W), axis=0, mode="clip")
-    s = jnp.matmul(k_slice, x_t)
+    s = jnp.matmul(k, x_t)
     valid = jnp.arange(min(T, W), dtype=jnp.int32) < jnp.minimum(W, t+1)
     s_masked = jnp.where(valid, s, jnp.float32(-jnp.inf))
     p_max = jnp.max(s_masked, axis=0)
@@ -33,8 +32,6 @@ def a(at, x, k, a, *, T, W):
     p_sum = jnp.sum(p_exp_masked, axis=0)
     p = p_exp / p_sum
     p_masked = jnp.where(valid, p, jnp.float32(0.0))
-    valid2 = (jnp.arange(min(T, W), dtype=jnp.int32) < jnp.minimum(W, t+1))[:, None]
-    k_slice_masked = jnp.where(valid2, k_slice, jnp.float32(0.0))
-    a_t = jnp.matmul(p_masked, k_slice_masked)
+    a_t = jnp.matmul(p_masked, k)
     a = lax.dynamic_update_index_in_dim(a, a_t, t, 0)
     return k, a
