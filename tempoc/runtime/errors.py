@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from tempoc.runtime.problems import Problem
@@ -113,6 +114,13 @@ def small_bound(name: str, formula: str, value: int) -> Problem:
     )
 
 
+def small_bound_at_end(
+    name: str, formula: str, value: int, bound: str, length: int, at: str
+) -> Problem:
+    """A length makes a derived bound less than 1."""
+    return replace(small_bound(name, formula, value), notes=(_ended(bound, length, at),))
+
+
 def violated(text: str, values: str, where: str) -> Problem:
     """The bounds break an assumption of the program."""
     return Problem(
@@ -128,8 +136,12 @@ def violated_at_end(text: str, values: str, bound: str, length: int, at: str) ->
     return Problem(
         code="RT517",
         message=f"the assumption {text} does not hold for {values}",
-        notes=(f"{bound} ended at {length}" + (f" where {at}" if at else ""),),
+        notes=(_ended(bound, length, at),),
     )
+
+
+def _ended(bound: str, length: int, at: str) -> str:
+    return f"{bound} ended at {length}" + (f" where {at}" if at else "")
 
 
 # ------------------------------------------------------------------ inputs and params

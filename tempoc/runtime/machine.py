@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.program.arith import at_point, evaluate, names
+from tempoc.program.arith import at_point, evaluate, names, text
 from tempoc.program.nodes import Call, Kernel, Program
 from tempoc.program.verify import bound_order
 from tempoc.runtime import backend, errors
@@ -51,8 +51,8 @@ class Lengths(dict[tuple[int, ...] | int, int]):
         return self.largest
 
 
-def settle(program: Program, bounds: dict[str, int]) -> None:
-    """Give bounds that are derived from lengths the values that follow from these."""
+def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
+    """Give bounds that are derived from lengths the values that follow; the names of these."""
     moved = dict.fromkeys(n.bound for n in program.lengths)
     fixed = [*moved, *(n.largest for n in program.lengths)]
     for name in bound_order(program):
@@ -60,6 +60,7 @@ def settle(program: Program, bounds: dict[str, int]) -> None:
         if name not in fixed and value is not None and any(n in moved for n in names(value)):
             moved[name] = None
             bounds[name] = evaluate(value, bounds)
+    return tuple(name for name in moved if name not in fixed)
 
 
 class Machine:
@@ -181,7 +182,10 @@ class Machine:
         self.done[0] += round(calls)
 
     def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
-        """A bound has its length at a point. Raises ``RunError`` if an assumption is violated."""
+        """A bound has its length at a point.
+
+        Raises ``RunError`` if an assumption is violated, or a bound that follows is below 1.
+        """
         self.check()
         self.lengths[bound].found[outer] = length
         self.lengths[bound][outer[0] if len(outer) == 1 else outer] = length
@@ -189,11 +193,15 @@ class Machine:
         if not outer:
             settle(self.program, self.bounds)
         known = self.known() | {bound: length}
-        settle(self.program, known)
+        following = settle(self.program, known)
+        at = place(self._outer(bound), outer)
+        for b in self.program.bounds:
+            if b.name in following and b.value is not None and known[b.name] < 1:
+                formula, value = text(b.value), known[b.name]
+                raise RunError(errors.small_bound_at_end(b.name, formula, value, bound, length, at))
         for a in self.program.assumptions:
             if not evaluate(a.condition, known):
                 values = ", ".join(f"{n} = {known[n]}" for n in names(a.condition))
-                at = place(self._outer(bound), outer)
                 raise RunError(errors.violated_at_end(a.text, values, bound, length, at))
 
     def _outer(self, bound: str) -> tuple[str, ...]:
