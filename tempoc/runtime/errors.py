@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 
 from tempoc.runtime.problems import Problem
@@ -107,18 +106,10 @@ def bound_clash(name: str, claims: Sequence[tuple[int, str]]) -> Problem:
     return Problem(code="RT514", message=f"the bound {name} is {said}")
 
 
-def small_bound(name: str, formula: str, value: int) -> Problem:
+def small_bound(name: str, formula: str, value: int, *notes: str) -> Problem:
     """A derived bound comes out below 1."""
-    return Problem(
-        code="RT515", message=f"the derived bound {name} = {formula} is {value}, it must be >= 1"
-    )
-
-
-def small_bound_at_end(
-    name: str, formula: str, value: int, bound: str, length: int, at: str
-) -> Problem:
-    """A length makes a derived bound less than 1."""
-    return replace(small_bound(name, formula, value), notes=(_ended(bound, length, at),))
+    message = f"the derived bound {name} = {formula} is {value}, it must be >= 1"
+    return Problem(code="RT515", message=message, notes=notes)
 
 
 def violated(text: str, values: str, where: str) -> Problem:
@@ -131,17 +122,13 @@ def violated(text: str, values: str, where: str) -> Problem:
     )
 
 
-def violated_at_end(text: str, values: str, bound: str, length: int, at: str) -> Problem:
+def violated_at_end(text: str, values: str, end: str) -> Problem:
     """A length breaks an assumption of the program."""
     return Problem(
         code="RT517",
         message=f"the assumption {text} does not hold for {values}",
-        notes=(_ended(bound, length, at),),
+        notes=(end,),
     )
-
-
-def _ended(bound: str, length: int, at: str) -> str:
-    return f"{bound} ended at {length}" + (f" where {at}" if at else "")
 
 
 # ------------------------------------------------------------------ inputs and params

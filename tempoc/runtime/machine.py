@@ -195,14 +195,14 @@ class Machine:
         known = self.known() | {bound: length}
         following = settle(self.program, known)
         at = place(self._outer(bound), outer)
+        end = f"{bound} ended at {length}" + (f" where {at}" if at else "")
         for b in self.program.bounds:
             if b.name in following and b.value is not None and known[b.name] < 1:
-                formula, value = text(b.value), known[b.name]
-                raise RunError(errors.small_bound_at_end(b.name, formula, value, bound, length, at))
+                raise RunError(errors.small_bound(b.name, text(b.value), known[b.name], end))
         for a in self.program.assumptions:
             if not evaluate(a.condition, known):
                 values = ", ".join(f"{n} = {known[n]}" for n in names(a.condition))
-                raise RunError(errors.violated_at_end(a.text, values, bound, length, at))
+                raise RunError(errors.violated_at_end(a.text, values, end))
 
     def _outer(self, bound: str) -> tuple[str, ...]:
         return next(n.outer for n in self.program.lengths if n.bound == bound)
