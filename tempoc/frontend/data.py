@@ -23,6 +23,7 @@ from tempoc.frontend.values import (
     Value,
     dims_of,
     map_leaves,
+    unknown_in,
 )
 from tempoc.ops.opdef import Op
 from tempoc.ops.source import Input, Param
@@ -50,8 +51,9 @@ def declared(round: Round, frame: Frame, name: TensorName) -> Value:
             default = annotate.check(round, here, default, types, item.default.span)  # type: ignore[union-attr]
     else:
         assert default is not None
-        if isinstance(default, Unknown):
-            return default
+        unknown = unknown_in(default)
+        if unknown is not None:
+            return unknown
         types = _types(default, item.span)
     return _param(round, here, item, dims, types, template, default)
 

@@ -15,6 +15,10 @@ from tempoc.frontend import ast
 
 SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")
 """Codes of mistakes in statements that have been read nevertheless."""
+WHOLE = (
+    ast.Equation, ast.Input, ast.Param, ast.Output, ast.Print, ast.Save, ast.Def,
+)  # fmt: skip
+"""Statements that can be left out."""
 _WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
 _DATA = re.compile(r"\s*(?:input|param|const)\s+(\w+)|\s*def\s+(\w+)[^{]*$")
 _RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
@@ -61,7 +65,7 @@ def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> lis
         if item.span.start <= place < item.span.end:
             if isinstance(item, ast.Def) and any(item.span.start < b for b in before):
                 return [item]
-            whole = isinstance(item, ast.Equation | ast.Input | ast.Param | ast.Output | ast.Def)
+            whole = isinstance(item, WHOLE)
             return [item] if whole and error.code in SMALL else None
     starts = [item.span.start for item in tree.items if item.span.start <= place]
     return [] if before and max(before) > max(starts, default=-1) else None

@@ -106,11 +106,10 @@ def bound_clash(name: str, claims: Sequence[tuple[int, str]]) -> Problem:
     return Problem(code="RT514", message=f"the bound {name} is {said}")
 
 
-def small_bound(name: str, formula: str, value: int) -> Problem:
+def small_bound(name: str, formula: str, value: int, *notes: str) -> Problem:
     """A derived bound comes out below 1."""
-    return Problem(
-        code="RT515", message=f"the derived bound {name} = {formula} is {value}, it must be >= 1"
-    )
+    message = f"the derived bound {name} = {formula} is {value}, it must be >= 1"
+    return Problem(code="RT515", message=message, notes=notes)
 
 
 def violated(text: str, values: str, where: str) -> Problem:
@@ -123,12 +122,12 @@ def violated(text: str, values: str, where: str) -> Problem:
     )
 
 
-def violated_at_end(text: str, values: str, bound: str, length: int, at: str) -> Problem:
+def violated_at_end(text: str, values: str, end: str) -> Problem:
     """A length breaks an assumption of the program."""
     return Problem(
         code="RT517",
         message=f"the assumption {text} does not hold for {values}",
-        notes=(f"{bound} ended at {length}" + (f" where {at}" if at else ""),),
+        notes=(end,),
     )
 
 

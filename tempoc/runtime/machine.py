@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.program.arith import at_point, evaluate, names
+from tempoc.program.arith import at_point, evaluate, names, text
 from tempoc.program.nodes import Call, Kernel, Program
 from tempoc.program.verify import bound_order
 from tempoc.runtime import backend, errors
@@ -52,8 +52,8 @@ class Lengths(dict[tuple[int, ...] | int, int]):
         return self.largest
 
 
-def settle(program: Program, bounds: dict[str, int]) -> None:
-    """Give bounds that are derived from lengths the values that follow from these."""
+def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
+    """Give bounds that are derived from lengths the values that follow; the names of these."""
     moved = dict.fromkeys(n.bound for n in program.lengths)
     fixed = [*moved, *(n.largest for n in program.lengths)]
     for name in bound_order(program):
@@ -61,6 +61,7 @@ def settle(program: Program, bounds: dict[str, int]) -> None:
         if name not in fixed and value is not None and any(n in moved for n in names(value)):
             moved[name] = None
             bounds[name] = evaluate(value, bounds)
+    return tuple(name for name in moved if name not in fixed)
 
 
 class Machine:
@@ -215,7 +216,10 @@ class Machine:
         self.done[0] += round(calls)
 
     def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
-        """A bound has its length at a point. Raises ``RunError`` if an assumption is violated."""
+        """A bound has its length at a point.
+
+        Raises ``RunError`` if an assumption is violated, or a bound that follows is below 1.
+        """
         self.check()
         self.lengths[bound].found[outer] = length
         self.lengths[bound][outer[0] if len(outer) == 1 else outer] = length
@@ -223,12 +227,16 @@ class Machine:
         if not outer:
             settle(self.program, self.bounds)
         known = self.known() | {bound: length}
-        settle(self.program, known)
+        following = settle(self.program, known)
+        at = place(self._outer(bound), outer)
+        end = f"{bound} ended at {length}" + (f" where {at}" if at else "")
+        for b in self.program.bounds:
+            if b.name in following and b.value is not None and known[b.name] < 1:
+                raise RunError(errors.small_bound(b.name, text(b.value), known[b.name], end))
         for a in self.program.assumptions:
             if not evaluate(a.condition, known):
                 values = ", ".join(f"{n} = {known[n]}" for n in names(a.condition))
-                at = place(self._outer(bound), outer)
-                raise RunError(errors.violated_at_end(a.text, values, bound, length, at))
+                raise RunError(errors.violated_at_end(a.text, values, end))
 
     def _outer(self, bound: str) -> tuple[str, ...]:
         return next(n.outer for n in self.program.lengths if n.bound == bound)

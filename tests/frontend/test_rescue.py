@@ -21,6 +21,10 @@ CASES = {
     "targets": ("a, b = 3 3\nc = a + b\noutput c, d", "RT001 1, RT020 3"),
     "no sign": ("x 3\ny = x\nz = q\noutput y", "RT001 1, RT020 3"),
     "an output": ("x = 1\noutput x y\noutput x, z", "RT001 2, RT020 3"),
+    "a result": (
+        "x = 1\nprint x + 1\nsave x * 2 to \"x.npz\"\ny = q\noutput y",
+        "RT012 2, RT012 3, RT020 4",
+    ),
     "one of two": (
         "dim t < T\nx[0] = 1\nx[t] = x[t-1] +\n  when t > 0\ny = x\nz = q", "RT001 4, RT020 6"
     ),

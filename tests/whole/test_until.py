@@ -269,6 +269,24 @@ def test_assumptions_hold_at_the_end(tmp_path: Path) -> None:
     assert caught.value.problems[0].code == "RT516"
 
 
+def test_what_follows_from_a_length_is_at_least_one(tmp_path: Path) -> None:
+    text = """
+    dim t < T until stop
+    dim s < S = T - 1
+    input x[t]: f32
+    stop[t] = x[t] > 1.0
+    y[s] = x[s+1]
+    output y[S-1] as y
+    """
+    out = compiled(text, tmp_path)
+    assert run(out, {}, {"x": np.array([0, 3, 2], np.float32)}).outputs["y"] == 3
+    with pytest.raises(RunError) as caught:
+        run(out, {}, {"x": np.array([2, 3, 2], np.float32)})
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.notes) == ("RT515", ("T ended at 1",))
+    assert problem.message == "the derived bound S = T - 1 is 0, it must be >= 1"
+
+
 def test_an_end_that_needs_the_length_is_a_cycle(tmp_path: Path) -> None:
     text = "dim t < T until stop\ninput x[t]: f32\nm = mean(x[0:T])\nstop[t] = x[t] > m\noutput m\n"
     with pytest.raises(DiagnosticError) as caught:
