@@ -327,7 +327,7 @@ def variables(s: nodes.Statement) -> list[str]:
     match s:
         case nodes.Sequence(items=items):
             return [v for item in items for v in variables(item)]
-        case nodes.Guard(body=body):
+        case nodes.Guard(body=body) | nodes.Region(loop=body):
             return variables(body)
         case nodes.Loop(var=var, body=body):
             return [var, *variables(body)]

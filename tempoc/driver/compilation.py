@@ -162,7 +162,7 @@ class Compilation:
         parts = self._timed("statements", lambda: statements(graph, space))
         scheduled = self._timed("schedule", lambda: compute(parts, space, graph))
         if self.options.on_device:
-            tree = with_regions(scheduled.tree, parts, graph, self._about_regions)
+            tree = with_regions(scheduled.tree, parts, graph, space, self._about_regions)
             scheduled = replace(scheduled, tree=tree)
         if self.options.verify_each:
             check = self._timed

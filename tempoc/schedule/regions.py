@@ -11,6 +11,9 @@ of the device too, unless it reads weights: these would have to be stacked, and 
 those of its layer, which takes as long as computing with them. Then the loop around is the host's.
 A short loop that stands outside is left to the host, which loses nothing there. Effects and calls
 of Python functions are the host's business, and all of a run whose length is found out on the way.
+
+JAX traces what a loop executes even if it has no step. Where an extent depends on bounds, a guard
+keeps away from a statement that has no point: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
 """
 
 from __future__ import annotations
@@ -20,10 +23,13 @@ from dataclasses import dataclass, replace
 
 from tempoc.base.source import Span
 from tempoc.ops.externs import ExternHost
+from tempoc.poly.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed
 from tempoc.sdg.graph import Graph
+from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
-from tempoc.symbolic.expr import Const, Entry, Expr, Slice
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, Const, Entry, Expr, Slice, conjunction
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 SHORT = 64
@@ -35,9 +41,11 @@ Say = Callable[[str, Span | None], None]
 """Told which loops run on the device, and why others do not."""
 
 
-def with_regions(tree: Tree, statements: Statements, graph: Graph, say: Say) -> Tree:
+def with_regions(
+    tree: Tree, statements: Statements, graph: Graph, space: Space, say: Say
+) -> Tree:
     """The tree with a place for each loop."""
-    return _Places(statements, graph, say).outside(tree)
+    return _Places(statements, graph, space, say).outside(tree)
 
 
 class _TooMuch(Exception):
@@ -48,15 +56,23 @@ class _TooMuch(Exception):
 class _Places:
     statements: Statements
     graph: Graph
+    space: Space
     say: Say
+    sure: Expr = TRUE
+
+    def where(self, condition: Expr) -> _Places:
+        """The same for a part that is executed only where a condition holds."""
+        if any(self.graph.universe.is_dim(name) for name in symbols(condition)):
+            return self
+        return replace(self, sure=conjunction(self.sure, condition))
 
     def outside(self, tree: Tree) -> Tree:
         """A part that the host walks."""
         match tree:
             case Sequence(items=items):
                 return replace(tree, items=tuple(map(self.outside, items)))
-            case Guard(body=body):
-                return replace(tree, body=self.outside(body))
+            case Guard(condition=condition, body=body):
+                return replace(tree, body=self.where(condition).outside(body))
             case Loop(body=body):
                 found = self.region(tree)
                 return found or replace(tree, body=self.outside(body))
@@ -87,8 +103,8 @@ class _Places:
         match tree:
             case Sequence(items=items):
                 return replace(tree, items=tuple(self.inside(item, copies) for item in items))
-            case Guard(body=body):
-                return replace(tree, body=self.inside(body, copies))
+            case Guard(condition=condition, body=body):
+                return replace(tree, body=self.where(condition).inside(body, copies))
             case Loop(body=body):
                 steps = self.steps(tree)
                 place: Place = "device"
@@ -103,7 +119,19 @@ class _Places:
                         )
                 return replace(tree, body=self.inside(body, copies), place=place)
             case Execute():
-                return tree
+                return self.guarded(tree)
+
+    def guarded(self, execute: Execute) -> Tree:
+        """The execution, only if its statement has a point where that is not sure and matters."""
+        statement = self.statement(execute)
+        nodes = [self.graph.nodes[m] for m in statement.members]
+        types = [t for n in nodes for t in (*n.types, *operand_types(self.graph, n))]
+        if not any(symbols(e) for t in types for e in t.shape):
+            return execute
+        somewhere = self.space.project(statement.domain, ()).where
+        if self.space.implies(Domain((), self.sure), somewhere):
+            return execute
+        return Guard(condition=somewhere, body=execute)
 
     def steps(self, loop: Loop) -> int | None:
         """How many steps a loop has, if these are few and the same in every run."""

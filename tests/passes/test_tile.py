@@ -159,7 +159,7 @@ def test_sizes() -> None:
         "output x = %x[0:T]"
     )
     at = usual(found.universe)
-    assert at == {"T": 64, "P": 64, "N": 16, "t": 64, "p": 64, "n": 16}
+    assert at == {"T": 64, "P": 64, "N": 16, "t": 63, "p": 63, "n": 15}
     (type_,) = found.nodes["x"].types
     assert bytes_of(type_, at) == 3 * 64 * 2
     assert formula(type_) == "6*T"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from tempoc.base.source import Source
 from tempoc.codegen import batches
-from tempoc.codegen.assemble import assemble
+from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
@@ -30,7 +31,11 @@ output y
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """All kernels say what a point takes, and batches have but a few bytes."""
     monkeypatch.setattr(batches, "MORE", -1)
-    monkeypatch.setattr(compilation, "assemble", lambda *parts, batch: assemble(*parts, batch=24))
+
+    def small(*parts: Any, batch: int, blocks: bool) -> Emitted:
+        return assemble(*parts, batch=min(batch, 24), blocks=blocks)
+
+    monkeypatch.setattr(compilation, "assemble", small)
 
 
 @pytest.mark.usefixtures("few")

@@ -54,7 +54,18 @@ s = c[T-1] + sum(x[t])
 output s
 output b
 """
-PROGRAMS = {"returns": RETURNS, "shown": SHOWN, "some": SOME}
+BACK = """
+dim i < N
+dim j < M
+input x[i, j]: f32
+s[i, j] = x when i == 0 or j == 0
+s[i, j] = x * s[i-1, j-1] + s[i-1, j] * s[i, j-1]
+loss = s[N-1, M-1]
+output s
+dx = grad(loss, x)
+output dx
+"""
+PROGRAMS = {"returns": RETURNS, "shown": SHOWN, "some": SOME, "back": BACK}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

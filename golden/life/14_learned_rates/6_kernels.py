@@ -488,7 +488,7 @@ def loop_i(
     test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
     rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_mse_power_mul2_mul2,
     x, y, train_expand_dims, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims, *,
-    steps=None, K, N, M,
+    steps=None, I, K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, net_0_w_rows, net_1_b_1, ..."""
     count = at[1] if steps is None else steps
@@ -632,9 +632,10 @@ def loop_i(
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                 test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
                 test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
-        (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
-                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
+        if I >= 2 and K >= 2:
+            (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
+                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
         rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
                 net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
@@ -1018,7 +1019,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
                     test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
                     test_d_train_predict_transpose_transpose2)
-            def step_k(i, carry):
+            def step_k(i2, carry):
                 (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                         test_d_net_0_w_1_neg, test_d_train_mse_sub,
                         test_d_train_d_train_predict_matmul2_einsum_einsum2,
@@ -1030,7 +1031,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                         test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                         test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
                         test_d_net_0_b, test_d_net_0_w) = carry
-                k = (K - 2) - i
+                k = (K - 2) - i2
                 (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                         test_d_net_0_w_1_neg, test_d_train_mse_sub,
                         test_d_train_d_train_predict_matmul2_einsum_einsum2,
@@ -1099,9 +1100,10 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                     test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
                     test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
-            (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
-                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
+            if I >= 2 and K >= 2:
+                (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
+                        test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
+                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
             return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
                     net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
@@ -1203,7 +1205,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
                 test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
                 test_d_train_predict_transpose_transpose2)
-        def step_k2(i, carry):
+        def step_k2(i2, carry):
             (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                     test_d_net_0_w_1_neg, test_d_train_mse_sub,
                     test_d_train_d_train_predict_matmul2_einsum_einsum2,
@@ -1213,7 +1215,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
                     test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
                     test_d_net_0_b, test_d_net_0_w) = carry
-            k = (K - 2) - i
+            k = (K - 2) - i2
             (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                     test_d_net_0_w_1_neg, test_d_train_mse_sub,
                     test_d_train_d_train_predict_matmul2_einsum_einsum2,
