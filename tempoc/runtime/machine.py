@@ -28,7 +28,7 @@ from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rooms import Rooms
 from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
 from tempoc.runtime.trace import Trace
-from tempoc.runtime.turns import Turns
+from tempoc.runtime.turns import Pace, Turns
 from tempoc.runtime.walk import FILE, Walk, Wishes, is_local
 
 Point = tuple[int, ...]
@@ -94,6 +94,7 @@ class Machine:
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
         self.counting = wishes.count
         self.regions = prepared.regions
+        self.paces = prepared.paces
         self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
@@ -205,11 +206,12 @@ class Machine:
     ) -> Turns:
         """The calls of a region."""
         region = self.regions[self.program.kernels[number].name]
+        pace = self.paces.setdefault(region.kernel, Pace())
         share = 0.0
         if self.counting and steps:
             values = dict(zip(region.point, outer, strict=True))
             share = count_calls(region.loop, self.bounds | values) / len(steps)
-        return Turns(steps, outer, lambda count: self.add(count * share), left)
+        return Turns(steps, outer, lambda count: self.add(count * share), left, pace)
 
     def add(self, calls: float) -> None:
         """So many more calls are done."""

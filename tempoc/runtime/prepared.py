@@ -23,6 +23,7 @@ from tempoc.runtime.parts import regions
 from tempoc.runtime.rooms import groups
 from tempoc.runtime.source import Source
 from tempoc.runtime.stores import Layout, allocate, layout
+from tempoc.runtime.turns import Pace
 from tempoc.runtime.walk import Walk, Wishes, wanted_stores
 from tempoc.runtime.walker import write_walk
 
@@ -44,6 +45,7 @@ class Prepared:
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
     constants: dict[Point, DeviceArray] = field(default_factory=dict)
     takings: dict[str, Taking] = field(default_factory=dict)
+    paces: dict[str, Pace] = field(default_factory=dict)
 
     def constant(self, point: Point) -> DeviceArray:
         """A point that is the same in every run, on the device."""

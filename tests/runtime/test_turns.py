@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tempoc.runtime import backend, turns
-from tempoc.runtime.turns import Turns
+from tempoc.runtime.turns import Pace, Turns
 
 
 @pytest.mark.parametrize("steps", [range(0), range(1), range(3, 700), range(40, -1, -1)])
@@ -35,6 +35,17 @@ def test_calls_grow_as_long_as_they_are_short(monkeypatch: pytest.MonkeyPatch) -
     assert counts[0] == turns.FIRST
     assert counts[1] < turns.FIRST
     assert max(counts) <= turns.SECONDS / 1e-4 * 1.1
+
+
+def test_the_next_time_begins_at_the_pace_of_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, pace = [0.0], Pace()
+    monkeypatch.setattr(turns.time, "perf_counter", lambda: now[0])
+    for _ in range(2):
+        counts: list[int] = []
+        for at, finished in Turns(range(2000), (), counts.append, pace=pace):
+            now[0] += 1e-5 * int(at[1])
+            finished(backend.zeros((), "f32"))
+    assert counts == [2000]
 
 
 def test_no_call_goes_on_where_stores_must_grow() -> None:
