@@ -135,22 +135,24 @@ def _point(entry: Entry) -> Expr:
 
 def in_order(text: str, numbers: Sequence[int]) -> str:
     """An array whose axes have these numbers, with its axes in the order of the numbers."""
-    wanted = sorted(numbers)
-    for k in wanted:
-        rest = [n for n in numbers if n != k]
-        if list(numbers) != wanted and rest == [n for n in wanted if n != k]:
-            return f"jnp.moveaxis({text}, {list(numbers).index(k)}, {wanted.index(k)})"
-    return text
+    move = _misplaced(numbers)
+    return text if move is None else f"jnp.moveaxis({text}, {move[0]}, {move[1]})"
 
 
 def out_of_order(text: str, numbers: Sequence[int]) -> str:
     """An array with its axes in the order of their numbers, with them as they follow here."""
+    move = _misplaced(numbers)
+    return text if move is None else f"jnp.moveaxis({text}, {move[1]}, {move[0]})"
+
+
+def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
+    """Where the one axis is without which the others are in order, and where it belongs."""
     wanted = sorted(numbers)
     for k in wanted:
         rest = [n for n in numbers if n != k]
         if list(numbers) != wanted and rest == [n for n in wanted if n != k]:
-            return f"jnp.moveaxis({text}, {wanted.index(k)}, {list(numbers).index(k)})"
-    return text
+            return list(numbers).index(k), wanted.index(k)
+    return None
 
 
 def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:

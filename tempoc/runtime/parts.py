@@ -41,50 +41,36 @@ def _derived(program: Program, e: Arith, at: Mapping[str, Arith]) -> Arith:
             return e
 
 
-def calls(s: Statement) -> Iterator[Call]:
-    """All calls in a statement, in order."""
+def every(s: Statement) -> Iterator[Statement]:
+    """A statement and all within it, in order."""
+    yield s
     match s:
         case Sequence(items=items):
             for item in items:
-                yield from calls(item)
+                yield from every(item)
         case Loop(body=body) | Guard(body=body) | Region(loop=body) | Block(body=body):
-            yield from calls(body)
-        case Call():
-            yield s
+            yield from every(body)
         case Effect(call=call):
             yield call
-        case Free() | Host():
+        case Call() | Free() | Host():
             pass
         case _:
             assert_never(s)
 
 
+def calls(s: Statement) -> Iterator[Call]:
+    """All calls in a statement, in order."""
+    return (part for part in every(s) if isinstance(part, Call))
+
+
 def regions(s: Statement) -> Iterator[Region]:
     """All regions in a statement, in order."""
-    match s:
-        case Sequence(items=items):
-            for item in items:
-                yield from regions(item)
-        case Loop(body=body) | Guard(body=body) | Block(body=body):
-            yield from regions(body)
-        case Region():
-            yield s
-        case _:
-            pass
+    return (part for part in every(s) if isinstance(part, Region))
 
 
 def blocks(s: Statement) -> Iterator[Block]:
     """All blocks in a statement, in order."""
-    match s:
-        case Sequence(items=items):
-            for item in items:
-                yield from blocks(item)
-        case Loop(body=body) | Guard(body=body):
-            yield from blocks(body)
-        case Block():
-            yield s
-        case _:
-            pass
+    return (part for part in every(s) if isinstance(part, Block))
 
 
 def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:
