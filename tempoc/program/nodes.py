@@ -324,6 +324,10 @@ class Region:
     variable, the number of steps, then the ``point``, the variables of loops around. If kernels of
     the loop have checks, ``fault`` is the first that failed: kernel, result, point. ``needs`` are
     those of a step, over the loop's variable: the same for all steps, or one more with each.
+
+    After the point ``at`` has ``lengths``, as far as they are known. Where there are ``endings``,
+    places among these, the kernel returns before ``fault`` an i32 for each: the length that has
+    been found out, or 0. Steps that are not there any more are left out.
     """
 
     kernel: str
@@ -332,6 +336,8 @@ class Region:
     carried: tuple[Cells, ...]
     read: tuple[Cells, ...]
     needs: tuple[Need, ...] = ()
+    lengths: tuple[Arith, ...] = ()
+    endings: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
