@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
-from tempoc.program.lengths import length_at
+from tempoc.program.bounds import Bound, Length, length_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +22,8 @@ class Known:
     kernels: Mapping[str, nodes.Kernel]
     bounds: Mapping[str, int | None]
     x64: bool
-    declared: tuple[nodes.Bound, ...] = ()
-    lengths: tuple[nodes.Length, ...] = ()
+    declared: tuple[Bound, ...] = ()
+    lengths: tuple[Length, ...] = ()
 
     @property
     def fixed(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ from tempoc.codegen.known import Known
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation
 from tempoc.program.arith import names as names_in
-from tempoc.program.lengths import lengths_in
+from tempoc.program.bounds import lengths_in
 
 
 def ended(ending: nodes.Ending) -> Arith:

@@ -16,7 +16,7 @@ from tempoc.codegen.region_lengths import ended
 from tempoc.codegen.region_text import DTYPES, traced, tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
-from tempoc.program.lengths import with_names
+from tempoc.program.bounds import with_names
 
 FAULT = "fault"
 

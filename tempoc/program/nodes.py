@@ -23,40 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.program.arith import Arith
+from tempoc.program.bounds import Assumption, Bound, Length
 from tempoc.program.functions import Extern
 from tempoc.program.order import axes_in_order
 
 VERSION = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """A bound; ``value`` is ``None`` when given at run time, else an expression of other bounds."""
-
-    name: str
-    value: Arith | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Length:
-    """A bound that is found out during the run: its value is the largest length until it ends.
-
-    ``largest`` is the name under which that stays known. There is one length for each point of
-    ``outer``; in expressions, ``at`` says for which.
-    """
-
-    bound: str
-    largest: str
-    outer: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumption:
-    """A fact about bounds, checked before the first step; ``text`` as in the source."""
-
-    text: str
-    condition: Arith
-    where: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar, assert_never
 
 from tempoc.program.arith import Arith, is_well_formed, names, text
+from tempoc.program.bounds import lengths_in
 from tempoc.program.errors import inconsistent
-from tempoc.program.lengths import lengths_in
 from tempoc.program.nodes import (
     Block,
     Call,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.program.arith import Arith, Operation, evaluate
-from tempoc.program.lengths import length_at
+from tempoc.program.bounds import length_at
 from tempoc.program.nodes import (
     Block,
     Call,
@@ -218,26 +218,14 @@ class _Writer(Spelled):
             self.line(depth + 1, "found = [*map(int, found)]")
         self.line(depth + 1, f"turn(r0{', any(found)' * bool(region.endings)})")
         for k, place in enumerate(region.endings):
-            e = region.lengths[place]
-            parts = e.args if isinstance(e, Operation) else (e,)
-            at = "".join(f"{self.expression(x)}, " for x in parts[1:]).rstrip()
-            self.line(depth + 1, f"if found[{k}]: ended({parts[0]!r}, ({at}), found[{k}])")
+            length = self.length(region.lengths[place])
+            self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
         if dead := given_back(loop.body):
             # What the last step would give back; within a region nothing is.
             self.rename[loop.var] = f"v_{loop.var}"
             self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")
             for part in dead:
                 self.statement(part, depth + 1)
-
-    def steps(self, loop: Loop) -> str:
-        """The steps of a loop that may be there, as far as is known when it begins."""
-        lo, hi = self.expression(loop.lower), self.expression(loop.upper)
-        limit = None if loop.limit is None else self.expression(loop.limit)
-        if limit is not None and loop.step == -1:
-            lo = f"min({lo}, {limit} - 1)"
-        elif limit is not None and loop.step == 1:
-            hi = f"min({hi}, {limit})"
-        return f"range({lo}, {hi}, {loop.step})"
 
     def block(self, block: Block, depth: int) -> None:
         """Call the kernel of a block, or walk through it."""
@@ -332,9 +320,9 @@ class _Writer(Spelled):
             if cell in kept:
                 self.wrote(i, cell, depth)
         for k, ending in enumerate(call.endings):
-            outer = "".join(f"{self.expression(e)}, " for e in ending.outer).rstrip()
-            length = self.expression(ending.length)
-            self.line(depth, f"if end{k}: ended({ending.bound!r}, ({outer}), {length})")
+            length = self.length(Operation("at", (ending.bound, *ending.outer)))
+            found = self.expression(ending.length)
+            self.line(depth, f"if end{k}: ended({length}, {found})")
         if kernel.checks:
             self.line(depth, f"faults.append(({number}, {point}, fault))")
             self.line(depth, "if len(faults) > 500: check()")

@@ -1,11 +1,41 @@
-"""Lengths at points: what a bound means at a point, where it is found out during the run."""
+"""Bounds of a program; and what one means at a point, where it is found out during the run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tempoc.program.arith import Arith, Operation
-from tempoc.program.nodes import Bound, Length
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A bound; ``value`` is ``None`` when given at run time, else an expression of other bounds."""
+
+    name: str
+    value: Arith | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length:
+    """A bound that is found out during the run: its value is the largest length until it ends.
+
+    ``largest`` is the name under which that stays known. There is one length for each point of
+    ``outer``; in expressions, ``at`` says for which.
+    """
+
+    bound: str
+    largest: str
+    outer: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """A fact about bounds, checked before the first step; ``text`` as in the source."""
+
+    text: str
+    condition: Arith
+    where: str = ""
 
 
 def length_at(
