@@ -12,11 +12,9 @@ def c_1(at, c):
     """11_collatz.rt:11: c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)"""
     t = at[0]
     c_t = c[t]
-    divisor = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
-    c_mod = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.remainder(c_t, divisor))
+    c_mod = jnp.remainder(c_t, jnp.int32(2))
     c_eq = c_mod == jnp.int32(0)
-    divisor2 = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
-    c_floordiv = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.floor_divide(c_t, divisor2))
+    c_floordiv = jnp.floor_divide(c_t, jnp.int32(2))
     c_mul = jnp.int32(3) * c_t
     c_add = c_mul + jnp.int32(1)
     c_1 = jnp.where(c_eq, c_floordiv, c_add)
@@ -62,8 +60,7 @@ def odd_now(at, c, odd_past):
     """
     t = at[0]
     c_t = c[t]
-    divisor = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
-    odd_mod = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.remainder(c_t, divisor))
+    odd_mod = jnp.remainder(c_t, jnp.int32(2))
     odd_eq = odd_mod == jnp.int32(1)
     odd_cast = odd_eq.astype(jnp.int32)
     odd_now = odd_past + odd_cast
