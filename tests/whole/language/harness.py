@@ -82,8 +82,8 @@ def check(case: Case, folder: Path, levels: tuple[int, ...] = (0, 2)) -> None:
         exact = dict(evaluate(graph, *parts, float64=True))
         same(exact, wanted, f"eval at {dict(bounds)}", 1e-6)
         for level in levels:
-            if level == 0 and 0 < number < len(case.bounds) - 1:
-                continue  # unfused operators take long to compile
+            if level == 0 and number < len(case.bounds) - 1:
+                continue  # unfused operators take long to compile, and are the same for all bounds
             found = dict(run(folder / f"out{level}", bounds, inputs, weights).outputs)
             same(found, wanted, f"-O{level} at {dict(bounds)}", 2e-4)
             plain = dict(evaluate(graph, *parts))
