@@ -32,6 +32,7 @@ def graph(example: Example) -> Graph:
     return Compilation.from_path(str(example.source), Options(level=0)).graph
 
 
+@cache
 def meaning(example: Example, size: int, *, float64: bool) -> Arrays:
     """What the reference evaluator says."""
     bounds, inputs, params = example.data(size)
