@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import calls, happens, written
+from tempoc.codegen.carried import happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.region_text import DTYPES, traced, tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
+from tempoc.program.parts import calls
 
 FAULT = "fault"
 

@@ -20,7 +20,7 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.runtime.parts import calls
+from tempoc.program.parts import calls
 from tempoc.runtime.progress import count_calls
 
 LONG = 4096

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from tempoc.program.nodes import Kernel, Output, Program, Region
+from tempoc.program.parts import regions
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, points, tensor_name
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.outputs import Taking, taking
-from tempoc.runtime.parts import regions
 from tempoc.runtime.rooms import groups
 from tempoc.runtime.source import Source
 from tempoc.runtime.stores import Layout, allocate, layout

@@ -8,7 +8,7 @@ from functools import cached_property
 from types import CodeType
 
 from tempoc.program.nodes import Call, Effect, Host, Program
-from tempoc.runtime.parts import blocks, calls, regions
+from tempoc.program.parts import blocks, calls, regions
 from tempoc.runtime.stores import Layout
 
 FILE = "<walk>"

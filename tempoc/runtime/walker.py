@@ -31,9 +31,9 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
+from tempoc.program.parts import given_back, length_at
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
-from tempoc.runtime.parts import given_back, length_at
 from tempoc.runtime.rooms import Group, groups
 from tempoc.runtime.spelled import Spelled
 from tempoc.runtime.stores import Layout

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tempoc.program import nodes
+from tempoc.program.parts import blocks
 from tempoc.runtime import blocks as limits
 from tempoc.runtime.bindings import Given
-from tempoc.runtime.parts import blocks
 from tempoc.runtime.prepared import prepare
 from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.source import as_sources

@@ -1,4 +1,4 @@
-"""What is in a tree: all calls, all regions, what is given back; and lengths at points."""
+"""What is in a tree: all calls, regions, stores, what is given back; and lengths at points."""
 
 from __future__ import annotations
 
@@ -71,6 +71,18 @@ def regions(s: Statement) -> Iterator[Region]:
 def blocks(s: Statement) -> Iterator[Block]:
     """All blocks in a statement, in order."""
     return (part for part in every(s) if isinstance(part, Block))
+
+
+def touched(s: Statement) -> frozenset[str]:
+    """The stores that a statement reads, writes or gives back."""
+    found: set[str] = set()
+    for part in every(s):
+        match part:
+            case Call(args=args, results=results) | Host(args=args, results=results):
+                found.update(cell.store for cell in (*args, *results))
+            case Free(cells=cells):
+                found.update(cell.store for cell in cells)
+    return frozenset(found)
 
 
 def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:
