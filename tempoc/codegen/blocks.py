@@ -26,7 +26,7 @@ from tempoc.codegen.region_writer import Known, Writer, listed
 from tempoc.codegen.regions import Emitted
 from tempoc.program import nodes
 from tempoc.program.arith import names as names_in
-from tempoc.program.parts import calls, touched
+from tempoc.program.parts import calls, starts_anew, touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,14 +197,3 @@ def _start(writer: Writer, cells: nodes.Cells) -> str:
         return zeros
     slots = (writer.slots(nodes.Cell(store=cells.store, key=key)) for key in cells.keys)
     return "{" + ", ".join(f"{slot}: {zeros}" for slot in slots) + "}"
-
-
-def starts_anew(s: nodes.Statement, store: str) -> bool:
-    """Whether the first that a part does with a store is to write all of it."""
-    items = s.items if isinstance(s, nodes.Sequence) else (s,)
-    first = next((item for item in items if store in touched(item)), None)
-    if isinstance(first, nodes.Sequence):
-        return starts_anew(first, store)
-    if not isinstance(first, nodes.Call) or any(c.store == store for c in first.args):
-        return False
-    return all(c.when is None for c in first.results if c.store == store)

@@ -85,6 +85,17 @@ def touched(s: Statement) -> frozenset[str]:
     return frozenset(found)
 
 
+def starts_anew(s: Statement, store: str) -> bool:
+    """Whether the first that a part does with a store is to write all of it."""
+    items = s.items if isinstance(s, Sequence) else (s,)
+    first = next((item for item in items if store in touched(item)), None)
+    if isinstance(first, Sequence):
+        return starts_anew(first, store)
+    if not isinstance(first, Call) or any(c.store == store for c in first.args):
+        return False
+    return all(c.when is None for c in first.results if c.store == store)
+
+
 def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:
     """What a part gives back for good: of a store that it does not touch afterwards.
 

@@ -31,7 +31,7 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.program.parts import given_back, length_at
+from tempoc.program.parts import given_back, length_at, starts_anew
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
 from tempoc.runtime.rooms import Group, groups
@@ -95,7 +95,7 @@ class _Writer(Spelled):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
         if not self.wishes.account:
-            self.whole |= whole_blocks(tree, self.bounds, self.given)
+            self.whole |= whole_blocks(tree, self.bounds, self.given, self.layouts)
         items = tree.items if isinstance(tree, Sequence) else (tree,)
         for name in dict.fromkeys(late(tree, self.whole)):
             if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
@@ -128,10 +128,15 @@ class _Writer(Spelled):
 
     def allocate(self, item: Statement) -> None:
         """Cells that start as zeros come into being before the outermost statement with them."""
+        first = item
         if isinstance(item, Block) and item.kernel in self.whole:
             for cells in item.made:
                 self.allocated[cells.store] = None
+        elif isinstance(item, Block):
+            first = item.body
         for name in needed(item, self.whole):
+            if self.layouts[name].group < 0 and starts_anew(first, name):
+                self.allocated[name] = None
             self.allocate_store(name)
 
     def allocate_store(self, name: str) -> None:

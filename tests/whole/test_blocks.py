@@ -109,6 +109,19 @@ def test_long_loops_and_accounts_take_several_calls() -> None:
         assert found.count("turns(") == called
 
 
+def test_a_brief_loop_is_one_call_however_many_steps_it_has() -> None:
+    steps = "dim t < T\ninput x: f32\na[0] = x\na[t] = sin(a[t-1]) when t >= 1\n"
+    steps += "output a[T-1] as a\n"
+    loaded = compile_text(steps, 2, LOOPS)[1]
+    given = frozenset(i.store for i in loaded.program.inputs)
+    for bound, called in ((limits.LONG + 2, 0), (limits.BRIEF + 2, 1)):
+        found = prepare(loaded, {"T": bound}).walk(given, Wishes())
+        assert found.text.count("turns(") == called
+        assert found.straight == given
+        assert "zeros" not in found.text.split("turns(")[0].split("if ")[0]
+    agree(steps, {"T": limits.LONG + 2}, passes=LOOPS)
+
+
 def test_what_leaves_a_block_in_a_loop_of_the_host() -> None:
     """Only what others read, or the next step, comes out of it; the rest is local."""
     found = [*blocks(compile_text(SHOWN, 2, LOOPS)[1].program.tree)]
