@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import calls, happens, written
+from tempoc.codegen.carried import happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
 from tempoc.codegen.live import afterwards, wanted_within
 from tempoc.codegen.naming import RESERVED, identifier
@@ -18,6 +18,7 @@ from tempoc.codegen.region_spelled import Spelled
 from tempoc.codegen.region_text import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation
+from tempoc.program.parts import calls
 
 FAULT = "fault"
 

@@ -15,10 +15,10 @@ import numpy as np
 from tempoc.codegen.assemble import Emitted
 from tempoc.program.arith import evaluate
 from tempoc.program.nodes import Cells, Region
+from tempoc.program.parts import regions
 from tempoc.program.verify import bound_order
 from tempoc.runtime.dtypes import NUMPY
 from tempoc.runtime.load import namespace
-from tempoc.runtime.parts import regions
 from tempoc.runtime.rooms import groups
 from tempoc.runtime.stores import Layout, layout
 
