@@ -30,7 +30,18 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import TRUE, Const, Entry, Expr, Slice, conjunction
+from tempoc.symbolic.expr import (
+    TRUE,
+    And,
+    Compare,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sum,
+    Sym,
+    conjunction,
+)
 from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 SHORT = 64
@@ -130,6 +141,9 @@ class _Places:
         if not any(symbols(e) for t in types for e in t.shape):
             return execute
         somewhere = self.space.project(statement.domain, ()).where
+        parts = somewhere.args if isinstance(somewhere, And) else (somewhere,)
+        lengths = self.graph.universe.lengths
+        somewhere = conjunction(*(p for p in parts if _holds_for_more(p, lengths)))
         if self.space.implies(Domain((), self.sure), somewhere):
             return execute
         return Guard(condition=somewhere, body=execute)
@@ -222,6 +236,21 @@ def _accesses(
             dims = statements.tensors[tensor].domain.dims
             for dim, entry in zip(dims, entries, strict=True):
                 yield tensor, dim, _moves(entry, at, moving_with)
+
+
+def _holds_for_more(condition: Expr, lengths: tuple[str, ...]) -> bool:
+    """Whether a condition that holds for some lengths holds for all that are larger, too.
+
+    In the tree a length stands for the largest that there may be. What is there only if it turns
+    out shorter is asked for when the statement is executed.
+    """
+    if not any(name in lengths for name in symbols(condition)):
+        return True
+    if not isinstance(condition, Compare) or condition.op not in (">", ">="):
+        return False
+    left = condition.left.terms if isinstance(condition.left, Sum) else ((1, condition.left),)
+    rising = all(c > 0 and isinstance(e, Sym) for c, e in left)
+    return rising and not any(name in lengths for name in symbols(condition.right))
 
 
 def _variables(tree: Tree) -> Iterator[str]:

@@ -145,3 +145,27 @@ def test_an_assumption_about_the_length(tmp_path: Path) -> None:
     assert found.outputs["total"].tolist() == [1, 3, 2]
     with pytest.raises(RunError, match="does not hold for T = 2"):
         run(out, {"T": 4}, {"n": np.array([1, -2, -1, 5], np.int32)})
+
+
+ONLY_ONE = """
+dim i < I until stop
+dim j < J
+dim k < K = I + 1
+input x[i, j, k]: f32
+input w[i]: f32
+stop = w > 0.8
+y[i, j, k] = w[i-1] - x[i, j, k] when i >= 1
+y[i, j, k] = w[i]
+g = grad(y[i, j, k] * sin(y[i, j, k] * x[i, j, k]), x)
+z = tanh(grad(g ** 2, w))
+output z
+"""
+
+
+def test_what_is_there_only_if_the_length_is_short(tmp_path: Path) -> None:
+    """The derivative for `w[0]` is another sum if `I == 1`; the loop does not know that before."""
+    program = Agreeing(ONLY_ONE, tmp_path, levels=(2,))
+    for w in ([0.9, 0.1], [0.1], [0.1, 0.9, 0.1]):
+        size = len(w), 2, len(w) + 1
+        x = np.linspace(-1, 1, num=size[0] * 2 * size[2], dtype=np.float32).reshape(size)
+        program({"I": len(w), "J": 2}, {"w": np.array(w, np.float32), "x": x})
