@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, written
 from tempoc.codegen.known import Known
+from tempoc.codegen.live import wanted
 from tempoc.codegen.region_writer import Writer, listed
 from tempoc.codegen.regions import Emitted
 from tempoc.program import nodes
@@ -168,12 +169,14 @@ class Blocks:
     ) -> nodes.Block:
         """The block with its function; ``fresh`` are the stores that start as zeros in it."""
         name = self.names.fresh("block")
-        writer = Writer(known=self.known, fixed=self.known.fixed, found=found, outer=outer)
+        known, after = self.known, frozenset((*parts.carried, *parts.made))
+        writer = Writer(known=known, fixed=known.fixed, found=found, outer=outer, after=after)
         writer.begin(body)
+        first = wanted(body, after, known.registers)
         for store in fresh:
-            writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
-        for item in body.items:
-            writer.statement(item, 1)
+            if store in first or store not in known.registers:
+                writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
+        writer.statement(body, 1)
         given = [writer.called[s] for s in (*parts.carried, *parts.read)]
         returned = [writer.called[s] for s in (*parts.carried, *parts.made)]
         doc = f"What stands between two tasks of the host: {listed(body)}"

@@ -69,7 +69,12 @@ class Value:
 
 
 class Emitter(Protocol):
-    """What an operator may ask of the kernel that is being written (see ``emission.py``)."""
+    """What an operator may ask of the kernel that is being written (see ``emission.py``).
+
+    ``mapped``: ``jax.vmap`` runs what is written at many points.
+    """
+
+    mapped: bool
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the fresh name."""

@@ -222,7 +222,7 @@ class _Writer(Spelled):
         for k, place in enumerate(region.endings):
             length = self.length(region.lengths[place])
             self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
-        if dead := given_back(loop.body):
+        if dead := given_back(loop.body, frozenset(region.local)):
             # What the last step would give back; within a region nothing is.
             self.rename[loop.var] = f"v_{loop.var}"
             self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")

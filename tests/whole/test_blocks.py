@@ -75,7 +75,7 @@ def test_programs_agree(name: str, passes: str | None) -> None:
     loaded = compile_text(text, 2, passes)[1]
     assert [*blocks(loaded.program.tree)]
     given = [b.name for b in loaded.program.bounds if b.value is None]
-    agree(text, *({b: n + k for k, b in enumerate(given)} for n in (1, 2, 3, 5, 8)), passes=passes)
+    agree(text, *({b: n + k for k, b in enumerate(given)} for n in (1, 2, 5)), passes=passes)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -85,7 +85,7 @@ def test_one_after_the_other_they_compute_the_same(
     monkeypatch.setattr(limits, "LONG", 0)
     text = PROGRAMS[name]
     given = [b.name for b in compile_text(text, 2)[1].program.bounds if b.value is None]
-    agree(text, *({b: n + k for k, b in enumerate(given)} for n in (1, 2, 3, 8)))
+    agree(text, *({b: n + k for k, b in enumerate(given)} for n in (1, 3)))
 
 
 def walk(text: str, *, account: bool = False, **bounds: int) -> str:
