@@ -40,7 +40,7 @@ from tempoc.symbolic.walk import evaluate
 
 T = TypeVar("T")
 PLAIN = "allow_negative_indices=False"
-"""Where indices fall, XLA cannot tell that none is negative: to ask took a quarter of each step."""
+"""XLA cannot tell that falling indices are never negative: to ask is a quarter of a small step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class Recurrence(Op):
                 k = out.bind("k", f"{out.static(sub(self.count, ONE))} - {k}")
             before, after = (_plus(k, 1), k) if self.reverse else (k, _plus(k, 1))
             known = [
-                Value(out.bind("before", self._read(row, before)), v.type, v.padded)
+                Value(out.bind("before", _read(row, before, self._bare(v))), v.type, v.padded)
                 for row, v in zip(rows, first, strict=True)
             ]
             known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
@@ -122,7 +122,7 @@ class Recurrence(Op):
             for row, v, n in zip(rows, first, self.carried, strict=True):
                 made = out.align(known[n], v.padded)
                 new = cast(made.text, made.type.dtype, v.type.dtype)
-                plain = f", {PLAIN}" * self.reverse
+                plain = f", {PLAIN}" * self._bare(v)
                 texts.append(f"lax.dynamic_update_index_in_dim({row}, {new}, {after}, 0{plain})")
             return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
@@ -138,11 +138,16 @@ class Recurrence(Op):
         made = out.bind("made", loop)
         return tuple(f"{made}[{n}]" for n in range(len(first)))
 
-    def _read(self, row: str, place: str) -> str:
-        """The row before."""
-        if not self.reverse:
-            return f"{row}[{place}]"
-        return f"lax.dynamic_index_in_dim({row}, {place}, 0, False, {PLAIN})"
+    def _bare(self, row: Value) -> bool:
+        """Whether a step does so little that it counts how a row is indexed."""
+        return self.reverse and not row.type.shape
+
+
+def _read(rows: str, place: str, bare: bool) -> str:
+    """The row before."""
+    if not bare:
+        return f"{rows}[{place}]"
+    return f"lax.dynamic_index_in_dim({rows}, {place}, 0, False, {PLAIN})"
 
 
 def _row(v: Value, place: str, out: Emitter) -> Value:
