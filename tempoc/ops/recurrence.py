@@ -39,6 +39,8 @@ from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, sub
 from tempoc.symbolic.walk import evaluate
 
 T = TypeVar("T")
+PLAIN = "allow_negative_indices=False"
+"""XLA cannot tell that falling indices are never negative: to ask is a quarter of a small step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,7 @@ class Recurrence(Op):
                 k = out.bind("k", f"{out.static(sub(self.count, ONE))} - {k}")
             before, after = (_plus(k, 1), k) if self.reverse else (k, _plus(k, 1))
             known = [
-                Value(out.bind("before", f"{row}[{before}]"), v.type, v.padded)
+                Value(out.bind("before", _read(row, before, self._bare(v))), v.type, v.padded)
                 for row, v in zip(rows, first, strict=True)
             ]
             known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
@@ -120,7 +122,8 @@ class Recurrence(Op):
             for row, v, n in zip(rows, first, self.carried, strict=True):
                 made = out.align(known[n], v.padded)
                 new = cast(made.text, made.type.dtype, v.type.dtype)
-                texts.append(f"lax.dynamic_update_index_in_dim({row}, {new}, {after}, 0)")
+                plain = f", {PLAIN}" * self._bare(v)
+                texts.append(f"lax.dynamic_update_index_in_dim({row}, {new}, {after}, 0{plain})")
             return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
         hints = ["rows"] if len(first) == 1 else [f"rows_{n}" for n in range(len(first))]
@@ -134,6 +137,17 @@ class Recurrence(Op):
         loop = f"lax.fori_loop(0, {count}, lambda k, rows: {name}(k, *rows), ({', '.join(start)}))"
         made = out.bind("made", loop)
         return tuple(f"{made}[{n}]" for n in range(len(first)))
+
+    def _bare(self, row: Value) -> bool:
+        """Whether a step does so little that it counts how a row is indexed."""
+        return self.reverse and not row.type.shape
+
+
+def _read(rows: str, place: str, bare: bool) -> str:
+    """The row before."""
+    if not bare:
+        return f"{rows}[{place}]"
+    return f"lax.dynamic_index_in_dim({rows}, {place}, 0, False, {PLAIN})"
 
 
 def _row(v: Value, place: str, out: Emitter) -> Value:

@@ -29,8 +29,12 @@ def settings(x64: bool) -> Iterator[None]:
 
     float32 products are exact to float32: the results should not depend on the device's shortcuts.
     """
-    with jax.enable_x64(x64), jax.default_matmul_precision("highest"):
-        yield
+    with jax.default_matmul_precision("highest"):
+        if jax.config.jax_enable_x64 == x64:
+            yield
+        else:
+            with jax.enable_x64(x64):
+                yield
 
 
 @contextmanager

@@ -86,7 +86,7 @@ class Machine:
         self.bounds = dict(bounds)
         self.show = show
         self.done = [0]
-        self.rooms = Rooms.of(program, bounds)
+        self.rooms = Rooms(prepared.rooms, [sizes[0] for sizes in prepared.rooms])
         self.layouts = prepared.stores
         self.ledger = Ledger(self.layouts, self.rooms.now)
         self.faults: list[Fault] = []
@@ -121,7 +121,10 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
-        for i, store in enumerate(self.layouts):
+        for name, cells in given.items():
+            if name in prepared.filled:
+                self.scope[prepared.filled[name]] = cells[()]
+        for i, store in prepared.several:
             self._add_store(i, store, prepared.wanted, given.get(store.name))
         self.given_bytes = prepared.given_bytes(walk, given, now)
         if wishes.account:
@@ -136,8 +139,6 @@ class Machine:
         if not is_local(store):
             self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {}, now)
             self.scope[f"s{i}"] = self.keyed[store.name]
-        elif given is not None:
-            self.scope[f"given{i}"] = given[()]
         if store.group >= 0:
             self.scope[f"zeros{i}"] = partial(allocate, store, now)
 

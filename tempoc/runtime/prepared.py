@@ -20,10 +20,10 @@ from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.outputs import Taking, taking
-from tempoc.runtime.rooms import groups
+from tempoc.runtime.rooms import Rooms, groups
 from tempoc.runtime.stores import Cells, Layout, allocate, given_stores, layout
 from tempoc.runtime.turns import Pace
-from tempoc.runtime.walk import Walk, Wishes, wanted_stores
+from tempoc.runtime.walk import Walk, Wishes, is_local, wanted_stores
 from tempoc.runtime.walker import write_walk
 
 
@@ -31,8 +31,10 @@ from tempoc.runtime.walker import write_walk
 class Prepared:
     """A program for some bounds.
 
-    ``stores`` are the layouts in the order of the program, ``wanted`` the stores whose cells start
-    as zeros. ``scope`` has what walks call, by their names: kernels, makers of zeros.
+    ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
+    are ``several``, by number; ``filled`` are the names in walks of what is given of the others.
+    ``wanted`` are the stores whose cells start as zeros, ``rooms`` the sizes of those that grow.
+    ``scope`` has what walks call, by their names: kernels, makers of zeros.
     """
 
     program: Program
@@ -41,7 +43,10 @@ class Prepared:
     kernels: Sequence[Callable[..., Any]]
     regions: Mapping[str, Region]
     stores: tuple[Layout, ...]
+    several: tuple[tuple[int, Layout], ...]
+    filled: Mapping[str, str]
     wanted: frozenset[str]
+    rooms: tuple[tuple[int, ...], ...]
     scope: Mapping[str, Any]
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
     scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
@@ -60,7 +65,9 @@ class Prepared:
         """The names in a walk that mean the same in every run."""
         if walk not in self.scopes:
             points = {name: self.constant(p) for name, p in walk.constants.items()}
-            self.scopes[walk] = {**self.scope, **points}
+            used = frozenset(walk.code.co_names)
+            scope = {name: value for name, value in self.scope.items() if name in used}
+            self.scopes[walk] = scope | points
         return self.scopes[walk]
 
     def given_bytes(self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int]) -> int:
@@ -103,7 +110,8 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             _compiled(f, k, bounds, k.name in loops)
             for f, k in zip(loaded.functions, program.kernels, strict=True)
         ]
-        makers = {f"zeros{i}": partial(allocate, store) for i, store in enumerate(stores)}
+        numbered = tuple(enumerate(stores))
+        makers = {f"zeros{i}": partial(allocate, store) for i, store in numbered}
         found = Prepared(
             program=program,
             bounds=bounds,
@@ -111,7 +119,10 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             kernels=kernels,
             regions=loops,
             stores=stores,
+            several=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
+            filled={s.name: f"given{i}" for i, s in numbered if is_local(s)},
             wanted=wanted_stores(program),
+            rooms=Rooms.of(program, bounds).sizes,
             scope={"array": np.array, "i32": np.dtype(np.int32), **makers, **called(kernels)},
         )
         loaded.known[key] = found

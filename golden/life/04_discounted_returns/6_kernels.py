@@ -20,11 +20,11 @@ def lately_windows(at, reward, *, T):
     reward_at = reward[T-1]
     def step(k, rows):
         k2 = T-2 - k
-        before = rows[k2+1]
+        before = lax.dynamic_index_in_dim(rows, k2+1, 0, False, allow_negative_indices=False)
         reward_row = reward[k2]
         mul = jnp.float32(0.95) * before
         add = reward_row + mul
-        return lax.dynamic_update_index_in_dim(rows, add, k2, 0)
+        return lax.dynamic_update_index_in_dim(rows, add, k2, 0, allow_negative_indices=False)
     ahead_run_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(reward_at, (T,)))
     reward_wide = lax.pad(reward, jnp.float32(0.0), ((0, 4, 0),))
     sum_2 = lax.slice_in_dim(reward_wide, 0, -1, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(reward_wide, 1, None, axis=0)
