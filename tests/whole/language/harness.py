@@ -65,12 +65,12 @@ def check(case: Case, folder: Path, levels: tuple[int, ...] = (0, 2)) -> None:
     """Every way to run the case gives what the oracle says."""
     file = folder / "model.rt"
     file.write_text(case.text)
-    options = Options(level=0, defines=dict(case.defines))
-    graph = Compilation.from_path(str(file), options).graph
-    program = signature(graph)
     for level in levels:
         options = Options(level=level, defines=dict(case.defines))
-        Compilation.from_path(str(file), options).write(str(folder / f"out{level}"))
+        compilation = Compilation.from_path(str(file), options)
+        compilation.write(str(folder / f"out{level}"))
+    graph = compilation.graph
+    program = signature(graph)
     for number, bounds in enumerate(case.bounds):
         given = data(case, program, bounds, number)
         wanted = expected(case, bounds, given)
