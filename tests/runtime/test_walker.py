@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from tempoc.program.bounds import Bound
 from tempoc.program.nodes import (
     Axis,
-    Bound,
     Call,
     Cell,
     Free,
