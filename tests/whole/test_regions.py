@@ -16,8 +16,8 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
 from tempoc.program import nodes
+from tempoc.program.parts import regions
 from tempoc.runtime.load import namespace
-from tempoc.runtime.parts import regions
 from tempoc.schedule import regions as places
 from tests.support.agreement import agree
 
