@@ -83,8 +83,8 @@ def check(case: Case, folder: Path, levels: tuple[int, ...] = (0, 2)) -> None:
         same(exact, wanted, f"eval at {dict(bounds)}", 1e-6)
         plain = dict(evaluate(graph, *parts))
         for level in levels:
-            if level == 0 and number < len(case.bounds) - 1:
-                continue  # unfused operators take long to compile, and are the same for all bounds
+            if number not in (len(case.bounds) - 1, *((0, 1) if level else ())):
+                continue  # kernels take long to compile; unfused ones are the same for all bounds
             found = dict(run(folder / f"out{level}", bounds, inputs, weights).outputs)
             same(found, wanted, f"-O{level} at {dict(bounds)}", 2e-4)
             assert {k: v.dtype for k, v in found.items()} == {k: v.dtype for k, v in plain.items()}
