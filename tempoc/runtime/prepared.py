@@ -6,6 +6,7 @@ bounds that follow from them.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -104,6 +105,8 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             for f, k in zip(loaded.functions, program.kernels, strict=True)
         ]
         makers = {f"zeros{i}": partial(allocate, store) for i, store in enumerate(stores)}
+        # Libraries in C import with the builtins of the function in Python that called them.
+        scope = {"array": np.array, "i32": np.dtype(np.int32), "__builtins__": builtins}
         found = Prepared(
             program=program,
             bounds=bounds,
@@ -112,7 +115,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             regions=loops,
             stores=stores,
             wanted=wanted_stores(program),
-            scope={"array": np.array, "i32": np.dtype(np.int32), **makers, **called(kernels)},
+            scope={**scope, **makers, **called(kernels)},
         )
         loaded.known[key] = found
     return found
