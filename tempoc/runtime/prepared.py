@@ -6,6 +6,7 @@ bounds that follow from them.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -112,6 +113,8 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
         ]
         numbered = tuple(enumerate(stores))
         makers = {f"zeros{i}": partial(allocate, store) for i, store in numbered}
+        # Libraries in C import with the builtins of the function in Python that called them.
+        scope = {"array": np.array, "i32": np.dtype(np.int32), "__builtins__": builtins}
         found = Prepared(
             program=program,
             bounds=bounds,
@@ -123,7 +126,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             filled={s.name: f"given{i}" for i, s in numbered if is_local(s)},
             wanted=wanted_stores(program),
             rooms=Rooms.of(program, bounds).sizes,
-            scope={"array": np.array, "i32": np.dtype(np.int32), **makers, **called(kernels)},
+            scope={**scope, **makers, **called(kernels)},
         )
         loaded.known[key] = found
     return found

@@ -1,9 +1,10 @@
 """`make bench`: ratios against the programs that one would write instead. Below 1x, ours wins.
 
-    python -m tests.bench [JOB ...]
+    python -m tests.bench [--quick] [JOB ...]
 
 A job is a function that yields rows, in a file of its own; `README.md` says what each measures.
-The table is printed as it grows, and written to `build/bench/results.json`.
+The table is printed as it grows, and written to `build/bench/results.json`. With `--quick`, jobs
+that take many minutes leave out what takes longest.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
+from functools import partial
 
 import jax
 
@@ -22,7 +24,7 @@ from tests.bench.chunked import chunked
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
-from tests.bench.decode import decode
+from tests.bench.decode import QUICK, decode
 from tests.bench.decoding import decoding
 from tests.bench.dispatch import dispatch
 from tests.bench.examples import examples
@@ -50,21 +52,24 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "llama": decoding,
     "prefill": prefill,
 }
+QUICKLY: Mapping[str, Callable[[], Iterator[Row]]] = {"decode": partial(decode, QUICK)}
 
 
-def main(names: list[str]) -> None:
+def main(words: list[str]) -> None:
     """Run some jobs, or all."""
+    names = [word for word in words if word != "--quick"]
+    jobs = {**JOBS, **QUICKLY} if "--quick" in words else JOBS
     unknown = [name for name in names if name not in JOBS]
     if unknown:
         raise SystemExit(f"no job {', '.join(unknown)}: there are {', '.join(JOBS)}")
     found: dict[str, list[Row]] = {}
     for name in names or JOBS:
         print(f"\n{name:44} {'tempoc':>12}  {'other':>12}  {'ratio':>8}")
-        for row in JOBS[name]():
+        for row in jobs[name]():
             found.setdefault(name, []).append(row)
             print(row.text(), flush=True)
-    BUILD.mkdir(parents=True, exist_ok=True)
-    (BUILD / "results.json").write_text(json.dumps(results(found), indent=2) + "\n")
+            BUILD.mkdir(parents=True, exist_ok=True)
+            (BUILD / "results.json").write_text(json.dumps(results(found), indent=2) + "\n")
 
 
 def results(found: Mapping[str, list[Row]]) -> dict[str, object]:

@@ -121,9 +121,11 @@ def scan(
     return caches, token, tokens
 
 
-def padded(w: Tree, first: np.ndarray, steps: int, window: int = 0) -> np.ndarray:
-    """One scan over caches with room for all positions: `i32[B, steps]`."""
-    caches = empty(len(first), steps)
+def padded(
+    w: Tree, first: np.ndarray, steps: int, window: int = 0, room: int | None = None
+) -> np.ndarray:
+    """One scan over caches with room for all positions, or for more: `i32[B, steps]`."""
+    caches = empty(len(first), room or steps)
     with jax.default_matmul_precision("highest"):
         found = scan(w, caches, jnp.array(first), 0, steps=steps, window=window, ring=False)
     return np.asarray(found[2]).T

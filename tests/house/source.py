@@ -10,6 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tempoc"
+IMPORTS: dict[Path, tuple[Import, ...]] = {}
+"""What is known already of files, by their paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,13 @@ class File:
         """The dotted name under which the file is imported."""
         return ".".join(self.path.relative_to(ROOT).with_suffix("").parts)
 
-    def imports(self) -> Iterator[Import]:
+    def imports(self) -> tuple[Import, ...]:
         """Everything imported anywhere in the file."""
+        if self.path not in IMPORTS:
+            IMPORTS[self.path] = tuple(self.found_imports())
+        return IMPORTS[self.path]
+
+    def found_imports(self) -> Iterator[Import]:
         inside = {
             id_of(node)
             for function in functions(self.tree)
@@ -103,15 +110,19 @@ def read(path: Path) -> File:
 
 def rooms() -> tuple[str, ...]:
     """The packages of `tempoc`, sorted."""
-    return tuple(sorted({file.room for file in files()} - {""}))
+    return tuple(sorted({path.parent.name for path in PACKAGE.glob("*/*.py")}))
+
+
+def files_of(room: str) -> tuple[File, ...]:
+    """The files of a package of `tempoc`; those beside the packages for an empty name."""
+    return tuple(file for file in files() if file.room == room)
 
 
 def imported_rooms(room: str) -> set[str]:
     """The other packages of `tempoc` that the files of `room` import."""
     found = {
         item.module.split(".")[1]
-        for file in files()
-        if file.room == room
+        for file in files_of(room)
         for item in file.imports()
         if item.module.startswith("tempoc.")
     }

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.house.source import File, files
+from tests.house.source import files_of, rooms
 
 # A library, and the files that may import it: a file, or a package with all that is in it.
 DOORS = {
@@ -22,23 +22,23 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda file: file.name)
-def test_libraries_use_their_doors(file: File) -> None:
+@pytest.mark.parametrize("room", ["", *rooms()])
+def test_libraries_use_their_doors(room: str) -> None:
     wrong = []
-    for item in file.imports():
-        library = item.module.split(".")[0]
-        if library in sys.stdlib_module_names:
-            continue
-        if not file.name.startswith(DOORS.get(library, ("nowhere",))):
-            wrong.append(f"line {item.line}: {item.module}")
+    for file in files_of(room):
+        for item in file.imports():
+            library = item.module.split(".")[0]
+            if library in sys.stdlib_module_names:
+                continue
+            if not file.name.startswith(DOORS.get(library, ("nowhere",))):
+                wrong.append(f"{file.name}:{item.line}: {item.module}")
     assert not wrong
 
 
 def test_program_is_standard_library_only() -> None:
     outside = [
         f"{file.name}:{item.line} {item.module}"
-        for file in files()
-        if file.room == "program"
+        for file in files_of("program")
         for item in file.imports()
         if item.module.split(".")[0] not in {*sys.stdlib_module_names, "tempoc"}
     ]

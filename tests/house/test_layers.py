@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-from tests.house.source import PACKAGE, files, imported_rooms, read, rooms
+from tests.house.source import PACKAGE, files, files_of, imported_rooms, read, rooms
 
 RANKS = {
     "base": 0,
@@ -73,8 +73,13 @@ def test_modules_form_no_cycle() -> None:
         pytest.fail("import cycle: " + " -> ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda file: file.name)
-def test_imports_stand_at_the_top(file) -> None:
-    if file.room != "cli":
-        late = [f"line {item.line}: {item.module}" for item in file.imports() if not item.at_top]
+@pytest.mark.parametrize("room", ["", *rooms()])
+def test_imports_stand_at_the_top(room: str) -> None:
+    if room != "cli":
+        late = [
+            f"{file.name}:{item.line}: {item.module}"
+            for file in files_of(room)
+            for item in file.imports()
+            if not item.at_top
+        ]
         assert not late

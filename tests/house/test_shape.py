@@ -7,49 +7,54 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.house.source import PACKAGE, ROOT, File, files, functions, read
+from tests.house.source import PACKAGE, ROOT, files_of, functions, read, rooms
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
 ORDERLESS = {"all", "any", "frozenset", "len", "max", "min", "set", "sorted", "sum"}
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core", "util", "helper"}
 
-each_file = pytest.mark.parametrize("file", files(), ids=lambda file: file.name)
+each_room = pytest.mark.parametrize("room", ["", *rooms()])
 
 
-@each_file
-def test_files_are_short(file: File) -> None:
-    assert file.text.count("\n") <= FILE_LINES
+@each_room
+def test_files_are_short(room: str) -> None:
+    assert [f.name for f in files_of(room) if f.text.count("\n") > FILE_LINES] == []
 
 
-@each_file
-def test_functions_are_short(file: File) -> None:
+@each_room
+def test_functions_are_short(room: str) -> None:
     long = {
-        function.name: function.end_lineno - function.lineno + 1
+        f"{file.name}: {function.name}": function.end_lineno - function.lineno + 1
+        for file in files_of(room)
         for function in functions(file.tree)
         if (function.end_lineno or 0) - function.lineno + 1 > FUNCTION_LINES
     }
     assert not long
 
 
-@each_file
-def test_nothing_has_a_name_without_meaning(file: File) -> None:
-    assert not FORBIDDEN_NAMES & {*file.path.relative_to(PACKAGE).parts, file.path.stem}
+@each_room
+def test_nothing_has_a_name_without_meaning(room: str) -> None:
+    for file in files_of(room):
+        words = {*file.path.relative_to(PACKAGE).parts, file.path.stem}
+        assert not FORBIDDEN_NAMES & words, file.name
 
 
-@each_file
-def test_no_star_imports(file: File) -> None:
+@each_room
+def test_no_star_imports(room: str) -> None:
     stars = [
-        node.lineno
+        f"{file.name}:{node.lineno}"
+        for file in files_of(room)
         for node in ast.walk(file.tree)
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
     ]
     assert not stars
 
 
-@each_file
-def test_output_does_not_depend_on_the_process(file: File) -> None:
-    assert not list(accidents(file.tree))
+@each_room
+def test_output_does_not_depend_on_the_process(room: str) -> None:
+    found = {file.name: [*accidents(file.tree)] for file in files_of(room)}
+    assert {name: places for name, places in found.items() if places} == {}
 
 
 def accidents(tree: ast.Module) -> Iterator[str]:

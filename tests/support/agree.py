@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,14 @@ LEVELS = (0, 2)
 def compiled(text: str, folder: Path, level: int = 2) -> str:
     """The directory of a compiled program, every stage verified."""
     out = str(folder / f"out{level}")
-    options = Options(level=level, verify_each=True)
-    Compilation(load_source(Source("m.rt", text)), options).write(out)
+    compilation(text, level).write(out)
     return out
+
+
+@lru_cache(maxsize=64)
+def compilation(text: str, level: int) -> Compilation:
+    """The same for all bounds at which a test runs a program."""
+    return Compilation(load_source(Source("m.rt", text)), Options(level=level, verify_each=True))
 
 
 def agreed(

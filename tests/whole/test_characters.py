@@ -116,9 +116,9 @@ def test_writing_likely_letters(tmp_path: Path) -> None:
     params, prompt = weights("net"), np.array([3, 1, 4], np.int32)
     net = {k.removeprefix("net."): jnp.asarray(v) for k, v in params.items()}
     for steps in (3, 12):
-        h, row = jnp.zeros(5), [*prompt]
+        h, row, step = jnp.zeros(5), [*prompt], jax.jit(gru)
         for t in range(steps):
-            h = gru(net, row[t], h)
+            h = step(net, row[t], h)
             if t + 1 >= len(prompt):
                 row.append(int(jnp.argmax(net["out.w"] @ h + net["out.b"])))
         bounds = {"B": 2, "P": 3, "T": steps}

@@ -42,8 +42,8 @@ def test_a_branch_that_is_not_taken_does_no_harm(tmp_path: Path) -> None:
     x = np.array([0.0, 0.5, 2.0, 0.0, 0.25], np.float32)
     p = np.array([0, 1, -1, 0, 1], np.int32)
     found = agreed(ROOT, tmp_path, {"T": 5}, {"x": x, "p": p})
-    slope = jax.grad(root)
-    wanted = jax.grad(lambda x: slope(x, p) @ x)(x)
+    slope = jax.jit(jax.grad(root))
+    wanted = jax.jit(jax.grad(lambda x: slope(x, p) @ x))(x)
     np.testing.assert_allclose(found["g"], slope(x, p), rtol=1e-5)
     np.testing.assert_allclose(found["h"], wanted, rtol=1e-5)
     assert np.isfinite(found["h"]).all()
@@ -80,10 +80,10 @@ def test_through_time(tmp_path: Path) -> None:
     random = np.random.default_rng(T)
     x, w, b = (random.standard_normal(s).astype(np.float32) for s in ((T, 2), (2, 2), 2))
     found = agreed(RNN, tmp_path, {"T": T}, {"x": x, "w": w, "b": b})
-    first = jax.grad(rnn, argnums=(0, 1, 2))(x, w, b)
+    first = jax.jit(jax.grad(rnn, argnums=(0, 1, 2)))(x, w, b)
     for name, value in zip(("gx", "gw", "gb"), first, strict=True):
         np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5)
-    twice = jax.grad(lambda w: jnp.sum(jax.grad(rnn, argnums=2)(x, w, b) ** 2))(w)
+    twice = jax.jit(jax.grad(lambda w: jnp.sum(jax.grad(rnn, argnums=2)(x, w, b) ** 2)))(w)
     np.testing.assert_allclose(found["twice"], twice, rtol=1e-3, atol=1e-4)
 
 

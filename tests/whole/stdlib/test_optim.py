@@ -81,7 +81,7 @@ def test_optimizers() -> None:
     with jax.enable_x64(True):
         for name, (_, rule) in OPTIMIZERS.items():
             net = {"a": jnp.array(exact["a0"]), "rest": [jnp.array(exact[k]) for k in ("b0", "c0")]}
-            state = rule.init(net)
+            state, update = rule.init(net), jax.jit(rule.update)
             for i in range(STEPS):
                 for key, leaf in (("a", net["a"]), ("rest.0", net["rest"][0])):
                     np.testing.assert_allclose(
@@ -89,7 +89,7 @@ def test_optimizers() -> None:
                     )
                 a, b, c = (jnp.array(exact[k][i]) for k in ("ga", "gb", "gc"))
                 g = {"a": a, "rest": [b, c]}
-                updates, state = rule.update(g, state, net)
+                updates, state = update(g, state, net)
                 net = optax.apply_updates(net, updates)
 
 
@@ -121,7 +121,8 @@ output net, cost, slow, size
         net = slow = {"w": jnp.array(exact["w0"]), "b": jnp.zeros(())}
         rate = optax.warmup_cosine_decay_schedule(0.0, 0.3, 3, STEPS)
         rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(rate))
-        state = rule.init(net)
+        state, update = rule.init(net), jax.jit(rule.update)
+        slope = jax.jit(jax.grad(cost))
         for i in range(STEPS):
             slow = optax.incremental_update(net, slow, 0.25)
             wanted = {
@@ -135,7 +136,7 @@ output net, cost, slow, size
                 np.testing.assert_allclose(
                     found[name][i], value, rtol=1e-6, atol=1e-7, err_msg=name
                 )
-            updates, state = rule.update(jax.grad(cost)(net), state, net)
+            updates, state = update(slope(net), state, net)
             net = optax.apply_updates(net, updates)
 
 
