@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from tempoc.base.names import Names
@@ -17,7 +17,7 @@ from tempoc.codegen.region_lengths import ended
 from tempoc.codegen.region_spelled import Spelled
 from tempoc.codegen.region_text import tupled
 from tempoc.program import nodes
-from tempoc.program.arith import Arith, Operation
+from tempoc.program.arith import TRUE, Arith, Operation
 from tempoc.program.parts import calls
 
 FAULT = "fault"
@@ -167,6 +167,7 @@ class Writer(Spelled):
 
     def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
+        loop = loop if root else _shortened(loop)
         after = wanted_within(loop.body, self.after, self.single)
         carried = self.changed(loop, after)
         if not carried:
@@ -217,15 +218,10 @@ class Writer(Spelled):
         self.line(depth, f"_, {tupled(carried)} = lax.while_loop({more}, {step}, carry)")
 
     def counted(self, loop: nodes.Loop) -> tuple[str, str]:
-        """From where to where a loop within a region counts."""
-        lower, upper = loop.lower, loop.upper
-        if loop.limit is not None and loop.step == 1:
-            upper = Operation("min", (upper, loop.limit))
-        elif loop.limit is not None and loop.step == -1:
-            lower = Operation("min", (lower, Operation("+", (loop.limit, -1))))
+        """From where to where a loop within a region counts, which begins at the first there is."""
         if loop.step == 1:
-            return self.text(lower), self.text(upper)
-        gap = (upper, lower) if loop.step > 0 else (lower, upper)
+            return self.text(loop.lower), self.text(loop.upper)
+        gap = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
         by = abs(loop.step)
         count: Arith = Operation("-", gap)
         if by != 1:
@@ -240,6 +236,16 @@ class Writer(Spelled):
             self.line(depth, f"if {self.text(guard.condition)}:")
             self.block(guard.body, depth + 1)
             return
+        # JAX traces a branch whether it is taken or not; Python leaves out what never is.
+        known, rest = self.apart(guard.condition)
+        if known is not None:
+            inner = nodes.Guard(condition=rest, body=guard.body)
+            self.guard(nodes.Guard(condition=known, body=inner), depth)
+            return
+        if isinstance(guard.body, nodes.Guard) and self.apart(guard.body.condition)[0] is None:
+            both = Operation("and", (guard.condition, guard.body.condition))
+            self.guard(nodes.Guard(condition=both, body=guard.body.body), depth)
+            return
         carried = self.changed(guard.body, wanted_within(guard.body, self.after, self.single))
         if not carried:
             return
@@ -252,6 +258,14 @@ class Writer(Spelled):
         condition = self.text(guard.condition)
         self.again(depth, carried, f"lax.cond({condition}, {branch}, lambda carry: carry, CARRY)")
         self.lasting(guard.body, depth)
+
+    def apart(self, condition: Arith) -> tuple[Arith | None, Arith]:
+        """What Python knows of a condition when the function is traced, if so; and the rest."""
+        if not (isinstance(condition, Operation) and condition.op == "and"):
+            return (condition, TRUE) if self.is_static(condition) else (None, condition)
+        known = tuple(a for a in condition.args if self.is_static(a))
+        rest = tuple(a for a in condition.args if a not in known)
+        return Operation("and", known) if known else None, Operation("and", rest)
 
     def again(self, depth: int, carried: list[str], made: str) -> None:
         """What is carried becomes what is made of it."""
@@ -329,6 +343,16 @@ class Writer(Spelled):
     def rank(self, s: nodes.Statement) -> int:
         """The most coordinates of a point at which something is checked."""
         return max(len(c.point) for c in calls(s) if self.checks(c))
+
+
+def _shortened(loop: nodes.Loop) -> nodes.Loop:
+    """The loop over the steps below its limit."""
+    if loop.limit is None or abs(loop.step) != 1:
+        return loop
+    if loop.step == 1:
+        return replace(loop, upper=Operation("min", (loop.upper, loop.limit)))
+    last = Operation("-", (loop.limit, 1))
+    return replace(loop, lower=Operation("min", (loop.lower, last)))
 
 
 def variables(s: nodes.Statement) -> list[str]:

@@ -169,3 +169,39 @@ def test_what_is_there_only_if_the_length_is_short(tmp_path: Path) -> None:
         size = len(w), 2, len(w) + 1
         x = np.linspace(-1, 1, num=size[0] * 2 * size[2], dtype=np.float32).reshape(size)
         program({"I": len(w), "J": 2}, {"w": np.array(w, np.float32), "x": x})
+
+
+DOWNWARDS = """
+dim i < I until stop
+dim j < J = I + 1
+input x[i, j]: f32
+input w[i]: f32
+stop = w > 0.8
+y[i, J-1] = 0.5 * x[i, J-1]
+y[i, j] = 0.6 * y[i, j+1] + tanh(w[i] + x[i, j])
+output y
+"""
+CHOSEN = """
+dim i < I until stop
+input x[i]: f32
+input n[i]: i32
+stop = x > 0.8
+y[i] = x[i] when i == 0
+y[i] = 0.5 * y[i = abs(n[i]) % max(i, 1) in 0:i] + x[i]
+total = sum(tanh(y)[i = 0:I])
+g = grad(total, x)
+output y, g
+"""
+
+
+@pytest.mark.parametrize("text", [DOWNWARDS, CHOSEN])
+def test_loops_within_and_after(text: str, tmp_path: Path) -> None:
+    """A loop down from a length that turned out short; branches for points that no run has."""
+    program = Agreeing(text, tmp_path, levels=(2,))
+    for w in ([0.1], [0.9], [0.1, 0.9, 0.1, 0.1], [0.1, 0.2, 0.3]):
+        values = np.array(w, np.float32)
+        x = np.linspace(-1, 1, num=len(w) * (len(w) + 1), dtype=np.float32)
+        wide = {"w": values, "x": x.reshape(len(w), -1)}
+        numbers = np.arange(7, 7 + len(w), dtype=np.int32)
+        given = wide if text is DOWNWARDS else {"x": values, "n": numbers}
+        program({"I": len(w)}, given)
