@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 @given(program=programs(), special=st.booleans())
-@settings(max_examples=8, **COMMON)
+@settings(max_examples=6, **COMMON)
 def test_generated_programs_agree(program: Program, special: bool) -> None:
     note(program.text)
     free = free_bounds(program.text)
@@ -33,14 +33,14 @@ def test_generated_programs_agree(program: Program, special: bool) -> None:
 
 
 @given(program=mixes())
-@settings(max_examples=3, **COMMON)
+@settings(max_examples=2, **COMMON)
 def test_mixtures_agree(program: Program) -> None:
     """Gradients, branching, windows, chance and chosen points in one program."""
     agree_at_small_sizes(program)
 
 
 @given(program=endings())
-@settings(max_examples=3, **COMMON)
+@settings(max_examples=2, **COMMON)
 def test_mixtures_that_end_agree(program: Program) -> None:
     """The same with a dimension whose length the data decide."""
     agree_at_small_sizes(program)

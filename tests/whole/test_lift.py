@@ -214,7 +214,7 @@ def programs(draw: st.DrawFn) -> str:
 @pytest.mark.slow
 @given(text=programs())
 @settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     database=None,

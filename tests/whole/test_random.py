@@ -178,13 +178,13 @@ def test_frequencies() -> None:
     f[t] = random.bernoulli(0.25)
     p[t] = random.permutation(3)
     output y, c, f, p"""
-    steps = 4000
+    steps = 2000
     found = drawn(f"dim t < T\n{text}", T=steps)
     shares = np.bincount(found["c"], minlength=4) / steps
-    np.testing.assert_allclose(shares, np.arange(4) / 6, atol=0.03)
-    assert abs(found["f"].mean() - 0.25) < 0.03 and abs(found["y"].mean() - 0.5) < 0.03
+    np.testing.assert_allclose(shares, np.arange(4) / 6, atol=0.04)
+    assert abs(found["f"].mean() - 0.25) < 0.04 and abs(found["y"].mean() - 0.5) < 0.03
     orders = np.unique(found["p"], axis=0, return_counts=True)[1] / steps
-    np.testing.assert_allclose(orders, np.full(6, 1 / 6), atol=0.03)
+    np.testing.assert_allclose(orders, np.full(6, 1 / 6), atol=0.04)
 
 
 def test_a_seed_that_is_none(tmp_path: Path) -> None:
