@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from tempoc.codegen.stages import Stages
 from tempoc.memory.sizes import typical_bounds
+from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import TensorType
 from tempoc.poly.lengths import largest
@@ -99,7 +100,7 @@ def _made(single: Statement, statement: Statement, stages: Stages) -> Iterator[E
         for type_ in graph.nodes[member].types:
             yield _bytes(type_, single, stages)
     for read in single.reads:
-        if _cuts(read, statement):
+        if _cuts(read, statement) and not _is_shared(read, single, statement, stages):
             type_ = operand_type(graph, graph.nodes[read.member].inputs[read.slot])
             yield _bytes(type_, single, stages)
 
@@ -108,6 +109,30 @@ def _cuts(read: Read, statement: Statement) -> bool:
     """Whether each point reads a slice of its own."""
     own = [v.dim for v in statement.vector]
     return any(isinstance(e, Slice) and any(d in symbols(e) for d in own) for e in read.entries)
+
+
+def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stages) -> bool:
+    """Whether a product takes one array for all points, of which each sees a beginning or an end.
+
+    It takes care that there is no copy for each of them (``contraction.py``).
+    """
+    if not isinstance(stages.graph.nodes[read.member].op, MatMul | Einsum):
+        return False
+    if any(r != read and r.member == read.member and _cuts(r, statement) for r in single.reads):
+        return False
+    own = [v.dim for v in statement.vector]
+    dims, axes = stages.statements.tensors[read.tensor].domain.dims, {}
+    for axis in stages.plan.stores[read.tensor].axes:
+        axes[axis.dim] = axis
+    for dim, entry in zip(dims, read.entries, strict=True):
+        if not isinstance(entry, Slice):
+            continue
+        rising = any(d in symbols(entry.lo) for d in own)
+        if dim not in axes or axes[dim].ring or entry.step != 1:
+            return False
+        if rising and entry.hi != axes[dim].size:
+            return False
+    return True
 
 
 def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:

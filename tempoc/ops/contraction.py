@@ -1,12 +1,14 @@
 """Products of tensors, summed over shared axes.
 
 Where a summed axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
-operand whose garbage is known to be finite need not be masked when the other one is.
+operand whose garbage is known to be finite need not be masked when the other one is. One that many
+points read from the same array is looked at once: only if not all of it is finite each point masks
+its own copy, one point after the other, so that there is never more than one copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,8 +62,9 @@ def contracted(
     dtype: DType,
     out: Emitter,
     spell: Callable[[str], str],
+    given: Sequence[str],
 ) -> str:
-    """A product with an operand that is cleaned.
+    """A product with an operand that is cleaned; ``given`` are the others in its spelling.
 
     Where all points read the operand from one array and ``other`` brings the zeros, the array need
     not be masked for each point as long as all of it is finite, and so one product serves all.
@@ -71,7 +74,11 @@ def contracted(
     if not finite:
         return spell(clean(v, axes, other, dtype, out).text)
     masked = out.masking(v, axes, scalar(0, dtype))
-    return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {spell(masked)})"
+    masks = [out.valid(v, k) for k in axes if v.is_ragged(k)]
+    used = dict.fromkeys([*given, v.text, *masks])
+    names = ", ".join(text for text in used if text.isidentifier())
+    alone = f"jax.custom_batching.sequential_vmap(lambda {names}: {spell(masked)})({names})"
+    return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {alone})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +141,9 @@ class MatMul(Op):
 
         if a.shared and not b.shared:
             y = clean(b, inner_axes[1], None, dtype, out).text
-            return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y)),)
+            return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y), [y]),)
         x = clean(a, inner_axes[0], None, dtype, out).text
-        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y)),)
+        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y), [x]),)
 
 
 def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -255,7 +262,8 @@ class Einsum(Op):
             summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
             other = v if summed and all(term[a] in masked for a in summed) else None
             if k == order[-1]:
-                return (contracted(v, summed, other, dtype, out, spell),)
+                others = [texts[j] for j in order[:-1]]
+                return (contracted(v, summed, other, dtype, out, spell, others),)
             texts[k] = clean(v, summed, other, dtype, out).text
             masked |= {term[a] for a in summed}
         raise AssertionError("no operands")

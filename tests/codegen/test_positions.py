@@ -13,6 +13,8 @@ from tempoc.frontend.modules import load_source
 from tests.support.agreement import agree, all_equal
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"
+PLAIN = "canonicalize,vectorize,fuse"
+"""Passes that keep every NaN where it is."""
 HEAD = """dim b < B
 dim t < T
 assume T >= 2
@@ -62,6 +64,7 @@ def test_elements_at_the_point(name: str) -> None:
     text = HEAD + (MAPPED | GATHERED)[name]
     assert ("dynamic_index" in kernels(text)) == (name in GATHERED)
     agree(text, *all_equal(text, 2, 3, 5), passes=PASSES)
+    agree(text, *all_equal(text, 3), special=True, passes=PLAIN)
 
 
 @pytest.mark.parametrize("name", APART)

@@ -78,3 +78,15 @@ def test_scores_are_masked_and_no_operand() -> None:
     found = kernels(HEAD + text + outputs(text))
     assert "jnp.arange(T, dtype=jnp.int32) >= t" in found
     assert "lambda: jnp.matmul(" in found  # one product for all points where all is finite
+
+
+def test_gradients_of_attention() -> None:
+    heads = HEAD.replace("input v[t]:", "input k[b, t]: f32[2, 3]\ninput v[b, t]:")
+    text = f"""{heads}y = nn.multi_head_attention(k, k[t = 0:t+1], v[t = 0:t+1])
+cost = mean((y * y)[b = 0:B, t = 0:T])
+dk, dv = grad(cost, k), grad(cost, v)
+output dk, dv"""
+    agree(text, *all_equal(text, 1, 3, 5))
+    agree(text, *all_equal(text, 3, 5), special=True, passes=PLAIN)
+    found = kernels(text)
+    assert "in_axes" in found and "jnp.take(" not in found and "dynamic_index" not in found
