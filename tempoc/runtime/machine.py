@@ -121,16 +121,18 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
+        self._add_stores(prepared, given, wishes.account)
+        self.given_bytes = prepared.given_bytes(walk, given, now)
+
+    def _add_stores(self, prepared: Prepared, given: Mapping[str, Cells], account: bool) -> None:
         for name, cells in given.items():
             if name in prepared.filled:
                 self.scope[prepared.filled[name]] = cells[()]
         for i, store in prepared.several:
             self._add_store(i, store, prepared.wanted, given.get(store.name))
-        self.given_bytes = prepared.given_bytes(walk, given, now)
-        if wishes.account:
-            for i, store in enumerate(self.layouts):
-                for key in given.get(store.name, ()):
-                    self.ledger.wrote(i, key)
+        for i, store in enumerate(self.layouts) if account else ():
+            for key in given.get(store.name, ()):
+                self.ledger.wrote(i, key)
 
     def _add_store(
         self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
