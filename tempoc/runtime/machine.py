@@ -109,7 +109,10 @@ class Machine:
         self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
         self.scope |= {n: prepared.constant(p) for n, p in self.walk.constants.items()}
         now = self.rooms.now
-        self.scope |= {n: allocate(layouts[store], now) for n, store in self.walk.zeros.items()}
+        numbers = {s.name: i for i, s in enumerate(program.stores)}
+        for name, zeros in self.walk.zeros.items():
+            self.scope[name] = allocate(layouts[zeros], now)
+            self.ledger.wrote(numbers[zeros], name)
         self.callers = [
             Caller(
                 own[h.extern],
@@ -132,8 +135,8 @@ class Machine:
         for key in given or ():
             self.ledger.wrote(i, key)
         if not is_local(store):
-            now = self.rooms.now
-            self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {}, now)
+            some = given or {}, self.rooms.now, partial(self.ledger.wrote, i)
+            self.keyed[store.name] = KeyedCells(store, store.name in wanted, *some)
             self.scope[f"s{i}"] = self.keyed[store.name]
         elif given is not None:
             self.scope[f"given{i}"] = given[()]

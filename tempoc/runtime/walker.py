@@ -37,6 +37,7 @@ from tempoc.runtime.parts import given_back, length_at
 from tempoc.runtime.rooms import Group, groups
 from tempoc.runtime.spelled import Spelled
 from tempoc.runtime.stores import Layout
+from tempoc.runtime.telling import telling
 from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
 
 
@@ -162,7 +163,8 @@ class _Writer(Spelled):
                 limit = None if s.limit is None else self.expression(s.limit)
                 if limit is not None and step == -1:
                     lo = f"min({lo}, {limit} - 1)"
-                self.line(depth, f"for v_{var} in range({lo}, {hi}, {step}):")
+                steps = f"range({lo}, {hi}, {step})"
+                self.line(depth, f"for v_{var} in {self.chosen(s, steps)}:")
                 if limit is not None and step > 0:
                     self.line(depth + 1, f"if v_{var} >= {limit}: break")
                 with self.growing.within():
@@ -186,6 +188,16 @@ class _Writer(Spelled):
                 self.block(s, depth)
             case _:
                 assert_never(s)
+
+    def chosen(self, loop: Loop, steps: str) -> str:
+        """The steps of a loop that are walked: when rehearsing, those that tell about all."""
+        found = telling(loop, self.layouts, self.growing.groups) if self.wishes.rehearse else None
+        if found is None:
+            return steps
+        marks = "".join(f"{self.expression(e)}, " for e in found.marks)
+        rows = "".join(f"({n}, {self.expression(e)}), " for n, e in found.rows)
+        var = f"v_{loop.var}"
+        return f"some({steps}, {found.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
 
     def region(self, region: Region, depth: int) -> None:
         """Call a loop's kernel until all its steps are done."""
@@ -248,7 +260,8 @@ class _Writer(Spelled):
         """A cell that nobody has written yet is zeros."""
         i = self.numbers[cells.store]
         if is_local(self.layouts[cells.store]) and cells.store not in self.given:
-            self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
+            made = f"; wrote({i}, ())" if self.wishes.account else ""
+            self.line(depth, f"if s{i} is None: s{i} = zeros{i}(){made}")
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""

@@ -1,0 +1,92 @@
+"""Options about memory: budgets in bytes, and the report of `explain --memory`."""
+
+from typing import Any
+
+import click
+
+from tempoc.cli.options import refuse, stack
+from tempoc.driver.memory_text import exactly, memory_text
+from tempoc.program.nodes import Program
+from tempoc.runtime.bounds import resolve
+from tempoc.runtime.budget import largest_bound, parse_size, usual_given
+from tempoc.runtime.execute import parse_bounds
+from tempoc.runtime.memory_errors import missing_for_memory
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.rehearsal import forecast
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: `24GiB`, `500MB`, `4096`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """In bytes."""
+        size = value if isinstance(value, int) else parse_size(value)
+        if size is None:
+            self.fail(f"'{value}' is no size in bytes, such as 24GiB or 500MB", param, ctx)
+        return size
+
+
+budget_option = click.option(
+    "--memory-budget",
+    type=Size(),
+    metavar="SIZE",
+    help="The most that all stores of a run may take together: 24GiB, 500MB.",
+)
+memory_options = stack(
+    click.option(
+        "--bounds", multiple=True, metavar="T=64,B=2", help="Values of bounds, for --memory."
+    ),
+    click.option(
+        "--solve", metavar="NAME", help="The largest value of a bound that keeps to the budget."
+    ),
+    budget_option,
+)
+
+
+def echo_memory(
+    program: Program, given: tuple[str, ...], solve: str | None, budget: int | None
+) -> None:
+    """Print the formula, with numbers where bounds are given, or the largest bound that fits."""
+    bounds: dict[str, object] = {**parse_bounds(given, refuse)}
+    free = [b.name for b in program.bounds if b.value is None]
+    if solve is not None:
+        if budget is None:
+            refuse("--solve wants a --memory-budget")
+        if solve in bounds:
+            refuse(f"--solve {solve}: --bounds has a value for it")
+        # The name must be right; its value is what is looked for.
+        bounds[solve] = 1
+    elif budget is not None:
+        refuse("--memory-budget wants --solve here; with compile or run it is a limit")
+    missing = [name for name in free if name not in bounds]
+    if bounds and missing:
+        raise RunError(missing_for_memory(missing))
+    if solve is None:
+        click.echo(memory_text(program, _values(program, bounds) if bounds or not free else None))
+        return
+    others = _others(program, bounds, solve)
+    stores = usual_given(program)
+    found = largest_bound(program, others, solve, stores, budget or 0)
+    values = _values(program, {**bounds, solve: found})
+    click.echo(memory_text(program, values))
+    size = forecast(program, values, stores).peak
+    click.echo(f"largest {solve}  {found}, with {exactly(size)} of {exactly(budget or 0)}")
+
+
+def _values(program: Program, bounds: dict[str, object]) -> dict[str, int]:
+    """All bounds. Raises `RunError`."""
+    found = resolve(program, bounds, (), {})
+    if found.problems:
+        raise RunError(*found.problems)
+    return found.values
+
+
+def _others(program: Program, bounds: dict[str, object], solve: str) -> dict[str, int]:
+    """The bounds beside the one that is looked for, whose value no assumption may judge yet."""
+    found = resolve(program, bounds, (), {})
+    wrong = [p for p in found.problems if p.code not in ("RT515", "RT516")]
+    if wrong:
+        raise RunError(*wrong)
+    return found.values
