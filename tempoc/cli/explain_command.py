@@ -14,6 +14,7 @@ from tempoc.cli.options import (
     refuse_if_compiled,
 )
 from tempoc.cli.show import echo_counts, echo_remarks, echo_timing, write_dumps
+from tempoc.driver.caches import caches_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.stages import VIEWS, stage_text
 
@@ -87,6 +88,8 @@ def command(
     if memory:
         click.echo("\n" if chosen else "", nl=False)
         echo_memory(compilation.emitted.program, bounds, solve, memory_budget)
+        if found := caches_text(compilation):
+            click.echo(f"\n{found}", nl=False)
     write_dumps(compilation, dump_after, dump_dir)
     if remarks:
         echo_remarks(compilation, error_format)

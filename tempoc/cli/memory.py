@@ -64,7 +64,8 @@ def echo_memory(
     if bounds and missing:
         raise RunError(missing_for_memory(missing))
     if solve is None:
-        click.echo(memory_text(program, _values(program, bounds) if bounds or not free else None))
+        values = _values(program, bounds) if bounds or not free else None
+        click.echo(memory_text(program, values), nl=False)
         return
     others = _others(program, bounds, solve)
     stores = usual_given(program)

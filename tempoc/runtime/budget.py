@@ -12,6 +12,8 @@ from tempoc.runtime.memory_errors import no_value, nothing_fits, over_budget
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import forecast
 
+BUDGET = "memory_budget"
+"""The entry of a program's provenance with the budget that it was compiled for."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
@@ -37,9 +39,14 @@ def usual_given(program: Program) -> frozenset[str]:
 
 
 def check_budget(
-    program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
+    program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
 ) -> None:
-    """Raises ``RunError`` if the stores of a run take more."""
+    """Raises ``RunError`` if the stores of a run take more than that, or than compiled for."""
+    if budget is None:
+        kept = dict(program.provenance).get(BUDGET)
+        if kept is None or not kept.isdigit():
+            return
+        budget = int(kept)
     needed = forecast(program, bounds, given).peak
     if needed <= budget:
         return
@@ -51,6 +58,14 @@ def check_budget(
             continue
         largest[name] = fitting
     raise RunError(over_budget(needed, budget, largest))
+
+
+def check_least(program: Program, budget: int) -> None:
+    """Raises ``RunError`` if not even a run with the smallest bounds keeps to a budget."""
+    free = [b.name for b in program.bounds if b.value is None]
+    found = resolve(program, dict.fromkeys(free, 1), (), {})
+    if not found.problems:
+        check_budget(program, found.values, usual_given(program), budget)
 
 
 def largest_bound(

@@ -97,10 +97,9 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     bindings = bound(loaded, given)
     prepared = prepare(loaded, bindings.bounds)
     wishes = Wishes(count=settings.watch is not None, account=settings.account)
-    if settings.budget is not None:
-        stores = given_stores(loaded.program, bindings)
-        check_budget(loaded.program, bindings.bounds, stores, settings.budget)
-    known = prepared.has_run(given_stores(loaded.program, bindings), wishes)
+    stores = given_stores(loaded.program, bindings)
+    check_budget(loaded.program, bindings.bounds, stores, settings.budget)
+    known = prepared.has_run(stores, wishes)
     with (backend.settings if known else backend.session)(loaded.program.x64):
         try:
             return _run(loaded, prepared, bindings, settings, wishes)
