@@ -31,6 +31,7 @@ from tempoc.codegen.interface import (
     stores,
 )
 from tempoc.codegen.kernels import Function, function
+from tempoc.codegen.known import Known
 from tempoc.codegen.lengths import (
     at_point,
     is_settled,
@@ -42,14 +43,13 @@ from tempoc.codegen.lengths import (
 )
 from tempoc.codegen.module import module
 from tempoc.codegen.naming import RESERVED, identifier
-from tempoc.codegen.region_writer import Known
 from tempoc.codegen.regions import Emitted as OnDevice
 from tempoc.codegen.regions import Regions
 from tempoc.codegen.stages import BATCH, Cell, Stages
 from tempoc.memory.storage import Plan
 from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType
-from tempoc.poly.lengths import Run, Unended
+from tempoc.poly.lengths import Run, Unended, largest
 from tempoc.poly.space import Space
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE as ALWAYS
@@ -109,6 +109,8 @@ def assemble(
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
         x64=stages.x64,
+        declared=bounds(graph.universe),
+        lengths=lengths(graph.universe),
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     own = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
@@ -212,11 +214,12 @@ def _stages(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space:
 
 def _constants(universe: Universe) -> dict[str, int | None]:
     """The bounds of a program, with the values of those that are constants."""
-    return {
+    known = {
         b.name: b.value.value if isinstance(b.value, Const) else None
         for b in universe.bounds
         if b.name not in universe.lengths
     }
+    return known | dict.fromkeys(largest(universe).values())
 
 
 def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:

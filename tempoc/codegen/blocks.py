@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, calls, written
-from tempoc.codegen.region_writer import Known, Writer, listed
+from tempoc.codegen.known import Known
+from tempoc.codegen.region_writer import Writer, listed
 from tempoc.codegen.regions import Emitted
 from tempoc.program import nodes
 from tempoc.program.arith import names as names_in

@@ -10,6 +10,7 @@ from tempoc.ops.source import Input, Param
 from tempoc.poly.lengths import largest
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
+from tempoc.program.bounds import Assumption, Bound, Length
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Tensor
 from tempoc.symbolic.domain import Universe
@@ -18,10 +19,10 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import substitute
 
 
-def bounds(universe: Universe) -> tuple[nodes.Bound, ...]:
+def bounds(universe: Universe) -> tuple[Bound, ...]:
     """All bounds, fixed and derived ones with their values; and the names for largest lengths."""
     found = tuple(
-        nodes.Bound(name=b.name, value=None if b.value is None else to_arith(b.value))
+        Bound(name=b.name, value=None if b.value is None else to_arith(b.value))
         for b in universe.bounds
     )
     names = largest(universe)
@@ -30,24 +31,24 @@ def bounds(universe: Universe) -> tuple[nodes.Bound, ...]:
     return (
         *found,
         *(
-            nodes.Bound(name=name, value=bound if bound in most else to_arith(values[bound]))
+            Bound(name=name, value=bound if bound in most else to_arith(values[bound]))
             for bound, name in names.items()
         ),
     )
 
 
-def lengths(universe: Universe) -> tuple[nodes.Length, ...]:
+def lengths(universe: Universe) -> tuple[Length, ...]:
     """The bounds that are found out during the run."""
     names = largest(universe)
     return tuple(
-        nodes.Length(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
+        Length(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
     )
 
 
-def assumptions(universe: Universe) -> tuple[nodes.Assumption, ...]:
+def assumptions(universe: Universe) -> tuple[Assumption, ...]:
     """The facts about bounds that the runner checks, in the words of the source."""
     return tuple(
-        nodes.Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions
+        Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions
     )
 
 

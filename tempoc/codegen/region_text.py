@@ -29,7 +29,14 @@ def traced(e: Arith) -> str:
         return text(e)
     if e.op in _LOGIC and len(parts) == 1:
         return traced(e.args[0])
+    if e.op == "+":
+        return parts[0] + "".join(_added(part) for part in parts[1:])
     return f" {_LOGIC.get(e.op, e.op)} ".join(parts)
+
+
+def _added(part: str) -> str:
+    """A term of a sum that is not the first; a negative number is subtracted."""
+    return f" - {part[1:]}" if part.removeprefix("-").isdigit() and part[0] == "-" else f" + {part}"
 
 
 def tupled(parts: list[str]) -> str:

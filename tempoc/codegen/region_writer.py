@@ -10,27 +10,15 @@ from typing import assert_never
 from tempoc.base.names import Names
 from tempoc.codegen.carried import calls, happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
+from tempoc.codegen.known import Known
 from tempoc.codegen.naming import RESERVED, identifier
+from tempoc.codegen.region_lengths import ended
 from tempoc.codegen.region_text import DTYPES, traced, tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
+from tempoc.program.bounds import with_names
 
 FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What regions are made of; of ``bounds`` those that are constants have a value."""
-
-    stores: Mapping[str, nodes.Store]
-    kernels: Mapping[str, nodes.Kernel]
-    bounds: Mapping[str, int | None]
-    x64: bool
-
-    @property
-    def fixed(self) -> dict[str, int]:
-        """The bounds that are constants."""
-        return {name: value for name, value in self.bounds.items() if value is not None}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,13 +26,16 @@ class Writer:
     """Writes the function of one region.
 
     ``found`` are its arrays, ``outer`` the variables of loops around, ``fixed`` constants,
-    ``static`` what Python knows.
+    ``static`` what Python knows. ``asked`` are the lengths that it is told, ``ends`` those among
+    them that it finds out.
     """
 
     known: Known
     fixed: Mapping[str, int]
     found: Mapping[str, nodes.Cells]
     outer: tuple[str, ...]
+    asked: tuple[Arith, ...] = ()
+    ends: tuple[Arith, ...] = ()
     lines: list[str] = field(default_factory=list)
     called: dict[str, str] = field(default_factory=dict)
     static: set[str] = field(default_factory=set)
@@ -52,6 +43,8 @@ class Writer:
     values: dict[str, int] = field(default_factory=dict)
     locals: Names = field(default_factory=Names)
     index: str = "i"
+    lengths: dict[Arith, str] = field(default_factory=dict)
+    over: dict[Arith, str] = field(default_factory=dict)
 
     def begin(self, s: nodes.Statement) -> None:
         """Names for all that the function has."""
@@ -63,6 +56,12 @@ class Writer:
         for store in self.found:
             self.called[store] = self.locals.fresh(identifier(store))
         self.static, self.values = {*self.known.bounds}, dict(self.fixed)
+        for e in self.asked:
+            name = str(e.args[0] if isinstance(e, Operation) else e)
+            self.lengths[e] = self.locals.fresh(name)
+            if e in self.ends:
+                self.over[e] = self.locals.fresh(f"{name}_end")
+                self.line(1, f"{self.over[e]} = jnp.int32(0)")
         if any(self.checks(c) for c in calls(s)):
             self.line(1, f"{FAULT} = jnp.zeros({3 + self.rank(s)}, jnp.int32)")
 
@@ -78,12 +77,16 @@ class Writer:
     ) -> tuple[nodes.Kernel, list[str]]:
         """The kernel and the lines of its function; its first keyword arguments are given."""
         checked = any(self.checks(c) for c in calls(s))
-        self.line(1, f"return {tupled(returned + [FAULT] * checked)}")
+        ends = [tupled([*self.over.values()])] if self.over else []
+        self.line(1, f"return {tupled(returned + ends + [FAULT] * checked)}")
         body, self.lines = self.lines, []
         words = {w for content in body for w in re.findall(r"\w+", content)}
         for k, var in enumerate(self.outer):
             if var in words:
                 self.line(1, f"{var} = at[{k + 2 * bool(first)}]")
+        for e, length in self.lengths.items():
+            if e not in self.ends:
+                self.line(1, f"{length} = {self.told(e)}")
         bounds = tuple(b for b in self.known.bounds if b in self.used)
         head = signature(name, ["at", *given], (*first, *bounds))
         equations = dict.fromkeys(e for c in calls(s) for e in self.kernel(c).equations)
@@ -96,6 +99,16 @@ class Writer:
             checks=("",) * checked,
         )
         return kernel, [*head, f'{INDENT}"""{doc}"""', *self.lines, *body]
+
+    def told(self, e: Arith) -> str:
+        """A length as the caller knows it."""
+        return f"at[{2 + len(self.outer) + self.asked.index(e)}]"
+
+    def lasting(self, s: nodes.Statement, depth: int) -> None:
+        """The lengths that a part may have ended, as they are known now."""
+        for e in dict.fromkeys(ended(x) for call in calls(s) for x in call.endings):
+            end = self.over[e]
+            self.line(depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.told(e)})")
 
     def line(self, depth: int, content: str) -> None:
         """A line; what is too long is continued after a comma, indented further."""
@@ -153,6 +166,9 @@ class Writer:
         carried = self.changed(loop)
         if not carried:
             return
+        if root and self.ends:
+            self.lasting_loop(loop, carried, depth)
+            return
         step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
         plain = not root and loop.step == 1
         index = var if plain else self.index
@@ -168,14 +184,38 @@ class Writer:
             self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
-        ends = ("0", "count") if root else self.ends(loop)
+        ends = ("0", "count") if root else self.counted(loop)
         self.again(depth, carried, f"lax.fori_loop({', '.join(ends)}, {step}, CARRY)")
 
-    def ends(self, loop: nodes.Loop) -> tuple[str, str]:
+    def lasting_loop(self, loop: nodes.Loop, carried: list[str], depth: int) -> None:
+        """A region's loop that finds out how long it lasts."""
+        step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
+        more = self.locals.fresh(f"more_{loop.var}")
+        there = f"{var} < at[0] + count"
+        if loop.limit is not None:
+            there = f"({there}) & ({var} < {self.text(loop.limit, tight=True)})"
+        self.line(depth, f"def {more}(carry):")
+        self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
+        self.lasting(loop, depth + 1)
+        self.line(depth + 1, f"return {there}")
+        self.line(depth, f"def {step}(carry):")
+        self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
+        self.lasting(loop, depth + 1)
+        self.block(loop.body, depth + 1)
+        self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
+        self.line(depth, f"carry = at[0], {tupled(carried)}")
+        self.line(depth, f"_, {tupled(carried)} = lax.while_loop({more}, {step}, carry)")
+
+    def counted(self, loop: nodes.Loop) -> tuple[str, str]:
         """From where to where a loop within a region counts."""
+        lower, upper = loop.lower, loop.upper
+        if loop.limit is not None and loop.step == 1:
+            upper = Operation("min", (upper, loop.limit))
+        elif loop.limit is not None and loop.step == -1:
+            lower = Operation("min", (lower, Operation("+", (loop.limit, -1))))
         if loop.step == 1:
-            return self.text(loop.lower), self.text(loop.upper)
-        gap = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
+            return self.text(lower), self.text(upper)
+        gap = (upper, lower) if loop.step > 0 else (lower, upper)
         by = abs(loop.step)
         count: Arith = Operation("-", gap)
         if by != 1:
@@ -196,10 +236,12 @@ class Writer:
         branch = self.locals.fresh("taken")
         self.line(depth, f"def {branch}(carry):")
         self.line(depth + 1, f"{tupled(carried)} = carry")
+        self.lasting(guard.body, depth + 1)
         self.block(guard.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         condition = self.text(guard.condition)
         self.again(depth, carried, f"lax.cond({condition}, {branch}, lambda carry: carry, CARRY)")
+        self.lasting(guard.body, depth)
 
     def again(self, depth: int, carried: list[str], made: str) -> None:
         """What is carried becomes what is made of it."""
@@ -230,11 +272,16 @@ class Writer:
                 after += [f"if {when}:", f"{INDENT}{here} = {new}"]
             else:
                 after.append(f"{here} = jnp.where({when}, {new}, {here})")
+        targets += [self.locals.fresh("ends") for _ in call.endings]
+        for target, ending in zip(targets[len(call.results) :], call.endings, strict=True):
+            end = self.over[ended(ending)]
+            after.append(f"{end} = jnp.where({target}, {self.text(ending.length)}, {end})")
         if kernel.checks:
             targets.append("found")
         if not targets:
             return
         at = [self.coordinate(e) for e in call.point] if kernel.dims else []
+        at += [self.coordinate(e) for e in self.known.lengths_of(call)]
         given = [tupled(at), *(self.argument(cell) for cell in call.args)]
         for name in kernel.bounds:
             self.used[name] = None
@@ -246,6 +293,7 @@ class Writer:
         self.line(depth, f"{left} = {right}")
         for content in after:
             self.line(depth, content)
+        self.lasting(call, depth)
         if kernel.checks:
             number = list(self.known.kernels).index(kernel.name)
             point = tupled([self.coordinate(e) for e in call.point])
@@ -288,6 +336,7 @@ class Writer:
     def changed(self, s: nodes.Statement) -> list[str]:
         """What a part changes, by the names in the function."""
         found = [self.called[name] for name in written(s) if name in self.found]
+        found += dict.fromkeys(self.over[ended(e)] for c in calls(s) for e in c.endings)
         return found + [FAULT] * any(self.checks(c) for c in calls(s))
 
     def kernel(self, call: nodes.Call) -> nodes.Kernel:
@@ -306,10 +355,11 @@ class Writer:
 
     def is_static(self, e: Arith) -> bool:
         """Whether Python knows the value when the function is traced."""
-        return all(name in self.static for name in names(e))
+        return all(name in self.static for name in names(with_names(e, self.lengths)))
 
     def text(self, e: Arith, *, tight: bool = False) -> str:
         """An expression; with what JAX has for numbers that are not known yet."""
+        e = with_names(e, self.lengths)
         for name in names(e):
             if name in self.known.bounds:
                 self.used[name] = None

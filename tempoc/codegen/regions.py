@@ -24,8 +24,10 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, written
+from tempoc.codegen.known import Known
 from tempoc.codegen.needed import needed
-from tempoc.codegen.region_writer import Known, Writer, listed
+from tempoc.codegen.region_lengths import asked, endings
+from tempoc.codegen.region_writer import Writer, listed
 from tempoc.program import nodes
 
 
@@ -69,6 +71,8 @@ class Regions:
         known = self.known
         try:
             found = arrays(loop, known.stores, known.fixed, {*known.bounds, *outer})
+            ends = endings(loop)
+            told = asked(loop, known, {*known.bounds, *outer})
         except Undecided:
             self.left.append(loop.var)
             return _on_host(loop)
@@ -76,7 +80,9 @@ class Regions:
         if not changed:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
-        writer = Writer(known=known, fixed=known.fixed, found=found, outer=outer)
+        writer = Writer(
+            known=known, fixed=known.fixed, found=found, outer=outer, asked=told, ends=ends
+        )
         kernel, lines = _write(writer, name, loop, changed)
         node = nodes.Region(
             kernel=name,
@@ -85,6 +91,8 @@ class Regions:
             carried=tuple(found[n] for n in changed),
             read=tuple(cells for n, cells in found.items() if n not in changed),
             needs=needed(loop, outer),
+            lengths=told,
+            endings=tuple(map(told.index, ends)),
         )
         self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

@@ -183,7 +183,9 @@ class _Planner:
             isinstance(e, Slice) for _, r in self.statements.readers(tensor.name) for e in r.entries
         )
         guarded = any(w.where != TRUE for _, w in self.statements.writers(tensor.name))
-        return self.at_least(1 if sliced or guarded else 0, limit)
+        # A loop on the device that finds out its length has calls for points that are not there.
+        asking = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
+        return self.at_least(1 if sliced or guarded or asking else 0, limit)
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
         """Spatial extents, padded where they vary with the point.

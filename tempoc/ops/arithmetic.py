@@ -15,7 +15,7 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import padded, spread
 from tempoc.ops.promote import Kind, common, inexact, numeric, promote, real
 from tempoc.ops.shapes import broadcast, require
-from tempoc.ops.spell import cast, meant_by, scalar
+from tempoc.ops.spell import cast, is_nonzero, meant_by, scalar
 from tempoc.ops.types import DType, TensorType
 
 
@@ -152,7 +152,7 @@ def _guarded(
 ) -> str:
     a, b = op.texts(args, results, out)
     dtype = results[0].dtype
-    if dtype.is_float:
+    if dtype.is_float or is_nonzero(b, dtype):
         return op.jax.format(a, b)
     divisor = out.bind("divisor", f"jnp.where({b} == 0, {scalar(1, dtype)}, {b})")
     return f"jnp.where({b} == 0, {scalar(0, dtype)}, {op.jax.format(a, divisor)})"

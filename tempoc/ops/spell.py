@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import ml_dtypes
@@ -55,6 +56,11 @@ def jax_dtype(dtype: DType) -> str:
 def scalar(value: Number, dtype: DType) -> str:
     """A number of that dtype in emitted code, ``jnp.float32(0.5)``."""
     return f"{_JAX[dtype]}({number(value, dtype)})"
+
+
+def is_nonzero(text: str, dtype: DType) -> bool:
+    """Whether emitted code is an integer that is not 0, as ``scalar`` spells it."""
+    return bool(re.fullmatch(rf"{re.escape(_JAX[dtype])}\((?!-?0+\))-?\d+\)", text))
 
 
 def number(value: Number, dtype: DType) -> str:

@@ -23,40 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.program.arith import Arith
+from tempoc.program.bounds import Assumption, Bound, Length
 from tempoc.program.functions import Extern
 from tempoc.program.order import axes_in_order
 
 VERSION = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """A bound; ``value`` is ``None`` when given at run time, else an expression of other bounds."""
-
-    name: str
-    value: Arith | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Length:
-    """A bound that is found out during the run: its value is the largest length until it ends.
-
-    ``largest`` is the name under which that stays known. There is one length for each point of
-    ``outer``; in expressions, ``at`` says for which.
-    """
-
-    bound: str
-    largest: str
-    outer: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumption:
-    """A fact about bounds, checked before the first step; ``text`` as in the source."""
-
-    text: str
-    condition: Arith
-    where: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,6 +295,10 @@ class Region:
     variable, the number of steps, then the ``point``, the variables of loops around. If kernels of
     the loop have checks, ``fault`` is the first that failed: kernel, result, point. ``needs`` are
     those of a step, over the loop's variable: the same for all steps, or one more with each.
+
+    After the point ``at`` has ``lengths``, as far as they are known. Where there are ``endings``,
+    places among these, the kernel returns before ``fault`` an i32 for each: the length that has
+    been found out, or 0. Steps that are not there any more are left out.
     """
 
     kernel: str
@@ -332,6 +307,8 @@ class Region:
     carried: tuple[Cells, ...]
     read: tuple[Cells, ...]
     needs: tuple[Need, ...] = ()
+    lengths: tuple[Arith, ...] = ()
+    endings: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

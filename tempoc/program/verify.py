@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar, assert_never
 
-from tempoc.program.arith import Arith, is_well_formed, names
+from tempoc.program.arith import Arith, is_well_formed, names, text
+from tempoc.program.bounds import lengths_in
 from tempoc.program.errors import inconsistent
 from tempoc.program.nodes import (
     Block,
@@ -257,6 +258,7 @@ class _Checker:
         where = f"region {region.kernel}"
         if isinstance(region, Region):
             self.needs(where, region.needs, (*scope, region.loop.var))
+            self.lengths(where, region, scope)
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
         for name in region.point:
             self.require(name in scope, where, f"there is no variable {name}")
@@ -267,6 +269,15 @@ class _Checker:
             self.require(fits and bool(some.keys), where, f"bad keys of {some.store}")
         for some in changed:
             self.require(some.store not in self.given, where, f"writes {some.store}")
+
+    def lengths(self, where: str, region: Region, scope: tuple[str, ...]) -> None:
+        """What a region is told of lengths are lengths, and so is what it finds out."""
+        for e in region.lengths:
+            self.expression(where, e, scope)
+            plain = [*lengths_in(e, self.program.lengths)] == [e]
+            self.require(plain, where, f"{text(e)} is no length")
+        fits = all(0 <= k < len(region.lengths) for k in region.endings)
+        self.require(fits, where, "ends a length that it is not told")
 
     def host(self, host: Host, scope: tuple[str, ...]) -> None:
         where = f"call of {host.extern}"

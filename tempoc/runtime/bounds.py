@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.program.arith import Arith, Operation, evaluate, names, text
-from tempoc.program.nodes import Bound, Program
+from tempoc.program.bounds import Bound
+from tempoc.program.nodes import Program
 from tempoc.program.verify import bound_order
 from tempoc.runtime import errors
 from tempoc.runtime.problems import Problem

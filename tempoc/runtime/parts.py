@@ -1,11 +1,10 @@
-"""What is in a tree: all calls, all regions, what is given back; and lengths at points."""
+"""What is in a tree: all calls, all regions, what is given back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import assert_never
 
-from tempoc.program.arith import Arith, Operation
 from tempoc.program.nodes import (
     Block,
     Call,
@@ -14,31 +13,10 @@ from tempoc.program.nodes import (
     Guard,
     Host,
     Loop,
-    Program,
     Region,
     Sequence,
     Statement,
 )  # fmt: skip
-
-
-def length_at(program: Program, name: str, at: Mapping[str, Arith]) -> Arith:
-    """A length, or a bound derived from lengths, at a point."""
-    for length in program.lengths:
-        if length.bound == name:
-            outer = tuple(at[d] for d in length.outer)
-            return Operation("at", (name, *outer)) if outer else name
-    value = next((b.value for b in program.bounds if b.name == name), None)
-    return name if value is None else _derived(program, value, at)
-
-
-def _derived(program: Program, e: Arith, at: Mapping[str, Arith]) -> Arith:
-    match e:
-        case str():
-            return length_at(program, e, at)
-        case Operation(op=op, args=args):
-            return Operation(op, tuple(_derived(program, a, at) for a in args))
-        case _:
-            return e
 
 
 def every(s: Statement) -> Iterator[Statement]:

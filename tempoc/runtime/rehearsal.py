@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tempoc.program.nodes import Effect, Program
-from tempoc.runtime.parts import calls, every, regions
+from tempoc.program.nodes import Call, Program, Region
+from tempoc.runtime.parts import every
 from tempoc.runtime.rooms import Rooms, groups
 from tempoc.runtime.stores import Layout, Ledger, layout
 from tempoc.runtime.telling import some
@@ -110,8 +110,8 @@ class _Rehearsal:
         for k, length in enumerate(self.program.lengths):
             scope[f"n{k}"] = _Largest(self.bounds[length.bound])
         scope |= dict.fromkeys((*walk.constants, *walk.zeros), CELL)
-        scope |= {f"k{i}": _giving(*found) for i, found in enumerate(_results(self.program))}
-        scope |= {f"host{i}": _giving(len(h.results), 0) for i, h in enumerate(walk.hosts)}
+        scope |= {f"k{i}": _giving(found) for i, found in enumerate(_results(self.program))}
+        scope |= {f"host{i}": _giving((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)}
         for i in range(len(self.layouts)):
             scope[f"s{i}"] = self.keyed.get(i)
             scope[f"given{i}"] = CELL
@@ -181,21 +181,22 @@ def _nothing(*given: object) -> None:
     """What is done to arrays, where there are none."""
 
 
-def _giving(results: int, others: int) -> Callable[..., tuple[object, ...]]:
-    """A kernel that does nothing: its results, then endings that do not hold and a fault."""
-    found = (CELL,) * results + (None,) * others
+def _giving(found: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
+    """A kernel that does nothing but give this."""
     return lambda *given: found
 
 
-def _results(program: Program) -> Iterator[tuple[int, int]]:
-    """How many results each kernel has, and how many values beside them."""
-    found: dict[str, tuple[int, int]] = {}
-    checks = {k.name: int(bool(k.checks)) for k in program.kernels}
-    for call in calls(program.tree):
-        found[call.kernel] = (len(call.results), len(call.endings) + checks[call.kernel])
+def _results(program: Program) -> Iterator[tuple[object, ...]]:
+    """What each kernel gives: cells, endings that do not hold, and a fault if it has checks."""
+    found: dict[str, tuple[object, ...]] = {}
+    faults = {k.name: (None,) * bool(k.checks) for k in program.kernels}
     for part in every(program.tree):
-        if isinstance(part, Effect):
-            found[part.call.kernel] = (0, checks[part.call.kernel])
-    for region in regions(program.tree):
-        found[region.kernel] = (len(region.carried), checks[region.kernel])
-    return (found.get(k.name, (0, 0)) for k in program.kernels)
+        match part:
+            case Call(kernel=kernel, results=results, endings=endings):
+                found[kernel] = (CELL,) * len(results) + (None,) * len(endings) + faults[kernel]
+            case Region(kernel=kernel, carried=carried, endings=ends):
+                lengths = ((0,) * len(ends),) * bool(ends)
+                found[kernel] = (CELL,) * len(carried) + lengths + faults[kernel]
+            case _:
+                pass
+    return (found.get(k.name, ()) for k in program.kernels)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tempoc.program.arith import Arith, evaluate, names, text
-from tempoc.program.nodes import Cell
+from tempoc.program.arith import Arith, Operation, evaluate, names, text
+from tempoc.program.nodes import Cell, Loop
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.walk import is_local
 
@@ -24,6 +24,21 @@ class Spelled:
     def expression(self, e: Arith) -> str:
         """An expression as text."""
         return text(e, self.rename)
+
+    def steps(self, loop: Loop) -> str:
+        """The steps of a loop that may be there, as far as is known when it begins."""
+        lo, hi = self.expression(loop.lower), self.expression(loop.upper)
+        limit = None if loop.limit is None else self.expression(loop.limit)
+        if limit is not None and loop.step == -1:
+            lo = f"min({lo}, {limit} - 1)"
+        elif limit is not None and loop.step == 1:
+            hi = f"min({hi}, {limit})"
+        return f"range({lo}, {hi}, {loop.step})"
+
+    def length(self, e: Arith) -> str:
+        """A length as arguments: its bound, the point."""
+        bound, *outer = e.args if isinstance(e, Operation) else [e]
+        return f"{bound!r}, ({''.join(f'{self.expression(x)}, ' for x in outer).rstrip()})"
 
     def point(self, point: tuple[Arith, ...]) -> str:
         """The kernel's ``at``: a fresh vector, since the device may read it later."""

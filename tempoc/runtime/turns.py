@@ -55,7 +55,7 @@ class Turns:
         self.count = 0
         self.started = 0.0
 
-    def __iter__(self) -> Iterator[tuple[Array, Callable[[DeviceArray], None]]]:
+    def __iter__(self) -> Iterator[tuple[Array, Callable[..., None]]]:
         while self.left:
             self.count = min(self.pace.steps, len(self.left))
             if self.most is not None:
@@ -63,11 +63,14 @@ class Turns:
             self.started = time.perf_counter()
             yield np.array((self.left[0], self.count, *self.outer), np.int32), self.done
 
-    def done(self, result: DeviceArray) -> None:
-        """A call has returned; if more are to come, wait for it, to see how long it took."""
+    def done(self, result: DeviceArray, short: bool = False) -> None:
+        """A call has returned; if more are to come, wait for it, to see how long it took.
+
+        Of one that was cut ``short``, that tells nothing.
+        """
         self.report(self.count)
         self.left = self.left[self.count :]
-        if self.left:
+        if self.left and not short:
             backend.wait(result)
             seconds = max(time.perf_counter() - self.started, 1e-9)
             fitting = int(self.count * SECONDS / seconds)

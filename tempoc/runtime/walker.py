@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.arith import Arith, evaluate
+from tempoc.program.arith import Arith, Operation, evaluate
+from tempoc.program.bounds import length_at
 from tempoc.program.nodes import (
     Block,
     Call,
@@ -33,7 +34,7 @@ from tempoc.program.nodes import (
 )  # fmt: skip
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
-from tempoc.runtime.parts import given_back, length_at
+from tempoc.runtime.parts import given_back
 from tempoc.runtime.rooms import Group, groups
 from tempoc.runtime.spelled import Spelled
 from tempoc.runtime.stores import Layout
@@ -156,17 +157,12 @@ class _Writer(Spelled):
                     self.statement(item, depth)
                 if not items:
                     self.line(depth, "pass")
-            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+            case Loop(var=var, limit=limit, step=step, body=body):
                 self.grow(ahead(s), depth)
                 self.rename[var] = f"v_{var}"
-                lo, hi = self.expression(lower), self.expression(upper)
-                limit = None if s.limit is None else self.expression(s.limit)
-                if limit is not None and step == -1:
-                    lo = f"min({lo}, {limit} - 1)"
-                steps = f"range({lo}, {hi}, {step})"
-                self.line(depth, f"for v_{var} in {self.chosen(s, steps)}:")
+                self.line(depth, f"for v_{var} in {self.chosen(s, self.steps(s))}:")
                 if limit is not None and step > 0:
-                    self.line(depth + 1, f"if v_{var} >= {limit}: break")
+                    self.line(depth + 1, f"if v_{var} >= {self.expression(limit)}: break")
                 with self.growing.within():
                     self.statement(body, depth + 1)
             case Guard(condition=condition, body=body):
@@ -204,26 +200,37 @@ class _Writer(Spelled):
         number = self.kernels[region.kernel]
         kernel = self.program.kernels[number]
         loop = region.loop
-        ends = f"range({self.expression(loop.lower)}, {self.expression(loop.upper)}, {loop.step})"
+        ends = self.steps(loop)
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
             self.wanted(cells, depth)
         self.rename[loop.var] = f"v_{loop.var}"
         left = self.growing.left(region, self.expression)
         self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()}){left}):")
-        if left:
+        if left or region.lengths:
             self.line(depth + 1, f"v_{loop.var} = int(at[0])")
+        if region.endings and loop.limit is not None:
+            self.line(depth + 1, f"if v_{loop.var} >= {self.expression(loop.limit)}: break")
+        if region.lengths:
+            told = "".join(f"{self.expression(e)}, " for e in region.lengths)
+            self.line(depth + 1, f"at = array((*at, {told.rstrip()}), i32)")
         with self.growing.within():
             self.grow(region.needs, depth + 1)
         given = [self.passed(cells) for cells in (*region.carried, *region.read)]
-        targets = [f"r{k}" for k in range(len(region.carried))] + ["fault"] * bool(kernel.checks)
+        targets = [f"r{k}" for k in range(len(region.carried))]
+        targets += ["found"] * bool(region.endings) + ["fault"] * bool(kernel.checks)
         self.line(depth + 1, f"{', '.join(targets)}, = k{number}({', '.join(['at', *given])})")
         self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
         for k, cells in enumerate(region.carried):
             self.store(k, cells, depth + 1)
         if kernel.checks:
             self.line(depth + 1, f"faults.append(({number}, None, fault))")
-        self.line(depth + 1, "turn(r0)")
+        if region.endings:
+            self.line(depth + 1, "found = [*map(int, found)]")
+        self.line(depth + 1, f"turn(r0{', any(found)' * bool(region.endings)})")
+        for k, place in enumerate(region.endings):
+            length = self.length(region.lengths[place])
+            self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
         if dead := given_back(loop.body):
             # What the last step would give back; within a region nothing is.
             self.rename[loop.var] = f"v_{loop.var}"
@@ -325,9 +332,9 @@ class _Writer(Spelled):
             if cell in kept:
                 self.wrote(i, cell, depth)
         for k, ending in enumerate(call.endings):
-            outer = "".join(f"{self.expression(e)}, " for e in ending.outer).rstrip()
-            length = self.expression(ending.length)
-            self.line(depth, f"if end{k}: ended({ending.bound!r}, ({outer}), {length})")
+            length = self.length(Operation("at", (ending.bound, *ending.outer)))
+            found = self.expression(ending.length)
+            self.line(depth, f"if end{k}: ended({length}, {found})")
         if kernel.checks:
             self.line(depth, f"faults.append(({number}, {point}, fault))")
             self.line(depth, "if len(faults) > 500: check()")
@@ -340,7 +347,8 @@ class _Writer(Spelled):
     def lengths(self, call: Call, kernel: Kernel) -> Iterator[Arith]:
         """The lengths that a kernel takes, at the point of a call."""
         at = dict(zip(kernel.dims, call.point, strict=False))
-        return (length_at(self.program, name, at) for name in kernel.lengths)
+        bounds, lengths = self.program.bounds, self.program.lengths
+        return (length_at(bounds, lengths, name, at) for name in kernel.lengths)
 
     def host(self, host: Host, depth: int) -> None:
         """A call of the user's; operands and results are stores of one value."""

@@ -10,7 +10,8 @@ arrays of their own, and stay so. Where that would be too much to compile, such 
 of the device too, unless it reads weights: these would have to be stacked, and each step would copy
 those of its layer, which takes as long as computing with them. Then the loop around is the host's.
 A short loop that stands outside is left to the host, which loses nothing there. Effects and calls
-of Python functions are the host's business, and all of a run whose length is found out on the way.
+of Python functions are the host's business, and so are lengths that are found out for each of the
+loop's own steps.
 
 JAX traces what a loop executes even if it has no step. Where an extent depends on bounds, a guard
 keeps away from a statement that has no point: `max(x[0:t])` for `1 <= t < T` when `T == 1`.
@@ -86,7 +87,7 @@ class _Places:
         title = f"the loop over `{loop.var}`"
         for execute in executed(loop):
             statement = self.statement(execute)
-            if reason := self.business(statement):
+            if reason := self.business(statement) or self.lasts(loop, execute):
                 self.say(f"{title} is not on the device: {reason}", self.span(statement))
                 return None
         first = self.span(self.statement(next(executed(loop))))
@@ -157,8 +158,6 @@ class _Places:
     def business(self, statement: Statement) -> str:
         """What the host must do at a statement; empty if that computes and does nothing else."""
         name = statement.name
-        if self.graph.universe.ended:
-            return "how long something lasts is found out during the run"
         if any(isinstance(self.graph.nodes[m].op, ExternHost) for m in statement.members):
             return f"`{name}` calls a Python function"
         if statement.turn is not None:
@@ -166,6 +165,19 @@ class _Places:
         tensors = self.statements.tensors
         if any(tensors[w.tensor].origin != "computed" for w in statement.writes):
             return f"`{name}` computes weights that may be given"
+        return ""
+
+    def lasts(self, loop: Loop, execute: Execute) -> str:
+        """What within the loop has a length of its own at each step; empty if nothing has."""
+        universe = self.graph.universe
+        inner = {loop.var, *_variables(loop.body)}
+        dims = self.statement(execute).domain.dims
+        for dim, e in zip(dims, execute.point, strict=True):
+            if not inner.isdisjoint(symbols(e)):
+                for b in universe.ended:
+                    if dim in b.outer:
+                        what = next(d.name for d in universe.dims if d.bound == b.name)
+                        return f"how long `{what}` lasts is found out for each `{dim}`"
         return ""
 
     def statement(self, execute: Execute) -> Statement:
@@ -210,6 +222,20 @@ def _accesses(
             dims = statements.tensors[tensor].domain.dims
             for dim, entry in zip(dims, entries, strict=True):
                 yield tensor, dim, _moves(entry, at, moving_with)
+
+
+def _variables(tree: Tree) -> Iterator[str]:
+    match tree:
+        case Sequence(items=items):
+            for item in items:
+                yield from _variables(item)
+        case Guard(body=body):
+            yield from _variables(body)
+        case Loop(var=var, body=body):
+            yield var
+            yield from _variables(body)
+        case Execute():
+            pass
 
 
 def _moves(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) -> bool:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tempoc.program.arith import Operation
+from tempoc.program.bounds import Assumption, Bound
 from tempoc.program.codec import dump
 from tempoc.program.nodes import (
-    Assumption,
     Axis,
-    Bound,
     Call,
     Cell,
     Guard,

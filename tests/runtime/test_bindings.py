@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from tempoc.program.arith import Operation
-from tempoc.program.nodes import Assumption, Axis, Bound, Input, Key, Param, Program, Store
+from tempoc.program.bounds import Assumption, Bound
+from tempoc.program.nodes import Axis, Input, Key, Param, Program, Store
 from tempoc.runtime.bindings import Given, bind
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import as_sources

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from tempoc.program.bounds import Bound
 from tempoc.program.nodes import (
     Axis,
-    Bound,
     Call,
     Cell,
     Free,
@@ -157,8 +157,8 @@ def test_accounting_sees_frees(tmp_path):
     loaded = load(write(tmp_path, CONDITIONS, KERNELS))
     given = Given(bounds={"T": 50}, inputs={}, params={})
     result = run_given(loaded, given, Settings(account=True))
-    # w, y, one h and zeros in place of the first one at 16 bytes each, however long it runs: the old
-    # h is given away.
+    # w, y, one h and zeros in place of the first one at 16 bytes each, however long it runs: the
+    # old h is given away.
     assert result.peak_bytes == 64
 
 

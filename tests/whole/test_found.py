@@ -114,6 +114,17 @@ h[i, j] = maximum(maximum(0.0, h[i-1, j-1] + x[i] * y[j]), near)
 output h
 """
 
+# Divisors that are known, and one that may be 0.
+DIVISORS = """
+dim t < T
+x = t * 7 - 12
+none = x // (t - 1) + x % (t - 1)
+some = x // 3 * 100 + x % 3
+less = x // -3 * 100 + x % -3
+back = x // -1
+output none, some, less, back
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()

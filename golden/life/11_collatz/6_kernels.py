@@ -12,11 +12,9 @@ def c_1(at, c):
     """11_collatz.rt:11: c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)"""
     t = at[0]
     c_t = c[t]
-    divisor = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
-    c_mod = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.remainder(c_t, divisor))
+    c_mod = jnp.remainder(c_t, jnp.int32(2))
     c_eq = c_mod == jnp.int32(0)
-    divisor2 = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
-    c_floordiv = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.floor_divide(c_t, divisor2))
+    c_floordiv = jnp.floor_divide(c_t, jnp.int32(2))
     c_mul = jnp.int32(3) * c_t
     c_add = c_mul + jnp.int32(1)
     c_1 = jnp.where(c_eq, c_floordiv, c_add)
@@ -62,9 +60,35 @@ def odd_now(at, c, odd_past):
     """
     t = at[0]
     c_t = c[t]
-    divisor = jnp.where(jnp.int32(2) == 0, jnp.int32(1), jnp.int32(2))
-    odd_mod = jnp.where(jnp.int32(2) == 0, jnp.int32(0), jnp.remainder(c_t, divisor))
+    odd_mod = jnp.remainder(c_t, jnp.int32(2))
     odd_eq = odd_mod == jnp.int32(1)
     odd_cast = odd_eq.astype(jnp.int32)
     odd_now = odd_past + odd_cast
     return odd_now, odd_now
+
+
+def loop_t(at, c, odd_now2, odd_past, *, steps=None):
+    """t from at[0] on, at[1] steps; the loop of one, c_1, odd_now."""
+    T_end = jnp.int32(0)
+    count = at[1] if steps is None else steps
+    def more_t(carry):
+        t, (c, odd_now2, odd_past, T_end) = carry
+        T = jnp.where(T_end > 0, T_end, at[2])
+        return (t < at[0] + count) & (t < T)
+    def step_t(carry):
+        t, (c, odd_now2, odd_past, T_end) = carry
+        T = jnp.where(T_end > 0, T_end, at[2])
+        (ends,) = one((t,), c)
+        T_end = jnp.where(ends, t + 1, T_end)
+        T = jnp.where(T_end > 0, T_end, at[2])
+        def taken(carry):
+            (c,) = carry
+            (c,) = c_1((t,), c)
+            return (c,)
+        (c,) = lax.cond(t < (T - 1), taken, lambda carry: carry, (c,))
+        odd_now2, odd_past_new = odd_now((t,), c, odd_past)
+        odd_past = jnp.where((t + 1) < T, odd_past_new, odd_past)
+        return t + 1, (c, odd_now2, odd_past, T_end)
+    carry = at[0], (c, odd_now2, odd_past, T_end)
+    _, (c, odd_now2, odd_past, T_end) = lax.while_loop(more_t, step_t, carry)
+    return (c, odd_now2, odd_past, (T_end,))

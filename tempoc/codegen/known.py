@@ -1,0 +1,37 @@
+"""What regions and blocks are made of: stores, kernels, bounds, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tempoc.program import nodes
+from tempoc.program.arith import Arith
+from tempoc.program.bounds import Bound, Length, length_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """All of a program but its tree; of ``bounds`` those that are constants have a value.
+
+    ``declared`` are bounds with their expressions, ``lengths`` those found out during the run,
+    which are not among ``bounds``.
+    """
+
+    stores: Mapping[str, nodes.Store]
+    kernels: Mapping[str, nodes.Kernel]
+    bounds: Mapping[str, int | None]
+    x64: bool
+    declared: tuple[Bound, ...] = ()
+    lengths: tuple[Length, ...] = ()
+
+    @property
+    def fixed(self) -> dict[str, int]:
+        """The bounds that are constants."""
+        return {name: value for name, value in self.bounds.items() if value is not None}
+
+    def lengths_of(self, call: nodes.Call) -> Iterator[Arith]:
+        """The lengths that a kernel takes, at the point of a call."""
+        kernel = self.kernels[call.kernel]
+        at = dict(zip(kernel.dims, call.point, strict=False))
+        return (length_at(self.declared, self.lengths, name, at) for name in kernel.lengths)

@@ -1,0 +1,90 @@
+"""Lengths in regions: which ones a loop asks for, and which it finds out itself.
+
+In a region each length is one number: `T`, or `T[i]` for the `i` of a loop around it. Where the
+loop ends one, the number is carried as `T_end`, 0 until the end has been seen, and `T` follows::
+
+    def step_t(carry):
+        i, T_end, (c,) = carry
+        T = jnp.where(T_end > 0, T_end, at[2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tempoc.codegen.carried import Undecided, calls
+from tempoc.codegen.known import Known
+from tempoc.program import nodes
+from tempoc.program.arith import Arith, Operation
+from tempoc.program.arith import names as names_in
+from tempoc.program.bounds import lengths_in
+
+
+def ended(ending: nodes.Ending) -> Arith:
+    """The length that a call may end, as expressions name it."""
+    return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
+
+
+def asked(loop: nodes.Loop, known: Known, names: Collection[str]) -> tuple[Arith, ...]:
+    """The lengths that a loop names or ends, each once; at points over ``names``.
+
+    Raises ``Undecided`` if one differs from step to step.
+    """
+    lengths = known.lengths
+    found: dict[Arith, None] = {}
+    for e in _expressions(loop):
+        found |= dict.fromkeys(lengths_in(e, lengths))
+    for call in calls(loop):
+        for e in known.lengths_of(call):
+            found |= dict.fromkeys(lengths_in(e, lengths))
+        found |= dict.fromkeys(map(ended, call.endings))
+    for e in found:
+        if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
+            raise Undecided(loop.var)
+    return tuple(found)
+
+
+def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
+    """The lengths that a loop finds out. Raises ``Undecided`` if one within it does, or if it
+    does not count up by one.
+    """
+    found = dict.fromkeys(ended(e) for call in calls(loop) for e in call.endings)
+    within = [e for inner in _loops(loop.body) for call in calls(inner) for e in call.endings]
+    if within or (found and loop.step != 1):
+        raise Undecided(loop.var)
+    return tuple(found)
+
+
+def _loops(s: nodes.Statement) -> Iterator[nodes.Loop]:
+    match s:
+        case nodes.Sequence(items=items):
+            for item in items:
+                yield from _loops(item)
+        case nodes.Guard(body=body):
+            yield from _loops(body)
+        case nodes.Loop():
+            yield s
+        case _:
+            pass
+
+
+def _expressions(s: nodes.Statement) -> Iterator[Arith]:
+    """All expressions outside of kernels that may name lengths."""
+    match s:
+        case nodes.Sequence(items=items):
+            for item in items:
+                yield from _expressions(item)
+        case nodes.Guard(condition=condition, body=body):
+            yield condition
+            yield from _expressions(body)
+        case nodes.Loop(lower=lower, upper=upper, limit=limit, body=body):
+            yield from (e for e in (lower, upper, limit) if e is not None)
+            yield from _expressions(body)
+        case nodes.Call(point=point, args=args, results=results, endings=found):
+            yield from point
+            for cell in (*args, *results):
+                yield from cell.key
+                yield from () if cell.when is None else (cell.when,)
+            yield from (e.length for e in found)
+        case _:
+            pass

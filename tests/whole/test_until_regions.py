@@ -1,0 +1,147 @@
+"""Loops on the device that find out how long they last: nothing happens after the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.runtime import turns
+from tempoc.runtime.parts import regions
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.run import run
+from tests.support.agree import compiled
+from tests.whole.test_until import COLLATZ, collatz
+from tests.whole.test_until_each import EPISODES, MANY
+from tests.whole.until_runs import Agreeing
+
+HALVES = """
+dim t < T until small
+input a: f64
+x[0] = a
+x[t+1] = x[t] / 2.
+small = x < 1.
+last = x[T-1]
+output last
+"""
+TWO = """
+dim t < T until a
+dim s < S until b
+input start: i32
+x[0] = start
+x[t+1] = x[t] - 2
+y[0] = start
+y[s+1] = y[s] - 3
+a = x <= 0
+b = y <= 0
+total = sum(x[0:T]) + sum(y[0:S])
+first = T
+second = S
+output total, first, second
+"""
+
+
+def compilation(text: str) -> Compilation:
+    return Compilation(load_source(Source("m.rt", text)), Options(verify_each=True))
+
+
+@pytest.mark.parametrize(("text", "ends"), [(COLLATZ, 1), (MANY, 1), (EPISODES, 1), (TWO, 2)])
+def test_the_loop_that_ends_is_on_the_device(text: str, ends: int) -> None:
+    found = [*regions(compilation(text).emitted.program.tree)]
+    assert sum(len(region.endings) for region in found) == ends
+
+
+def test_text() -> None:
+    text = compilation(COLLATZ).emitted.kernels
+    loop = text[text.index("def loop_t") :]
+    assert "T = jnp.where(T_end > 0, T_end, at[2])" in loop
+    assert "return (t < at[0] + count) & (t < T)" in loop
+    assert "lax.while_loop(more_t, step_t, carry)" in loop
+
+
+def test_a_loop_over_what_ends_stays_with_the_host() -> None:
+    found = compilation(MANY)
+    found.emitted  # noqa: B018
+    said = [r.message for r in found.remarks]
+    reason = "how long `t` lasts is found out for each `i`"
+    assert f"the loop over `i` is not on the device: {reason}" in said
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_the_end_in_any_call(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end is found in the first, a middle, or the last step of a call, or in none."""
+    monkeypatch.setattr(turns, "FIRST", first)
+    monkeypatch.setattr(turns, "MORE", 1)
+    monkeypatch.setattr(turns, "SECONDS", 1e-9)
+    out = compiled(COLLATZ, tmp_path)
+    for start, most in ((1, 1), (1, 9), (2, 9), (8, 9), (16, 9), (32, 9), (7, 9), (6, 9), (6, 8)):
+        result = run(out, {"T": most}, {"c0": np.int32(start)})
+        wanted = collatz(start, most)
+        assert result.outputs["c"].tolist() == wanted
+        assert dict(result.lengths) == {"T": len(wanted)}
+        assert result.outputs["total"] == sum(wanted)
+
+
+def test_several_lengths(tmp_path: Path) -> None:
+    program = Agreeing(TWO, tmp_path)
+    for start in (0, 1, 5, 6, 40):
+        found = program({"T": 7, "S": 9}, {"start": np.int32(start)})
+        assert found["first"] == min(7, max(1, -(-start // 2) + 1))
+        assert found["second"] == min(9, max(1, -(-start // 3) + 1))
+
+
+def test_wide_numbers(tmp_path: Path) -> None:
+    program = Agreeing(HALVES, tmp_path)
+    for a, most in ((0.5, 1), (0.5, 4), (3.0, 4), (100.0, 3), (1e9, 60)):
+        found = program({"T": most}, {"a": np.float64(a)})
+        assert found["last"] < 1.0 or program.lengths == {"T": most}
+
+
+CHECKED = """
+dim t < T until stop
+input n[t]: i32
+input x: f32[5]
+stop = n < 0
+y[0] = 0.
+y[t+1] = y[t] + x[abs(n[t])]
+output y
+"""
+
+
+def test_checks_hold_until_the_end(tmp_path: Path) -> None:
+    """What would fail after the end is never computed; what fails before it is said."""
+    out = compiled(CHECKED, tmp_path)
+
+    def at(*n: int) -> Any:
+        given = {"n": np.array(n, np.int32), "x": np.arange(5, dtype=np.float32)}
+        return run(out, {"T": len(n)}, given).outputs["y"].tolist()
+
+    assert at(1, 2, -9, 9, 9) == [0.0, 1.0, 3.0]
+    assert at(1, 2, 3, 4, -9) == [0.0, 1.0, 3.0, 6.0, 10.0]
+    with pytest.raises(RunError, match="at t = 1"):
+        at(1, 9, -1, 2, 2)
+
+
+ASSUMED = """
+dim t < T until stop
+assume T >= 3
+input n[t]: i32
+stop = n < 0
+total[0] = n[0]
+total[t+1] = total[t] + n[t+1]
+output total
+"""
+
+
+def test_an_assumption_about_the_length(tmp_path: Path) -> None:
+    out = compiled(ASSUMED, tmp_path)
+    found = run(out, {"T": 4}, {"n": np.array([1, 2, -1, 5], np.int32)})
+    assert found.outputs["total"].tolist() == [1, 3, 2]
+    with pytest.raises(RunError, match="does not hold for T = 2"):
+        run(out, {"T": 4}, {"n": np.array([1, -2, -1, 5], np.int32)})
