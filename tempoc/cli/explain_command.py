@@ -14,7 +14,6 @@ from tempoc.cli.options import (
     refuse_if_compiled,
 )
 from tempoc.cli.show import echo_counts, echo_remarks, echo_timing, write_dumps
-from tempoc.driver.caches import caches_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.stages import VIEWS, stage_text
 
@@ -75,8 +74,7 @@ def command(
     later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     flags = (dump_sdg, dump_passes, *later)
     chosen = [view for view, flag in zip(VIEWS, flags, strict=True) if flag]
-    numbers = bool(bounds or solve is not None or memory_budget is not None)
-    if numbers and not memory:
+    if not memory and (bounds or solve is not None or memory_budget is not None):
         refuse("--bounds, --solve and --memory-budget belong to --memory")
     if not chosen and not memory and dump_after is None and dump_dir is None:
         chosen = ["schedule", "memory"]
@@ -87,9 +85,7 @@ def command(
         click.echo(text, nl=False)
     if memory:
         click.echo("\n" if chosen else "", nl=False)
-        echo_memory(compilation.emitted.program, bounds, solve, memory_budget)
-        if found := caches_text(compilation):
-            click.echo(f"\n{found}", nl=False)
+        echo_memory(compilation, bounds, solve, memory_budget)
     write_dumps(compilation, dump_after, dump_dir)
     if remarks:
         echo_remarks(compilation, error_format)

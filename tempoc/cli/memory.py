@@ -5,6 +5,8 @@ from typing import Any
 import click
 
 from tempoc.cli.options import refuse, stack
+from tempoc.driver.caches import caches_text
+from tempoc.driver.compilation import Compilation
 from tempoc.driver.memory_text import exactly, memory_text
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import resolve
@@ -46,9 +48,18 @@ memory_options = stack(
 
 
 def echo_memory(
+    compilation: Compilation, given: tuple[str, ...], solve: str | None, budget: int | None
+) -> None:
+    """Print the report about a program."""
+    _echo_peak(compilation.emitted.program, given, solve, budget)
+    if found := caches_text(compilation):
+        click.echo(f"\n{found}", nl=False)
+
+
+def _echo_peak(
     program: Program, given: tuple[str, ...], solve: str | None, budget: int | None
 ) -> None:
-    """Print the formula, with numbers where bounds are given, or the largest bound that fits."""
+    """The formula, with numbers where bounds are given, or the largest bound that fits."""
     bounds: dict[str, object] = {**parse_bounds(given, refuse)}
     free = [b.name for b in program.bounds if b.value is None]
     if solve is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.program.arith import Arith, Operation, names
@@ -76,6 +76,24 @@ def telling(
     except _Unclear:
         return None
     return Telling(first=first, marks=tuple(marks), rows=tuple(rows))
+
+
+def chosen(
+    loop: Loop,
+    steps: str,
+    rehearse: bool,
+    layouts: Mapping[str, Layout],
+    groups: Sequence[Group],
+    text: Callable[[Arith], str],
+) -> str:
+    """The text of a loop's steps; when rehearsing, of those that tell about all."""
+    found = telling(loop, layouts, groups) if rehearse else None
+    if found is None:
+        return steps
+    marks = "".join(f"{text(e)}, " for e in found.marks)
+    rows = "".join(f"({n}, {text(e)}), " for n, e in found.rows)
+    var = f"v_{loop.var}"
+    return f"some({steps}, {found.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
 
 
 def some(

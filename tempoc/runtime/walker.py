@@ -38,7 +38,7 @@ from tempoc.runtime.parts import given_back
 from tempoc.runtime.rooms import Group, groups
 from tempoc.runtime.spelled import Spelled
 from tempoc.runtime.stores import Layout
-from tempoc.runtime.telling import telling
+from tempoc.runtime.telling import chosen
 from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
 
 
@@ -160,7 +160,8 @@ class _Writer(Spelled):
             case Loop(var=var, limit=limit, step=step, body=body):
                 self.grow(ahead(s), depth)
                 self.rename[var] = f"v_{var}"
-                self.line(depth, f"for v_{var} in {self.chosen(s, self.steps(s))}:")
+                wanted = self.wishes.rehearse, self.layouts, self.growing.groups, self.expression
+                self.line(depth, f"for v_{var} in {chosen(s, self.steps(s), *wanted)}:")
                 if limit is not None and step > 0:
                     self.line(depth + 1, f"if v_{var} >= {self.expression(limit)}: break")
                 with self.growing.within():
@@ -184,16 +185,6 @@ class _Writer(Spelled):
                 self.block(s, depth)
             case _:
                 assert_never(s)
-
-    def chosen(self, loop: Loop, steps: str) -> str:
-        """The steps of a loop that are walked: when rehearsing, those that tell about all."""
-        found = telling(loop, self.layouts, self.growing.groups) if self.wishes.rehearse else None
-        if found is None:
-            return steps
-        marks = "".join(f"{self.expression(e)}, " for e in found.marks)
-        rows = "".join(f"({n}, {self.expression(e)}), " for n, e in found.rows)
-        var = f"v_{loop.var}"
-        return f"some({steps}, {found.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
 
     def region(self, region: Region, depth: int) -> None:
         """Call a loop's kernel until all its steps are done."""
