@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from tempoc.runtime.budget import BUDGET
+from tempoc.program.bounds import BUDGET
 
 BUCKET = 512
 """Room for so many steps costs little, and few kernels are compiled again when it is used up."""

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
+from tempoc.program.bounds import BUDGET
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import LIMIT, resolve
 from tempoc.runtime.memory_errors import no_value, nothing_fits, over_budget
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import forecast
 
-BUDGET = "memory_budget"
-"""The entry of a program's provenance with the budget that it was compiled for."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
