@@ -155,7 +155,7 @@ def _on_device(
     These call functions of the user: where one fails, it is said at which point.
     """
     regions = Regions(known=known, names=names)
-    tree = regions.convert(steps)
+    tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
     made = (*regions.made,)
     if apart is not None and not stages.graph.universe.ended:
         given = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]

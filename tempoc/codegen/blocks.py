@@ -16,16 +16,19 @@ is long.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import Undecided, arrays, calls, written
+from tempoc.codegen.carried import Undecided, arrays, written
 from tempoc.codegen.known import Known
+from tempoc.codegen.live import wanted
 from tempoc.codegen.region_writer import Writer, listed
 from tempoc.codegen.regions import Emitted
 from tempoc.program import nodes
 from tempoc.program.arith import names as names_in
+from tempoc.program.parts import calls, starts_anew, touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ class Blocks:
                 return replace(s, body=self.part(body, outside))
             case nodes.Loop(body=body, var=var):
                 # The next step comes after this one.
-                before = outside.before | frozenset(touched(body))
+                before = outside.before | touched(body)
                 inner = replace(outside, before=before, outer=(*outside.outer, var))
                 return replace(s, body=self.part(body, inner))
             case _:
@@ -88,16 +91,19 @@ class Blocks:
     def sequence(self, items: tuple[nodes.Statement, ...], outside: Outside) -> nodes.Statement:
         """Runs of items that need no host become blocks."""
         found: list[nodes.Statement] = []
+        stores = [touched(item) for item in items]
+        later = Counter(name for here in stores for name in here)
+        earlier: frozenset[str] = frozenset()
         start = 0
         while start < len(items):
             end = start
             while end < len(items) and self.is_free(items[end]):
                 end += 1
             here = slice(start, max(end, start + 1))
-            rest = (*items[: here.start], *items[here.stop :])
-            around = outside.around | frozenset(t for item in rest for t in touched(item))
-            earlier = frozenset(t for item in items[: here.start] for t in touched(item))
+            later.subtract(name for own in stores[here] for name in own)
+            around = outside.around | earlier | frozenset(+later)
             around_here = replace(outside, before=outside.before | earlier, around=around)
+            earlier = earlier.union(*stores[here])
             run = items[here]
             if end > start:
                 block = self.block(run, around_here)
@@ -163,12 +169,14 @@ class Blocks:
     ) -> nodes.Block:
         """The block with its function; ``fresh`` are the stores that start as zeros in it."""
         name = self.names.fresh("block")
-        writer = Writer(known=self.known, fixed=self.known.fixed, found=found, outer=outer)
+        known, after = self.known, frozenset((*parts.carried, *parts.made))
+        writer = Writer(known=known, fixed=known.fixed, found=found, outer=outer, after=after)
         writer.begin(body)
+        first = wanted(body, after, known.registers)
         for store in fresh:
-            writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
-        for item in body.items:
-            writer.statement(item, 1)
+            if store in first or store not in known.registers:
+                writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
+        writer.statement(body, 1)
         given = [writer.called[s] for s in (*parts.carried, *parts.read)]
         returned = [writer.called[s] for s in (*parts.carried, *parts.made)]
         doc = f"What stands between two tasks of the host: {listed(body)}"
@@ -193,32 +201,3 @@ def _start(writer: Writer, cells: nodes.Cells) -> str:
         return zeros
     slots = (writer.slots(nodes.Cell(store=cells.store, key=key)) for key in cells.keys)
     return "{" + ", ".join(f"{slot}: {zeros}" for slot in slots) + "}"
-
-
-def starts_anew(s: nodes.Statement, store: str) -> bool:
-    """Whether the first that a part does with a store is to write all of it."""
-    items = s.items if isinstance(s, nodes.Sequence) else (s,)
-    first = next((item for item in items if store in touched(item)), None)
-    if isinstance(first, nodes.Sequence):
-        return starts_anew(first, store)
-    if not isinstance(first, nodes.Call) or any(c.store == store for c in first.args):
-        return False
-    return all(c.when is None for c in first.results if c.store == store)
-
-
-def touched(s: nodes.Statement) -> Iterator[str]:
-    """The stores that a statement reads, writes or gives back."""
-    match s:
-        case nodes.Sequence(items=items):
-            for item in items:
-                yield from touched(item)
-        case nodes.Guard(body=body) | nodes.Loop(body=body) | nodes.Region(loop=body):
-            yield from touched(body)
-        case nodes.Block(body=body):
-            yield from touched(body)
-        case nodes.Call(args=args, results=results) | nodes.Host(args=args, results=results):
-            yield from (cell.store for cell in (*args, *results))
-        case nodes.Effect(call=call):
-            yield from touched(call)
-        case nodes.Free(cells=cells):
-            yield from (cell.store for cell in cells)

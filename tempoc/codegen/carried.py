@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, evaluate, names
+from tempoc.program.parts import calls
 
 Values = Mapping[str, int]
 
@@ -63,22 +64,6 @@ def _cells(
 def written(s: nodes.Statement) -> tuple[str, ...]:
     """The stores that a statement writes, in order."""
     return tuple(dict.fromkeys(c.store for call in calls(s) for c in call.results))
-
-
-def calls(s: nodes.Statement) -> Iterator[nodes.Call]:
-    """All calls in a part of a region, in order."""
-    match s:
-        case nodes.Sequence(items=items):
-            for item in items:
-                yield from calls(item)
-        case nodes.Loop(body=body) | nodes.Guard(body=body) | nodes.Region(loop=body):
-            yield from calls(body)
-        case nodes.Call():
-            yield s
-        case nodes.Free():
-            pass
-        case nodes.Host() | nodes.Effect() | nodes.Block():
-            raise TypeError(f"{type(s).__name__} in a region")
 
 
 def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+from tempoc.codegen.live import registers
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
 from tempoc.program.bounds import Bound, Length, length_at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Known:
     """All of a program but its tree; of ``bounds`` those that are constants have a value.
 
@@ -24,6 +26,11 @@ class Known:
     x64: bool
     declared: tuple[Bound, ...] = ()
     lengths: tuple[Length, ...] = ()
+
+    @cached_property
+    def registers(self) -> frozenset[str]:
+        """The stores that are one array, written as a whole."""
+        return registers(self.stores)
 
     @property
     def fixed(self) -> dict[str, int]:

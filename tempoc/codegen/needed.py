@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tempoc.codegen.carried import calls
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names
+from tempoc.program.parts import calls
 
 
 def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.Need, ...]:

@@ -8,7 +8,9 @@ from ``jax.vmap``, as if the array were the store of a tensor that varies with `
         return jnp.tanh(total_t)
     y = jax.vmap(point)(total)
 
-So a statement is seen with such tensors: each stands for an array and one of its axes. Likewise a
+So a statement is seen with such tensors: each stands for an array and one of its axes; and if the
+array itself comes from several points, as in ``x[t:T][:, t]``, those are of a dimension of their
+own. Likewise a
 tensor that is read at several distances, ``x[t]`` and ``x[t+1]``, is one tensor for each of them,
 and every point gets its own element of each: slices of the store, one shifted against the other.
 """
@@ -28,7 +30,7 @@ from tempoc.sdg.graph import Edge, Node
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 T = TypeVar("T")
 
@@ -147,25 +149,31 @@ def _apart(before: Pointwise, read: Read) -> Pointwise:
 def _element(read: Read, statement: Statement, stages: Stages) -> Element | None:
     """The elements of which a read takes the point's own."""
     assert statement.single is not None
-    op, tensor = stages.graph.nodes[read.member].op, stages.statements.tensors[read.tensor]
+    op = stages.graph.nodes[read.member].op
     if not isinstance(op, SpatialIndex) or read.slot != 0 or op.gathers:
         return None
     written = any(w.tensor == read.tensor for w in statement.single.writes)
     written = written or any(a.behind for a in stages.plan.stores[read.tensor].axes)
     dims = [v.dim for v in statement.vector]
-    elsewhere = any(isinstance(e, Slice) for e in read.entries)
-    parts = [(k, e) for k, e in enumerate(op.entries) if any(d in _names(e) for d in dims)]
-    if written or elsewhere or len(parts) != 1:
+    own = op.entries[_slices(read) :]
+    parts = [(k, e) for k, e in enumerate(own) if any(d in _names(e) for d in dims)]
+    if written or len(parts) != 1:
         return None
     axis, part = parts[0]
     dim = next(d for d in dims if d in _names(part))
-    if not isinstance(part, Expr) or any(dim in symbols(e) for e in read.entries):
+    at = [s for e in read.entries if not isinstance(e, Slice) for s in symbols(e)]
+    if not isinstance(part, Expr) or dim in at:
         return None
     shift = sub(part, Sym(dim))
-    if dim in tensor.domain.dims or any(stages.graph.universe.is_dim(s) for s in symbols(shift)):
+    if any(stages.graph.universe.is_dim(s) for s in symbols(shift)):
         return None
     name = f"{access_name(read.tensor, [dim], [part])}@{dim}{axis or ''}"
     return Element(name=name, tensor=read.tensor, dim=dim, axis=axis, at=part)
+
+
+def _slices(read: Read) -> int:
+    """How many axes of what is read are dimensions."""
+    return sum(isinstance(e, Slice) for e in read.entries)
 
 
 def _names(part: object) -> tuple[str, ...]:
@@ -178,13 +186,20 @@ def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
     """The statement with one read of an array at a position become a read of a tensor."""
     stages, axis = before.stages, element.axis
     tensor, store = stages.statements.tensors[read.tensor], stages.plan.stores[read.tensor]
-    dims = stages.graph.universe.sorted((*tensor.domain.dims, element.dim))
-    domain = Domain(dims, tensor.domain.where)
+    renamed = {d: f"{d}@rows" if d == element.dim else d for d in tensor.domain.dims}
+    entries: dict[str, Entry] = dict(zip(renamed.values(), read.entries, strict=True))
+    entries[element.dim] = element.at
+    dims = tuple(entries)
+    if element.dim not in tensor.domain.dims:
+        dims = stages.graph.universe.sorted(dims)
+    domain = Domain(dims, substitute(tensor.domain.where, {d: Sym(n) for d, n in renamed.items()}))
     type_ = replace(tensor.type, shape=_without(tensor.type.shape, axis))
     one = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
-    axes = (*store.axes, Axis(dim=element.dim, size=store.shape[axis]))
+    others = [replace(a, dim=renamed[a.dim]) for a in store.axes]
+    axes = (*others, Axis(dim=element.dim, size=store.shape[axis]))
     rows = replace(store, tensor=one.name, axes=axes, shape=_without(store.shape, axis))
-    reader, entries = _reader(stages.graph.nodes[read.member], read, element, tensor.domain, dims)
+    at = tuple(entries[d] for d in dims)
+    reader = _reader(stages.graph.nodes[read.member], read, element, at)
     source = stages.graph.nodes[tensor.node]
     source = replace(source, name=one.name, domain=domain, types=(type_,), inputs=())
     nodes = {**stages.graph.nodes, source.name: source, reader.name: reader}
@@ -194,7 +209,7 @@ def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
         statements=replace(stages.statements, tensors={**stages.statements.tensors, one.name: one}),
         plan=replace(stages.plan, stores={**stages.plan.stores, one.name: rows}),
     )
-    new = replace(read, tensor=one.name, entries=entries)
+    new = replace(read, tensor=one.name, entries=at)
     reads = tuple(new if r == read else r for r in before.single.reads)
     return Pointwise(
         single=replace(before.single, reads=reads),
@@ -204,17 +219,13 @@ def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
     )
 
 
-def _reader(
-    node: Node, read: Read, element: Element, domain: Domain, dims: tuple[str, ...]
-) -> tuple[Node, tuple[Entry, ...]]:
-    """The node that reads the tensor, and at which entries."""
+def _reader(node: Node, read: Read, element: Element, at: tuple[Entry, ...]) -> Node:
+    """The node that reads the tensor, at these entries."""
     assert isinstance(node.op, SpatialIndex)
-    points = {**dict(zip(domain.dims, read.entries, strict=True)), element.dim: element.at}
-    entries = tuple(points[d] for d in dims)
-    rest = _without(node.op.entries, element.axis)
+    rest = _without(node.op.entries, _slices(read) + element.axis)
     op = SpatialIndex(entries=rest) if rest else Copy()
-    edge = Edge(source=element.name, entries=entries)
-    return replace(node, op=op, inputs=(edge, *node.inputs[1:])), entries
+    edge = Edge(source=element.name, entries=at)
+    return replace(node, op=op, inputs=(edge, *node.inputs[1:]))
 
 
 def _without(items: tuple[T, ...], place: int) -> tuple[T, ...]:

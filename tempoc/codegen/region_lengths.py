@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tempoc.codegen.carried import Undecided, calls
+from tempoc.codegen.carried import Undecided
 from tempoc.codegen.known import Known
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation
 from tempoc.program.arith import names as names_in
 from tempoc.program.bounds import lengths_in
+from tempoc.program.parts import calls
 
 
 def ended(ending: nodes.Ending) -> Arith:

@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import calls, happens, written
+from tempoc.codegen.carried import happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
-from tempoc.codegen.known import Known
+from tempoc.codegen.live import afterwards, wanted_within
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.region_lengths import ended
-from tempoc.codegen.region_text import DTYPES, traced, tupled
+from tempoc.codegen.region_spelled import Spelled
+from tempoc.codegen.region_text import tupled
 from tempoc.program import nodes
-from tempoc.program.arith import Arith, Operation, names, text
-from tempoc.program.bounds import with_names
+from tempoc.program.arith import Arith, Operation
+from tempoc.program.parts import calls
 
 FAULT = "fault"
 
 
 @dataclass(slots=True, kw_only=True)
-class Writer:
-    """Writes the function of one region.
+class Writer(Spelled):
+    """Writes the function of one region or block.
 
-    ``found`` are its arrays, ``outer`` the variables of loops around, ``fixed`` constants,
-    ``static`` what Python knows. ``asked`` are the lengths that it is told, ``ends`` those among
-    them that it finds out.
+    ``fixed`` are constants, ``ends`` the lengths that it finds out, ``over`` how these are carried.
+    ``after`` is what is wanted after the statement that is being written.
     """
 
-    known: Known
     fixed: Mapping[str, int]
-    found: Mapping[str, nodes.Cells]
-    outer: tuple[str, ...]
-    asked: tuple[Arith, ...] = ()
+    after: frozenset[str]
     ends: tuple[Arith, ...] = ()
     lines: list[str] = field(default_factory=list)
-    called: dict[str, str] = field(default_factory=dict)
-    static: set[str] = field(default_factory=set)
-    used: dict[str, None] = field(default_factory=dict)
     values: dict[str, int] = field(default_factory=dict)
     locals: Names = field(default_factory=Names)
     index: str = "i"
-    lengths: dict[Arith, str] = field(default_factory=dict)
     over: dict[Arith, str] = field(default_factory=dict)
 
     def begin(self, s: nodes.Statement) -> None:
@@ -100,15 +94,23 @@ class Writer:
         )
         return kernel, [*head, f'{INDENT}"""{doc}"""', *self.lines, *body]
 
-    def told(self, e: Arith) -> str:
-        """A length as the caller knows it."""
-        return f"at[{2 + len(self.outer) + self.asked.index(e)}]"
-
     def lasting(self, s: nodes.Statement, depth: int) -> None:
         """The lengths that a part may have ended, as they are known now."""
         for e in dict.fromkeys(ended(x) for call in calls(s) for x in call.endings):
             end = self.over[e]
             self.line(depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.told(e)})")
+
+    @property
+    def single(self) -> frozenset[str]:
+        """The stores that are one array, written as a whole."""
+        return self.known.registers
+
+    @contextmanager
+    def before(self, after: frozenset[str]) -> Iterator[None]:
+        """A part after which this is wanted."""
+        outside, self.after = self.after, after
+        yield
+        self.after = outside
 
     def line(self, depth: int, content: str) -> None:
         """A line; what is too long is continued after a comma, indented further."""
@@ -126,8 +128,9 @@ class Writer:
         """The lines of any statement."""
         match s:
             case nodes.Sequence(items=items):
-                for item in items:
-                    self.statement(item, depth)
+                for item, after in afterwards(items, self.after, self.single):
+                    with self.before(after):
+                        self.statement(item, depth)
             case nodes.Loop(place="unrolled"):
                 self.unrolled(s, depth)
             case nodes.Loop():
@@ -151,7 +154,8 @@ class Writer:
         step = "" if loop.step == 1 else f", {loop.step}"
         self.line(depth, f"for {loop.var} in range({ends}{step}):")
         self.static.add(loop.var)
-        self.block(loop.body, depth + 1)
+        with self.before(wanted_within(loop.body, self.after, self.single)):
+            self.block(loop.body, depth + 1)
         self.static.discard(loop.var)
 
     def block(self, s: nodes.Statement, depth: int) -> None:
@@ -163,9 +167,15 @@ class Writer:
 
     def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
-        carried = self.changed(loop)
+        after = wanted_within(loop.body, self.after, self.single)
+        carried = self.changed(loop, after)
         if not carried:
             return
+        with self.before(after):
+            self.counting(loop, carried, depth, root)
+
+    def counting(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
+        """A loop of the device that carries these arrays."""
         if root and self.ends:
             self.lasting_loop(loop, carried, depth)
             return
@@ -230,7 +240,7 @@ class Writer:
             self.line(depth, f"if {self.text(guard.condition)}:")
             self.block(guard.body, depth + 1)
             return
-        carried = self.changed(guard.body)
+        carried = self.changed(guard.body, wanted_within(guard.body, self.after, self.single))
         if not carried:
             return
         branch = self.locals.fresh("taken")
@@ -299,43 +309,12 @@ class Writer:
             point = tupled([self.coordinate(e) for e in call.point])
             self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, found, {point})")
 
-    # ------------------------------------------------------------ cells
+    # ------------------------------------------------------------ what is changed, what is checked
 
-    def cell(self, cell: nodes.Cell) -> str:
-        """An array of a store, among those of the region."""
-        name = self.called[cell.store]
-        return f"{name}[{self.slots(cell)}]" if self.found[cell.store].places else name
-
-    def slots(self, cell: nodes.Cell) -> str:
-        """What tells an array apart from others of its store."""
-        cells, store = self.found[cell.store], self.known.stores[cell.store]
-        parts = []
-        for k in cells.places:
-            modulo = store.keys[k].modulo
-            part = cell.key[k]
-            if modulo is not None:
-                part = Operation("%", (part, modulo))
-            parts.append(self.text(part))
-        return ", ".join(parts)
-
-    def argument(self, cell: nodes.Cell) -> str:
-        """The array, or zeros where Python knows that there may be none."""
-        if cell.store not in self.found:  # no call ever wants it
-            return self.zeros(cell)
-        if cell.when is None or not self.is_static(cell.when) or not self.found[cell.store].places:
-            return self.cell(cell)
-        return f"{self.cell(cell)} if {self.text(cell.when)} else {self.zeros(cell)}"
-
-    def zeros(self, cell: nodes.Cell) -> str:
-        """An array of a store, full of zeros."""
-        store = self.known.stores[cell.store]
-        sizes = [self.text(e) for e in (*(a.size for a in store.axes), *store.shape)]
-        shape = tupled([sizes[k] for k in store.order])
-        return f"jnp.zeros({shape}, {DTYPES[store.dtype]})"
-
-    def changed(self, s: nodes.Statement) -> list[str]:
-        """What a part changes, by the names in the function."""
-        found = [self.called[name] for name in written(s) if name in self.found]
+    def changed(self, s: nodes.Statement, after: frozenset[str]) -> list[str]:
+        """What a part changes that is wanted afterwards, by the names in the function."""
+        kept = [n for n in written(s) if n in after or n not in self.single]
+        found = [self.called[name] for name in kept if name in self.found]
         found += dict.fromkeys(self.over[ended(e)] for c in calls(s) for e in c.endings)
         return found + [FAULT] * any(self.checks(c) for c in calls(s))
 
@@ -350,26 +329,6 @@ class Writer:
     def rank(self, s: nodes.Statement) -> int:
         """The most coordinates of a point at which something is checked."""
         return max(len(c.point) for c in calls(s) if self.checks(c))
-
-    # ------------------------------------------------------------ expressions
-
-    def is_static(self, e: Arith) -> bool:
-        """Whether Python knows the value when the function is traced."""
-        return all(name in self.static for name in names(with_names(e, self.lengths)))
-
-    def text(self, e: Arith, *, tight: bool = False) -> str:
-        """An expression; with what JAX has for numbers that are not known yet."""
-        e = with_names(e, self.lengths)
-        for name in names(e):
-            if name in self.known.bounds:
-                self.used[name] = None
-        shown = text(e) if self.is_static(e) else traced(e)
-        return f"({shown})" if tight and not shown.isidentifier() else shown
-
-    def coordinate(self, e: Arith) -> str:
-        """A coordinate, as an i32 of JAX."""
-        shown = self.text(e)
-        return f"jnp.int32({shown})" if self.is_static(e) else shown
 
 
 def variables(s: nodes.Statement) -> list[str]:

@@ -13,9 +13,10 @@
         return (h,)
 
 The kernels are inlined when JAX traces the function, so XLA sees the whole loop and updates the
-stores in place. What the kernels write is carried; what they only read is not. ``at`` has the first
-``t``, the number of steps, then the variables of loops outside; with ``steps`` the number is known
-when the function is traced, which spares a GPU the question after each step.
+stores in place. What the kernels write is carried; what they only read is not, nor what is written
+anew in each step and wanted by nobody else. ``at`` has the first ``t``, the number of steps, then
+the variables of loops outside; with ``steps`` the number is known when the function is traced,
+which spares a GPU the question after each step.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, written
 from tempoc.codegen.known import Known
+from tempoc.codegen.live import afterwards, wanted_within
 from tempoc.codegen.needed import needed
 from tempoc.codegen.region_lengths import asked, endings
 from tempoc.codegen.region_writer import Writer, listed
@@ -52,21 +54,31 @@ class Regions:
     made: list[Emitted] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
-    def convert(self, s: nodes.Statement, outer: tuple[str, ...] = ()) -> nodes.Statement:
-        """The tree with regions; ``outer`` are the variables of loops around."""
+    def convert(
+        self, s: nodes.Statement, after: frozenset[str], outer: tuple[str, ...] = ()
+    ) -> nodes.Statement:
+        """The tree with regions; ``outer`` are the variables of loops around.
+
+        The contents of the stores in ``after`` are wanted afterwards.
+        """
+        single = self.known.registers
         match s:
             case nodes.Sequence(items=items):
-                return replace(s, items=tuple(self.convert(item, outer) for item in items))
+                parts = afterwards(items, after, single)
+                return replace(s, items=tuple(self.convert(i, more, outer) for i, more in parts))
             case nodes.Guard(body=body):
-                return replace(s, body=self.convert(body, outer))
+                return replace(s, body=self.convert(body, after, outer))
             case nodes.Loop(place="device"):
-                return self.region(s, outer)
+                return self.region(s, after, outer)
             case nodes.Loop(body=body, var=var):
-                return replace(s, body=self.convert(body, (*outer, var)))
+                more = wanted_within(body, after, single)
+                return replace(s, body=self.convert(body, more, (*outer, var)))
             case _:
                 return s
 
-    def region(self, loop: nodes.Loop, outer: tuple[str, ...]) -> nodes.Statement:
+    def region(
+        self, loop: nodes.Loop, after: frozenset[str], outer: tuple[str, ...]
+    ) -> nodes.Statement:
         """The loop as a region; as it is where nobody can say which arrays are which."""
         known = self.known
         try:
@@ -76,23 +88,33 @@ class Regions:
         except Undecided:
             self.left.append(loop.var)
             return _on_host(loop)
-        changed = [name for name in written(loop) if name in found]
+        more = wanted_within(loop.body, after, known.registers)
+        local = [n for n in written(loop) if n in known.registers and n not in more]
+        changed = [name for name in written(loop) if name in found and name not in local]
         if not changed:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
         writer = Writer(
-            known=known, fixed=known.fixed, found=found, outer=outer, asked=told, ends=ends
+            known=known,
+            fixed=known.fixed,
+            found=found,
+            outer=outer,
+            after=after,
+            asked=told,
+            ends=ends,
         )
-        kernel, lines = _write(writer, name, loop, changed)
+        read = [n for n in found if n not in (*changed, *local)]
+        kernel, lines = _write(writer, name, loop, changed, read)
         node = nodes.Region(
             kernel=name,
             point=outer,
             loop=loop,
             carried=tuple(found[n] for n in changed),
-            read=tuple(cells for n, cells in found.items() if n not in changed),
+            read=tuple(found[n] for n in read),
             needs=needed(loop, outer),
             lengths=told,
             endings=tuple(map(told.index, ends)),
+            local=tuple(local),
         )
         self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node
@@ -118,7 +140,7 @@ def _on_host(loop: nodes.Loop) -> nodes.Loop:
 
 
 def _write(
-    writer: Writer, name: str, loop: nodes.Loop, changed: list[str]
+    writer: Writer, name: str, loop: nodes.Loop, changed: list[str], read: list[str]
 ) -> tuple[nodes.Kernel, list[str]]:
     """The kernel of a region and the lines of its function."""
     writer.begin(loop)
@@ -126,7 +148,6 @@ def _write(
     writer.device(loop, 1, root=True)
     ends = "from at[0] on" if loop.step > 0 else "from at[0] down"
     doc = f"{loop.var} {ends}, at[1] steps; the loop of {listed(loop)}"
-    ordered = [*changed, *(s for s in writer.found if s not in changed)]
-    given = [writer.called[s] for s in ordered]
+    given = [writer.called[s] for s in (*changed, *read)]
     returned = given[: len(changed)]
     return writer.end(name, loop, doc, len(changed), given, returned, ("steps=None",))

@@ -205,7 +205,7 @@ class Together:
             if all(same):
                 return [text for text in same if text]
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
-        size = bytes_of_a_point(self.statement, self.stages)
+        size = bytes_of_a_point(replace(self.statement, single=self.single), self.stages)
         moving = [a for a in arguments if self.homes[a.cell[0]].shifts]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}

@@ -25,8 +25,8 @@ from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.space import Space
 from tempoc.runtime.budget import check_least
+from tempoc.runtime.directory import beside, check_digest, load_program
 from tempoc.runtime.errors import damaged_program
-from tempoc.runtime.load import beside, check_digest, load_program
 from tempoc.runtime.problems import RunError
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.regions import with_regions

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tempoc.driver.compilation import Compilation
 from tempoc.ops.control import Merge
-from tempoc.runtime.parts import blocks, regions
+from tempoc.program.parts import blocks, regions
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
 

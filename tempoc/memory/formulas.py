@@ -129,7 +129,7 @@ class Facts:
         if abs(loop.step) != 1 or loop.limit is not None or low is None or high is None:
             return False
         size = self.constants.get(bound, Sym(bound))
-        below = self.at_least(-low if up else -(low + 1), 0)
+        below = self.at_least(sub(Const(0 if up else -1), low), 0)
         return below and self.at_least(sub(high, size) if up else sub(high + 1, size), 0)
 
 

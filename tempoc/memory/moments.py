@@ -31,8 +31,8 @@ from tempoc.program.nodes import (
     Statement,
     Store,
 )  # fmt: skip
+from tempoc.program.parts import every, given_back, starts_anew
 from tempoc.runtime.blocks import needed
-from tempoc.runtime.parts import every, given_back
 from tempoc.runtime.walk import filled_stores
 from tempoc.symbolic.expr import Expr, sub
 
@@ -73,14 +73,15 @@ class _Walker:
         self.note(live)
         items = program.tree.items if isinstance(program.tree, Sequence) else (program.tree,)
         started: dict[str, None] = dict.fromkeys(self.given)
-        outputs = [o.store for o in program.outputs]
-        for names, item in [*((needed(i, ()), i) for i in items), (iter(outputs), None)]:
-            fresh = [n for n in dict.fromkeys(names) if n in filled and n not in started]
-            fresh = [n for n in fresh if self.is_single(n)]
-            started |= dict.fromkeys(fresh)
-            live = self.with_(live, fresh)
-            if item is not None:
-                live = self.after(item, live)
+        for item in items:
+            names = [n for n in dict.fromkeys(needed(item, ())) if n not in started]
+            first = item.body if isinstance(item, Block) else item
+            anew = [n for n in names if not self.grows(n) and starts_anew(first, n)]
+            fresh = [n for n in names if n in filled and self.is_single(n) and n not in anew]
+            started |= dict.fromkeys((*fresh, *anew))
+            live = self.after(item, self.with_(live, fresh))
+        outputs = [o.store for o in program.outputs if o.store in filled]
+        self.with_(live, [n for n in outputs if self.is_single(n) and n not in started])
 
     def largest(self) -> tuple[frozenset[Part], ...]:
         """Moments that are not part of others, the placeholders of all calls added to each."""
@@ -105,6 +106,10 @@ class _Walker:
     def note(self, live: Live, *more: Part) -> None:
         """All this is there at one moment."""
         self.found[frozenset([*((name, "") for name in live), *more])] = None
+
+    def grows(self, name: str) -> bool:
+        """Whether a store has room for what is there so far."""
+        return any(a.least for a in self.stores[name].axes)
 
     def is_single(self, name: str) -> bool:
         """Whether a store is one cell."""

@@ -111,7 +111,11 @@ class MatMul(Op):
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """Both operands aligned along the inner axis and the batch, masked, then multiplied."""
+        """Both operands aligned along the inner axis and the batch, masked, then multiplied.
+
+        A matrix times a vector is written ``v @ m.T`` where many points do that: their vectors are
+        rows of one array then, which a product takes and gives as they lie.
+        """
         (result,) = results
         a, b = args
         inner = out.pad(a.type.shape[-1])
@@ -123,13 +127,16 @@ class MatMul(Op):
         a, b = (retyped(v, result.dtype, out) for v in (a, b))
         inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
         dtype = result.dtype
+        turned = out.mapped and (a.type.ndim, b.type.ndim) == (2, 1)
+
+        def times(x: str, y: str) -> str:
+            return f"jnp.matmul({y}, {x}.T)" if turned else f"jnp.matmul({x}, {y})"
+
         if a.shared and not b.shared:
             y = clean(b, inner_axes[1], None, dtype, out).text
-            times = "jnp.matmul({}, " + y + ")"
-            return (contracted(a, inner_axes[0], b, dtype, out, times.format),)
+            return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y)),)
         x = clean(a, inner_axes[0], None, dtype, out).text
-        times = "jnp.matmul(" + x + ", {})"
-        return (contracted(b, inner_axes[1], a, dtype, out, times.format),)
+        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y)),)
 
 
 def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:

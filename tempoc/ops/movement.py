@@ -36,7 +36,7 @@ from tempoc.ops.shapes import (
 from tempoc.ops.source import concrete
 from tempoc.ops.spell import Number, scalar
 from tempoc.ops.types import TensorType
-from tempoc.symbolic.expr import ONE, ZERO, Expr, add, compare
+from tempoc.symbolic.expr import ONE, ZERO, Expr, add, compare, sub
 from tempoc.symbolic.text import show
 
 
@@ -203,33 +203,33 @@ class Pad(Op):
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """Static axes in one call; each other axis is shifted, then cleared around the operand."""
+        """Axes at static places in one call; others are shifted, and all cleared around it."""
         (result,) = results
         v = natural(args[0], out)
         filler = scalar(self.value, result.dtype)
         wanted = padded(result.shape, out)
-        moving = [k for k in range(v.type.ndim) if not self.is_static(k, v, wanted[k], out)]
+        moving = [k for k, (low, _) in enumerate(self.widths) if out.pad(low) != low]
         v = nonempty(v, moving, out)
-        config = ", ".join(
-            "(0, 0, 0)" if k in moving else f"({out.static(low)}, {out.static(high)}, 0)"
-            for k, (low, high) in enumerate(self.widths)
-        )
+        config: list[tuple[Expr, Expr]] = [(ZERO, ZERO) for _ in wanted]
+        for k in (k for k in range(v.type.ndim) if k not in moving):
+            low = self.widths[k][0]
+            config[k] = low, sub(wanted[k], add(low, v.padded[k]))
         text = v.text
-        if any(pair != (ZERO, ZERO) for k, pair in enumerate(self.widths) if k not in moving):
-            text = f"lax.pad({text}, {filler}, ({config}{',' if v.type.ndim == 1 else ''}))"
-        for k in moving:
-            low = atom(out.index(self.widths[k][0]))
-            steps = out.bind("place", f"{counted(result.shape[k], out)} - {low}")
-            inside = f"({steps} >= 0) & ({steps} < {out.index(v.type.shape[k])})"
-            moved = taken(text, steps, k)
-            text = f"jnp.where({along(f'({inside})', k, v.type.ndim)}, {moved}, {filler})"
+        if any(pair != (ZERO, ZERO) for pair in config):
+            pairs = ", ".join(f"({out.static(a)}, {out.static(b)}, 0)" for a, b in config)
+            text = f"lax.pad({text}, {filler}, ({pairs}{',' if v.type.ndim == 1 else ''}))"
+        for k, (low, _) in enumerate(self.widths):
+            if k in moving:
+                first = atom(out.index(low))
+                steps = out.bind("place", f"{counted(result.shape[k], out)} - {first}")
+                inside = f"({steps} >= 0) & ({steps} < {out.index(v.type.shape[k])})"
+                text = taken(text, steps, k)
+            elif v.is_ragged(k):
+                inside = f"{counted(result.shape[k], out)} < {out.index(add(low, v.type.shape[k]))}"
+            else:
+                continue
+            text = f"jnp.where({along(f'({inside})', k, v.type.ndim)}, {text}, {filler})"
         return (text,)
-
-    def is_static(self, axis: int, v: Value, wanted: Expr, out: Emitter) -> bool:
-        """Whether the operand lies at a static place of the result and fills it."""
-        low, high = self.widths[axis]
-        fixed = not v.is_ragged(axis) and out.pad(low) == low
-        return fixed and add(low, v.padded[axis], high) == wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ a slice in an edge has already added its leading spatial axis.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -69,7 +69,12 @@ class Value:
 
 
 class Emitter(Protocol):
-    """What an operator may ask of the kernel that is being written (see ``emission.py``)."""
+    """What an operator may ask of the kernel that is being written (see ``emission.py``).
+
+    ``mapped``: ``jax.vmap`` runs what is written at many points.
+    """
+
+    mapped: bool
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the fresh name."""
@@ -136,8 +141,15 @@ class Import(NamedTuple):
     gives: tuple[str, ...]
 
 
+class _Kind(ABCMeta):
+    """Operators are instances of their classes and of nothing else: asked for at every node."""
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Op(ABC):
+class Op(metaclass=_Kind):
     """An operator. Fields are attributes: numbers, strings, DTypes, Exprs and tuples of them."""
 
     name: ClassVar[str]

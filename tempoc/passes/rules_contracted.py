@@ -163,7 +163,7 @@ def _summed_products(v: View) -> Found | None:
     shapes = [v.type_of(e).shape for e in node.inputs]
     if not all(fewer(s, node.types[0].shape) for s in shapes):
         return None
-    reads = [_read_at(v, edge, read) for read in node.inputs]
+    reads = [read_at(v, edge, read) for read in node.inputs]
     ranks = [len(s) for s in shapes]
     letters = _of_product(max(ranks), ranks) if isinstance(node.op, two.Multiply) else None
     letters = letters or spelling(node.op, ranks)
@@ -191,7 +191,7 @@ def _of_product(rank: int, ranks: list[int]) -> Spelling:
     return Spelling(tuple(letters[rank - n :] for n in ranks), letters)
 
 
-def _read_at(v: View, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | None:
+def read_at(v: View, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | None:
     """What a node reads, at the points at which it is read, and the ranging ones of these."""
     node = v.nodes[edge.source]
     at = dict(zip(node.domain.dims, edge.entries, strict=True))

@@ -9,15 +9,17 @@ from tempoc.ops import elementwise as one
 from tempoc.ops.movement import ExpandDims, Pad, Transpose
 from tempoc.ops.opdef import Op
 from tempoc.ops.reduction import All, Any, Max, Mean, Min, Prod, Reduction, Sum
+from tempoc.ops.scatter import ScatterAdd
 from tempoc.ops.shapes import axes_of, axis_of
 from tempoc.ops.source import IndexValue
+from tempoc.passes.rules_contracted import read_at
 from tempoc.passes.rules_layout import reduced_one, unspread
 from tempoc.passes.rules_rounded import wide
-from tempoc.passes.view import Found, Row, View
+from tempoc.passes.view import Found, Row, View, fewer, moved
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Node
 from tempoc.sdg.rewrite import compose
-from tempoc.symbolic.expr import ONE, Slice, Sym, product, sub
+from tempoc.symbolic.expr import ONE, Expr, Slice, Sym, product, sub
 from tempoc.symbolic.walk import symbols
 
 _ASSOCIATIVE: tuple[type[Op], ...] = (Sum, Prod, Max, Min, Any, All)
@@ -163,10 +165,36 @@ def _rows(v: View, node: Node, axis: int, edge: Edge) -> Edge | None:
     return replace(row, entries=entries, span=edge.span)
 
 
+def _sum_of_scattered(v: View) -> Found | None:
+    """The sum over steps of what each adds up by position: all is added up together."""
+    assert isinstance(v.op, Reduction)
+    (edge,) = v.node.inputs
+    node = v.nodes[edge.source]
+    if type(v.op) is not Sum or v.op.keepdims or not isinstance(node.op, ScatterAdd):
+        return None
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    ranging = tuple(d for d, e in at.items() if isinstance(e, Slice))
+    every = tuple(range(len(ranging)))
+    if v.uses[node.name] != 1 or not ranging or axes_of(v.op.axes, v.operand(0).ndim) != every:
+        return None
+    x, positions = (read_at(v, edge, read) for read in node.inputs)
+    if x is None or positions is None or x[1] != ranging or positions[1] != ranging:
+        return None
+    if not fewer(v.type_of(node.inputs[0]).shape, node.types[0].shape):
+        return None
+    rows, axis = x[0], axis_of(node.op.axis, node.types[0].ndim)
+    if axis:
+        before, rest = [len(every) + k for k in range(axis)], v.type_of(rows).ndim
+        rows = v.make(Transpose(axes=(*before, *every, *range(len(every) + axis, rest))), rows)
+    op = moved(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
+    return Found(edges=(rows, positions[0]), op=replace(op, axis=axis))
+
+
 _FLOATING = (Sum, Mean)
 SUMS: tuple[Row, ...] = (
     Row(name="a reduction of a reduction", ops=_ASSOCIATIVE, find=_exactly_twice),
     Row(name="a sum of rows in their places", ops=(Sum,), find=_sum_of_placed, exact=False),
+    Row(name="a sum of sums by position", ops=(Sum,), find=_sum_of_scattered, exact=False),
     Row(name="a sum of sums", ops=(Sum, Mean), find=wide(_reduced_twice), exact=False),
     Row(name="a sum of numbers alike", ops=_FLOATING, find=wide(_sum_of_alike), exact=False),
     Row(name="a sum of one number", ops=_FLOATING, find=_sum_of_one, exact=False),

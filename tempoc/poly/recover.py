@@ -45,9 +45,10 @@ def _fraction(aff: isl.Aff) -> tuple[Expr, int]:
     terms: list[Expr] = [Const((aff.get_constant_val() * denominator).to_python())]
     for kind in (D.in_, D.param, D.div):
         for k in range(aff.dim(kind)):
-            c = (aff.get_coefficient_val(kind, k) * denominator).to_python()
-            if c:
-                terms.append(mul(Const(c), _atom(aff, kind, k)))
+            c = aff.get_coefficient_val(kind, k)
+            if not c.is_zero():
+                number = (c * denominator).to_python()
+                terms.append(mul(Const(number), _atom(aff, kind, k)))
     return add(*terms), denominator
 
 

@@ -90,8 +90,7 @@ def _node(cls: Any) -> Decoder:
     def decode(data: object, path: str) -> object:
         if not isinstance(data, dict):
             raise bad_value(path, f"an object ({cls.__name__})", data)
-        # Hints are resolved late, because Statement refers to itself.
-        hints = get_type_hints(cls)
+        hints = _hints(cls)
         given = {key: value for key, value in data.items() if key != "node"}
         missing = [name for name in hints if name not in given]
         unknown = [name for name in given if name not in hints]
@@ -100,6 +99,12 @@ def _node(cls: Any) -> Decoder:
         return cls(**{n: _decoder(h)(given[n], f"{path}.{n}") for n, h in hints.items()})
 
     return decode
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    """The fields of a class and their types; resolved late, because Statement refers to itself."""
+    return get_type_hints(cls)
 
 
 def _sequence(items: tuple[Any, ...]) -> Decoder:

@@ -298,7 +298,8 @@ class Region:
 
     After the point ``at`` has ``lengths``, as far as they are known. Where there are ``endings``,
     places among these, the kernel returns before ``fault`` an i32 for each: the length that has
-    been found out, or 0. Steps that are not there any more are left out.
+    been found out, or 0. Steps that are not there any more are left out. ``local`` stores never
+    leave the kernel.
     """
 
     kernel: str
@@ -309,6 +310,7 @@ class Region:
     needs: tuple[Need, ...] = ()
     lengths: tuple[Arith, ...] = ()
     endings: tuple[int, ...] = ()
+    local: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,15 +20,18 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.runtime.parts import calls
+from tempoc.program.parts import calls, every
 from tempoc.runtime.progress import count_calls
+from tempoc.runtime.stores import Layout
 
 LONG = 4096
 """Most calls of kernels in a block that is one call: nobody can look in between, or interrupt."""
+BRIEF = 50_000
+"""More may be in it if they take so many microseconds at most, as far as sizes tell."""
 
 
 def whole_blocks(
-    s: Statement, env: Mapping[str, int], given: Collection[str]
+    s: Statement, env: Mapping[str, int], given: Collection[str], layouts: Mapping[str, Layout]
 ) -> dict[str, int]:
     """The kernels of blocks without long loops, with how many kernels each calls in their place.
 
@@ -36,17 +39,31 @@ def whole_blocks(
     """
     match s:
         case Sequence(items=items):
-            return {k: n for item in items for k, n in whole_blocks(item, env, given).items()}
+            parts = [whole_blocks(item, env, given, layouts) for item in items]
+            return {kernel: count for part in parts for kernel, count in part.items()}
         case Loop(var=var, lower=lower, body=body):
-            return whole_blocks(body, {**env, var: evaluate(lower, env)}, given)
+            return whole_blocks(body, {**env, var: evaluate(lower, env)}, given, layouts)
         case Guard(body=body):
-            return whole_blocks(body, env, given)
+            return whole_blocks(body, env, given, layouts)
         case Block(kernel=kernel, body=body):
             count = count_calls(body, dict(env))
-            computed = any(cell.store in given for call in calls(body) for cell in call.results)
-            return {} if computed or count > LONG else {kernel: count}
+            if any(cell.store in given for call in calls(body) for cell in call.results):
+                return {}
+            brief = count <= LONG or _microseconds(body, env, layouts) <= BRIEF
+            return {kernel: count} if brief else {}
         case _:
             return {}
+
+
+def _microseconds(
+    s: Statement, env: Mapping[str, int], layouts: Mapping[str, Layout]
+) -> int:
+    """What the calls in a statement take on a device that is slow, one byte in a nanosecond."""
+
+    def weigh(call: Call) -> int:
+        return 1 + sum(layouts[c.store].nbytes() for c in (*call.args, *call.results)) // 1000
+
+    return count_calls(s, dict(env), weigh)
 
 
 def late(s: Statement, whole: Collection[str]) -> Iterator[str]:
@@ -91,11 +108,23 @@ def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
 
     None where functions of the user run in between, which might change the arrays.
     """
-    items = program.tree.items if isinstance(program.tree, Sequence) else (program.tree,)
-    if any(not isinstance(item, Block | Call | Free) for item in items):
+    if any(isinstance(s, Host | Effect) for s in every(program.tree)):
         return frozenset()
-    if any(isinstance(item, Block) and item.kernel not in whole for item in items):
-        return frozenset()
+    items = [*_in_order(program.tree, whole)]
     uses = Counter(store for item in items for store in dict.fromkeys(needed(item, whole)))
     uses += Counter(output.store for output in program.outputs)
-    return frozenset(i.store for i in program.inputs if uses[i.store] == 1)
+    once = [item for item in items if isinstance(item, Block | Call)]
+    taken = frozenset(store for item in once for store in needed(item, whole))
+    return frozenset(i.store for i in program.inputs if uses[i.store] == 1 and i.store in taken)
+
+
+def _in_order(s: Statement, whole: Collection[str]) -> Iterator[Statement]:
+    """What is executed one after the other; of blocks that are no single call, their parts."""
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from _in_order(item, whole)
+        case Block(kernel=kernel, body=body) if kernel not in whole:
+            yield from _in_order(body, whole)
+        case _:
+            yield s

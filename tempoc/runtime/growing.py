@@ -24,7 +24,7 @@ from tempoc.program.nodes import (
     Statement,
 )
 from tempoc.program.nodes import Sequence as Several
-from tempoc.runtime.parts import calls
+from tempoc.program.parts import calls
 from tempoc.runtime.rooms import Group, group_of
 
 Text = Callable[[Arith], str]

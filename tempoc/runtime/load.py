@@ -1,28 +1,22 @@
-"""Opens the directory of a compiled program and trusts nothing in it: schema, version, hashes."""
+"""Loads a compiled program to run it: its kernels and the functions of the user's they call."""
 
 from __future__ import annotations
 
-import hashlib
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempoc.program.codec import load as decode
-from tempoc.program.errors import ProgramError
 from tempoc.program.nodes import Program
-from tempoc.program.verify import verify
 from tempoc.runtime import errors
+from tempoc.runtime.directory import beside, load_program
 from tempoc.runtime.externs import Traced
 from tempoc.runtime.hosts import Hosted
 from tempoc.runtime.imports import find
 from tempoc.runtime.problems import RunError
 
-PROGRAM = "program.json"
 KERNELS = "kernels.py"
-BESIDE = "externs"
-"""Entries of the provenance tell the folders of the program's source: this, ``externs.1``, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,36 +50,6 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     functions = tuple(scope[k.name] for k in program.kernels)
     hosts = {e.alias: Hosted(e, own[e]) for e in program.externs if e.host}
     return Loaded(program=program, functions=functions, traced=traced, hosts=hosts)
-
-
-def beside(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The folders of the program's source, the main file's first, if it calls functions."""
-    return tuple(value for key, value in provenance if key.partition(".")[0] == BESIDE)
-
-
-def load_program(directory: str | Path) -> Program:
-    """Read and check ``program.json`` and the digests in it. Raises ``RunError``."""
-    directory = Path(directory)
-    path = directory / PROGRAM
-    if not path.is_file():
-        raise RunError(errors.no_program(str(directory), PROGRAM, directory.is_dir()))
-    try:
-        program = decode(path.read_text(encoding="utf-8"))
-        verify(program)
-    except (OSError, UnicodeDecodeError, ProgramError) as error:
-        raise RunError(errors.damaged_program(str(path), str(error))) from None
-    for name, digest in program.files:
-        check_digest(directory, name, digest)
-    return program
-
-
-def check_digest(directory: Path, name: str, digest: str) -> None:
-    """A file of a compiled program is there, unchanged. Raises ``RunError``."""
-    path = directory / name
-    if not path.is_file():
-        raise RunError(errors.no_program(str(directory), name, True))
-    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-        raise RunError(errors.changed_file(str(path)))
 
 
 def _scope(program: Program, path: Path) -> dict[str, Any]:

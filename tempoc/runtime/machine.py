@@ -22,7 +22,7 @@ from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
-from tempoc.runtime.prepared import Prepared
+from tempoc.runtime.prepared import Prepared, called
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rooms import Rooms
@@ -33,7 +33,6 @@ from tempoc.runtime.walk import FILE, Walk, Wishes, is_local
 
 Point = tuple[int, ...]
 Fault = tuple[int, Any, DeviceArray]
-_I32 = np.dtype(np.int32)
 
 
 class Lengths(dict[tuple[int, ...] | int, int]):
@@ -88,7 +87,7 @@ class Machine:
         self.show = show
         self.done = [0]
         self.rooms = Rooms.of(program, bounds)
-        self.layouts = tuple(layouts[s.name] for s in program.stores)
+        self.layouts = prepared.stores
         self.ledger = Ledger(self.layouts, self.rooms.now)
         self.faults: list[Fault] = []
         self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
@@ -98,16 +97,15 @@ class Machine:
         self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
         self.scope: dict[str, Any] = {
-            "array": np.array, "i32": _I32, "faults": self.faults, "check": self.check,
+            **prepared.names(walk), "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
             "perform": self.perform, "ended": self.ended, "turns": self.turns,
             "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
             "grown": self.grown,
         }  # fmt: skip
+        if kernels is not prepared.kernels:
+            self.scope |= called(kernels)
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
-        self.scope |= prepared.makers
-        self.scope |= {f"k{i}": kernel for i, kernel in enumerate(kernels)}
-        self.scope |= {n: prepared.constant(p) for n, p in self.walk.constants.items()}
         now = self.rooms.now
         numbers = {s.name: i for i, s in enumerate(program.stores)}
         for name, zeros in self.walk.zeros.items():
@@ -126,29 +124,31 @@ class Machine:
             for h in self.walk.hosts
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
-        for i, store in enumerate(program.stores):
-            self._add_store(i, layouts[store.name], prepared.wanted, given.get(store.name))
+        for i, store in enumerate(self.layouts):
+            self._add_store(i, store, prepared.wanted, given.get(store.name))
+        self.given_bytes = prepared.given_bytes(walk, given, now)
+        if wishes.account:
+            for i, store in enumerate(self.layouts):
+                for key in given.get(store.name, ()):
+                    self.ledger.wrote(i, key)
 
     def _add_store(
         self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
     ) -> None:
-        for key in given or ():
-            self.ledger.wrote(i, key)
+        now = self.rooms.now
         if not is_local(store):
-            some = given or {}, self.rooms.now, partial(self.ledger.wrote, i)
+            some = given or {}, now, partial(self.ledger.wrote, i)
             self.keyed[store.name] = KeyedCells(store, store.name in wanted, *some)
             self.scope[f"s{i}"] = self.keyed[store.name]
         elif given is not None:
             self.scope[f"given{i}"] = given[()]
         if store.group >= 0:
-            self.scope[f"zeros{i}"] = partial(allocate, store, self.rooms.now)
+            self.scope[f"zeros{i}"] = partial(allocate, store, now)
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
-        # Python shows lines of the walk in tracebacks if it finds them here.
-        linecache.cache[FILE] = (len(self.walk.text), None, [*self.walk.lines], FILE)
-        exec(self.walk.code, self.scope)
-        walk: FunctionType = self.scope["walk"]
+        linecache.cache[FILE] = self.walk.lines
+        walk = FunctionType(self.walk.code, self.scope)
         try:
             local = walk()
             self.check()

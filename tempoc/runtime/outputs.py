@@ -23,7 +23,7 @@ class Taking:
 
     ``points`` are those that it reads along each dimension of the store, ``spans`` the dimensions
     that are axes of the output, ``shape`` its spatial extents. ``cuts`` say what it takes of a
-    cell, ``dropped`` which axes of the cell it does not have.
+    cell, ``dropped`` which axes of the cell it does not have; ``whole``: it is the cell.
     """
 
     layout: Layout
@@ -33,9 +33,12 @@ class Taking:
     shape: tuple[int, ...]
     cuts: tuple[slice | tuple[int, ...], ...]
     dropped: tuple[int, ...]
+    whole: bool
 
     def __call__(self, cells: KeyedCells | DeviceArray) -> Array:
         """The output's array: an axis for each span among its entries, then the spatial axes."""
+        if self.whole:
+            return backend.host(cells)
         outer = tuple(len(self.points[d]) for d in self.spans)
         if is_local(self.layout):
             # Either there are no keys, or their only slot holds the only point that can be read.
@@ -81,14 +84,19 @@ def taking(output: Output, layout: Layout, bounds: Mapping[str, int]) -> Taking:
             cuts.append(tuple(p % ring for p in found))
         else:
             cuts.append(slice(found.start, found.stop, found.step))
+    cuts += [slice(0, n, 1) for n in shape]
+    dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], Span))
+    plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
+    every = [slice(0, n, 1) for n in layout.shape]
     return Taking(
         layout=layout,
         dtype=output.dtype,
         points=points,
         spans=tuple(d for d, e in entries.items() if isinstance(e, Span)),
         shape=shape,
-        cuts=(*cuts, *(slice(0, n, 1) for n in shape)),
-        dropped=tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], Span)),
+        cuts=tuple(cuts),
+        dropped=dropped,
+        whole=plain and not layout.keys and not dropped and cuts == every,
     )
 
 

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from tempoc.program.nodes import Kernel, Output, Program, Region
+from tempoc.program.parts import regions
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
-from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, points, tensor_name
+from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.outputs import Taking, taking
-from tempoc.runtime.parts import regions
 from tempoc.runtime.rooms import groups
-from tempoc.runtime.source import Source
-from tempoc.runtime.stores import Layout, allocate, layout
+from tempoc.runtime.stores import Cells, Layout, allocate, given_stores, layout
 from tempoc.runtime.turns import Pace
 from tempoc.runtime.walk import Walk, Wishes, wanted_stores
 from tempoc.runtime.walker import write_walk
@@ -32,7 +31,8 @@ from tempoc.runtime.walker import write_walk
 class Prepared:
     """A program for some bounds.
 
-    ``wanted`` are the stores whose cells start as zeros; ``makers`` make these, by names of walks.
+    ``stores`` are the layouts in the order of the program, ``wanted`` the stores whose cells start
+    as zeros. ``scope`` has what walks call, by their names: kernels, makers of zeros.
     """
 
     program: Program
@@ -40,10 +40,13 @@ class Prepared:
     layouts: Mapping[str, Layout]
     kernels: Sequence[Callable[..., Any]]
     regions: Mapping[str, Region]
+    stores: tuple[Layout, ...]
     wanted: frozenset[str]
-    makers: Mapping[str, Callable[[], DeviceArray]]
+    scope: Mapping[str, Any]
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
+    scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[Point, DeviceArray] = field(default_factory=dict)
+    sizes: dict[Walk, int] = field(default_factory=dict)
     takings: dict[str, Taking] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
 
@@ -52,6 +55,20 @@ class Prepared:
         if point not in self.constants:
             self.constants[point] = backend.put(np.array(point, np.int32), "i32")
         return self.constants[point]
+
+    def names(self, walk: Walk) -> Mapping[str, Any]:
+        """The names in a walk that mean the same in every run."""
+        if walk not in self.scopes:
+            points = {name: self.constant(p) for name, p in walk.constants.items()}
+            self.scopes[walk] = {**self.scope, **points}
+        return self.scopes[walk]
+
+    def given_bytes(self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int]) -> int:
+        """How much room what is given takes; the same in every run."""
+        if walk not in self.sizes:
+            sizes = (len(cells) * self.layouts[s].nbytes(now) for s, cells in placed.items())
+            self.sizes[walk] = sum(sizes)
+        return self.sizes[walk]
 
     def take(self, output: Output) -> Taking:
         """How to take an output where all bounds are known before the run."""
@@ -81,23 +98,29 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
         growing = groups(program)
         loops = {region.kernel: region for region in regions(program.tree)}
         layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
+        stores = tuple(layouts.values())
+        kernels = [
+            _compiled(f, k, bounds, k.name in loops)
+            for f, k in zip(loaded.functions, program.kernels, strict=True)
+        ]
+        makers = {f"zeros{i}": partial(allocate, store) for i, store in enumerate(stores)}
         found = Prepared(
             program=program,
             bounds=bounds,
             layouts=layouts,
-            kernels=[
-                _compiled(f, k, bounds, k.name in loops)
-                for f, k in zip(loaded.functions, program.kernels, strict=True)
-            ],
+            kernels=kernels,
             regions=loops,
+            stores=stores,
             wanted=wanted_stores(program),
-            makers={
-                f"zeros{i}": partial(allocate, layouts[store.name])
-                for i, store in enumerate(program.stores)
-            },
+            scope={"array": np.array, "i32": np.dtype(np.int32), **makers, **called(kernels)},
         )
         loaded.known[key] = found
     return found
+
+
+def called(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """Kernels by their names in walks."""
+    return {f"k{i}": kernel for i, kernel in enumerate(kernels)}
 
 
 def _compiled(
@@ -107,33 +130,53 @@ def _compiled(
     return compiled(function, {b: bounds[b] for b in kernel.bounds}, kernel.donated)
 
 
-def bound(loaded: Loaded, given: Given) -> Bindings:
-    """What is given, checked. Raises ``RunError``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What follows from names, types and shapes of what is given; no data is kept alive here.
+
+    ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
+    are filled before the run.
+    """
+
+    bounds: Mapping[str, int]
+    params: Mapping[str, Mapping[Point, str]]
+    stores: frozenset[str]
+
+
+def bound(loaded: Loaded, given: Given) -> tuple[Bindings, frozenset[str]]:
+    """What is given, checked, and the stores that it fills. Raises ``RunError``.
 
     All checks are about names, types and shapes: what has passed them once passes them again.
     """
-    key = "given", *_signature(given)
-    found = loaded.known.get(key)
-    if not isinstance(found, Bindings):
-        made = bind(loaded.program, given)
-        # Data is not kept alive here.
-        loaded.known[key] = Bindings(bounds=made.bounds, inputs={}, params={})
-        return made
     program = loaded.program
+    key = _signature(given)
+    found = loaded.known.get(key)
+    if not isinstance(found, Known):
+        made = bind(program, given)
+        names = {
+            p.name: {point: tensor_name(p, point) for point in made.params[p.name]}
+            for p in program.params
+            if p.name in made.params
+        }
+        stores = given_stores(program, made)
+        loaded.known[key] = Known(bounds=made.bounds, params=names, stores=stores)
+        return made, stores
     inputs = {i.name: given.inputs[i.name] for i in program.inputs}
-    params: dict[str, Mapping[Point, Source]] = {}
-    for p in program.params:
-        names = {point: tensor_name(p, point) for point in points(p, program, found.bounds)}
-        if not p.has_default or any(n in given.params for n in names.values()):
-            params[p.name] = {point: given.params[n] for point, n in names.items()}
-    return Bindings(bounds=found.bounds, inputs=inputs, params=params, seed=given.seed)
+    params = {
+        name: {point: given.params[n] for point, n in tensors.items()}
+        for name, tensors in found.params.items()
+    }
+    bindings = Bindings(bounds=found.bounds, inputs=inputs, params=params, seed=given.seed)
+    return bindings, found.stores
 
 
 def _signature(given: Given) -> tuple[object, ...]:
     """All of what is given that the checks look at."""
-    kinds = (
-        tuple((name, s.dtype, s.shape) for name, s in sources.items())
-        for sources in (given.inputs, given.params)
+    return (
+        tuple([(name, repr(value)) for name, value in given.bounds.items()]),
+        tuple([(name, s.dtype, s.shape) for name, s in given.inputs.items()]),
+        tuple([(name, s.dtype, s.shape) for name, s in given.params.items()]),
+        given.extra,
+        given.cast_params,
+        given.seed in SEEDS,
     )
-    values = tuple((name, repr(value)) for name, value in given.bounds.items())
-    return (values, *kinds, given.extra, given.cast_params, given.seed in SEEDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tempoc.program.arith import evaluate, names
@@ -61,22 +61,29 @@ def bar(done: int, total: int, seconds: float) -> str:
     return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {part:4.0%}  {seconds:.0f} s  {left:<14}"
 
 
-def count_calls(s: Statement, env: dict[str, int]) -> int:
-    """How many kernels are called. Loops whose body does not depend on the variable are not run."""
+def count_calls(
+    s: Statement, env: dict[str, int], weigh: Callable[[Call], int] = lambda call: 1
+) -> int:
+    """How many kernels are called. Loops whose body does not depend on the variable are not run.
+
+    With `weigh`, what they weigh together.
+    """
     match s:
         case Sequence(items=items):
-            return sum(count_calls(item, env) for item in items)
+            return sum(count_calls(item, env, weigh) for item in items)
         case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
             points = range(evaluate(lower, env), evaluate(upper, env), step)
             if var not in _needs(body):
-                return len(points) * count_calls(body, env)
-            return sum(count_calls(body, env | {var: i}) for i in points)
+                return len(points) * count_calls(body, env, weigh)
+            return sum(count_calls(body, env | {var: i}, weigh) for i in points)
         case Guard(condition=condition, body=body):
-            return count_calls(body, env) if evaluate(condition, env) else 0
-        case Call() | Effect():
-            return 1
+            return count_calls(body, env, weigh) if evaluate(condition, env) else 0
+        case Call():
+            return weigh(s)
+        case Effect(call=call):
+            return weigh(call)
         case Region(loop=body) | Block(body=body):
-            return count_calls(body, env)
+            return count_calls(body, env, weigh)
         case Free() | Host():
             return 0
 

@@ -12,10 +12,11 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from tempoc.program.nodes import Call, Program, Region
-from tempoc.runtime.parts import every
+from tempoc.program.parts import every
 from tempoc.runtime.rooms import Rooms, groups
 from tempoc.runtime.stores import Layout, Ledger, layout
 from tempoc.runtime.telling import some
@@ -90,8 +91,7 @@ class _Rehearsal:
     def run(self) -> Forecast:
         """Walk; the ledger knows the rest."""
         scope = self._scope(self.walk)
-        exec(self.walk.code, scope)
-        scope["walk"]()
+        FunctionType(self.walk.code, scope)()
         scope.clear()
         ledger = self.ledger
         return Forecast(peak=ledger.peak, stores=ledger.at_peak(), given=self.given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,9 +25,9 @@ from tempoc.runtime.prepared import Prepared, bound, prepare
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import Layout, given_stores, place_given
+from tempoc.runtime.stores import Layout, place_given
 from tempoc.runtime.trace import Trace
-from tempoc.runtime.walk import Wishes
+from tempoc.runtime.walk import Walk, Wishes
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
@@ -94,22 +94,30 @@ def run(
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
-    bindings = bound(loaded, given)
+    bindings, stores = bound(loaded, given)
     prepared = prepare(loaded, bindings.bounds)
     wishes = Wishes(count=settings.watch is not None, account=settings.account)
-    stores = given_stores(loaded.program, bindings)
     check_budget(loaded.program, bindings.bounds, stores, settings.budget)
     known = prepared.has_run(stores, wishes)
     with (backend.settings if known else backend.session)(loaded.program.x64):
         try:
-            return _run(loaded, prepared, bindings, settings, wishes)
+            walk = prepared.walk(stores, wishes)
+            result = _run(loaded, prepared, walk, bindings, settings, wishes)
         except (backend.DeviceError, MemoryError) as error:
             reason = str(error).split("\n")[0] or "out of memory"
             raise RunError(errors.device_failed(reason)) from error
+    if settings.account:
+        result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
+    return result
 
 
 def _run(
-    loaded: Loaded, prepared: Prepared, bindings: Bindings, settings: Settings, wishes: Wishes
+    loaded: Loaded,
+    prepared: Prepared,
+    walk: Walk,
+    bindings: Bindings,
+    settings: Settings,
+    wishes: Wishes,
 ) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts, kernels = prepared.layouts, prepared.kernels
@@ -118,7 +126,6 @@ def _run(
     if settings.trace is not None:
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
-    walk = prepared.walk(given_stores(program, bindings), wishes)
     placed = place_given(program, bindings, layouts, walk.straight)
     made: Record | None = {} if settings.record else None
     machine = Machine(
@@ -134,7 +141,6 @@ def _run(
     )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
-    given_bytes = machine.ledger.now
     own = [cells[()] for name, cells in placed.items() if name in walk.straight]
     del placed
     watch = settings.watch
@@ -152,14 +158,11 @@ def _run(
         bounds=found,
         seconds=seconds,
         peak_bytes=machine.ledger.peak if settings.account else 0,
-        given_bytes=given_bytes,
+        given_bytes=machine.given_bytes,
         lengths=machine.found_lengths(),
         made=made or {},
         hosts=totals(machine.callers),
         stores=machine.ledger.at_peak() if settings.account else {},
-        predicted=forecast(program, bounds, given_stores(program, bindings))
-        if settings.account
-        else None,
     )
 
 

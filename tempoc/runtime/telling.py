@@ -26,7 +26,7 @@ from tempoc.program.nodes import (
     Region,
     Statement,
 )
-from tempoc.runtime.parts import every
+from tempoc.program.parts import every
 from tempoc.runtime.rooms import Group, group_of
 from tempoc.runtime.stores import Layout
 

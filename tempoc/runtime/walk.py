@@ -8,14 +8,14 @@ from functools import cached_property
 from types import CodeType
 
 from tempoc.program.nodes import Call, Effect, Host, Program
-from tempoc.runtime.parts import blocks, calls, regions
+from tempoc.program.parts import blocks, calls, regions
 from tempoc.runtime.stores import Layout
 
 FILE = "<walk>"
 """Where Python says that a walk's lines are."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Walk:
     """The text of ``def walk(): ...`` and, for each line (from 1), the call on it.
 
@@ -34,13 +34,14 @@ class Walk:
 
     @cached_property
     def code(self) -> CodeType:
-        """The text, ready to be executed."""
-        return compile(self.text, FILE, "exec")
+        """The code of the function, to which every run gives names of its own."""
+        constants = compile(self.text, FILE, "exec").co_consts
+        return next(c for c in constants if isinstance(c, CodeType))
 
     @cached_property
-    def lines(self) -> list[str]:
-        """The lines of the text, with their ends."""
-        return self.text.splitlines(keepends=True)
+    def lines(self) -> tuple[int, None, list[str], str]:
+        """The text as ``linecache`` wants it: Python shows its lines in tracebacks."""
+        return len(self.text), None, self.text.splitlines(keepends=True), FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

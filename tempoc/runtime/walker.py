@@ -32,11 +32,11 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
+from tempoc.program.parts import given_back, starts_anew
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
-from tempoc.runtime.parts import given_back
 from tempoc.runtime.rooms import Group, groups
-from tempoc.runtime.spelled import Spelled
+from tempoc.runtime.spelled import Spelled, tables
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.telling import chosen
 from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
@@ -59,19 +59,10 @@ def write_walk(
         kernels={kernel.name: i for i, kernel in enumerate(program.kernels)},
         bounds=bounds,
         filled=filled_stores(program),
-        rename={name: str(value) for name, value in bounds.items()} | _tables(program),
+        rename={name: str(value) for name, value in bounds.items()} | tables(program),
         growing=Growing(groups(program)),
     )
     return writer.write()
-
-
-def _tables(program: Program) -> dict[str, str]:
-    """The texts for lengths: of a bound with one length, and tables of those with several."""
-    found: dict[str, str] = {}
-    for k, length in enumerate(program.lengths):
-        found[length.bound] = f"n{k}[()]"
-        found[f"{length.bound}[]"] = f"n{k}"
-    return found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,7 +88,7 @@ class _Writer(Spelled):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
         if not self.wishes.account:
-            self.whole |= whole_blocks(tree, self.bounds, self.given)
+            self.whole |= whole_blocks(tree, self.bounds, self.given, self.layouts)
         items = tree.items if isinstance(tree, Sequence) else (tree,)
         for name in dict.fromkeys(late(tree, self.whole)):
             if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
@@ -131,9 +122,11 @@ class _Writer(Spelled):
     def allocate(self, item: Statement) -> None:
         """Cells that start as zeros come into being before the outermost statement with them."""
         if isinstance(item, Block) and item.kernel in self.whole:
-            for cells in item.made:
-                self.allocated[cells.store] = None
+            self.allocated |= dict.fromkeys(cells.store for cells in item.made)
+        first = item.body if isinstance(item, Block) else item
         for name in needed(item, self.whole):
+            if self.layouts[name].group < 0 and starts_anew(first, name):
+                self.allocated[name] = None
             self.allocate_store(name)
 
     def allocate_store(self, name: str) -> None:
@@ -222,7 +215,7 @@ class _Writer(Spelled):
         for k, place in enumerate(region.endings):
             length = self.length(region.lengths[place])
             self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
-        if dead := given_back(loop.body):
+        if dead := given_back(loop.body, frozenset(region.local)):
             # What the last step would give back; within a region nothing is.
             self.rename[loop.var] = f"v_{loop.var}"
             self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
+from tempoc.base.interned import MEMORY
 from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
 from tempoc.ops.opdef import Op
@@ -73,6 +74,7 @@ def is_identity(edge: Edge, graph: Graph) -> bool:
     return edge.entries == identity(graph.nodes[edge.source].domain)
 
 
+@lru_cache(MEMORY)
 def identity(domain: Domain) -> tuple[Expr, ...]:
     """The entries of an access at the reader's own point."""
     return tuple(Sym(d) for d in domain.dims)

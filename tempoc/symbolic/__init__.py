@@ -4,5 +4,5 @@ In: integers, dimensions and bounds. Out: expressions in canonical form, substit
 printed and read back; domains, which say where something is computed. Questions whose answer needs
 a proof about all points go to `poly`.
 
-May import: nothing
+May import: base
 """

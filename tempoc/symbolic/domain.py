@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tempoc.base.interned import Interned
 from tempoc.symbolic.expr import TRUE, Const, Entry, Expr, Sym
 from tempoc.symbolic.walk import substitute, symbols
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Domain(metaclass=Interned):
     """The points of the box of ``dims`` at which ``where`` holds.
 
     ``dims`` are names of declared dimensions in declaration order; each runs over

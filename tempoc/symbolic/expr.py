@@ -15,17 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from math import gcd
 from typing import Literal
+
+from tempoc.base.interned import MEMORY, Interned
 
 CompareOp = Literal["<", "<=", ">", ">=", "==", "!="]
 
 
-class Expr:
+class Expr(metaclass=Interned):
     """Base of all index expressions; supports ``+ - *`` with expressions and integers."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     def __add__(self, other: Expr | int) -> Expr:
         return add(self, lift(other))
@@ -35,33 +37,27 @@ class Expr:
     def __sub__(self, other: Expr | int) -> Expr:
         return sub(self, lift(other))
 
-    def __rsub__(self, other: int) -> Expr:
-        return sub(lift(other), self)
-
     def __mul__(self, other: Expr | int) -> Expr:
         return mul(self, lift(other))
 
     __rmul__ = __mul__
 
-    def __neg__(self) -> Expr:
-        return mul(Const(-1), self)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Const(Expr):
     """An integer."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sym(Expr):
     """A dimension or a bound, by name (the two share one name space)."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sum(Expr):
     """``const + sum(coefficient * atom)``; atoms sorted, coefficients non-zero."""
 
@@ -69,14 +65,14 @@ class Sum(Expr):
     const: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prod(Expr):
     """A product of two or more atoms, sorted; not affine."""
 
     factors: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FloorDiv(Expr):
     """``arg // divisor`` with a positive constant divisor."""
 
@@ -84,7 +80,7 @@ class FloorDiv(Expr):
     divisor: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mod(Expr):
     """``arg % divisor`` with a positive constant divisor."""
 
@@ -92,28 +88,28 @@ class Mod(Expr):
     divisor: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Min(Expr):
     """The least of two or more expressions, sorted."""
 
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Max(Expr):
     """The greatest of two or more expressions, sorted."""
 
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Truth(Expr):
     """A constant condition."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Compare(Expr):
     """``left op right``."""
 
@@ -122,29 +118,29 @@ class Compare(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class And(Expr):
     """All conditions hold."""
 
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Or(Expr):
     """At least one condition holds."""
 
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Not(Expr):
     """The condition does not hold (only around things that have no direct complement)."""
 
     arg: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Slice(metaclass=Interned):
     """``lo:hi:step``, half open, ``step`` a positive integer."""
 
     lo: Expr
@@ -180,6 +176,7 @@ def _sum(terms: Iterable[tuple[int, Expr]], const: int) -> Expr:
     return Sum(tuple(kept), const) if kept else Const(const)
 
 
+@lru_cache(MEMORY)
 def _key(e: Expr) -> tuple[int, str]:
     """A total, deterministic order: symbols first, then by text."""
     return (0, e.name) if isinstance(e, Sym) else (1, repr(e))
@@ -220,6 +217,7 @@ def _cancel(e: Sum, *at: int) -> Expr:
     return e
 
 
+@lru_cache(MEMORY)
 def sub(a: Expr, b: Expr) -> Expr:
     """``a - b``."""
     ts, k = _terms(b)
@@ -284,6 +282,7 @@ def maximum(*args: Expr) -> Expr:
     return _extremum(Max, args)
 
 
+@lru_cache(MEMORY)
 def _extremum(cls: type[Min] | type[Max], args: Iterable[Expr]) -> Expr:
     pick = min if cls is Min else max
     best: dict[Expr, int] = {}
@@ -308,6 +307,7 @@ def _undominated(cls: type[Min] | type[Max], args: list[Expr]) -> list[Expr]:
     return kept
 
 
+@lru_cache(MEMORY)
 def interval(e: Expr) -> tuple[int | None, int | None]:
     """Constant bounds on the value (``None``: unbounded), from symbols being at least 0."""
     match e:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 
+from tempoc.base.interned import MEMORY
 from tempoc.symbolic.expr import (
     HOLDS,
     ZERO,
@@ -44,6 +45,7 @@ def ceildiv(a: Expr, k: int) -> Expr:
     return floordiv(add(a, Const(k - 1)), k)
 
 
+@lru_cache(MEMORY)
 def extent(s: Slice) -> Expr:
     """The number of points of a slice, ``max(0, ceil((hi - lo) / step))``."""
     return maximum(ZERO, ceildiv(sub(s.hi, s.lo), s.step))
@@ -71,6 +73,7 @@ def children(e: Expr) -> tuple[Expr, ...]:
             return ()
 
 
+@lru_cache(MEMORY)
 def symbols(e: Entry) -> tuple[str, ...]:
     """The names that occur, each once, in order of first occurrence."""
     found: dict[str, None] = {}
@@ -86,6 +89,7 @@ def symbols(e: Entry) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(MEMORY)
 def integers(e: Expr) -> tuple[int, ...]:
     """The integers that are written in an expression."""
     match e:
@@ -100,6 +104,7 @@ def integers(e: Expr) -> tuple[int, ...]:
     return (*own, *(n for child in children(e) for n in integers(child)))
 
 
+@lru_cache(MEMORY)
 def is_affine(e: Entry) -> bool:
     """Whether the expression is quasi-affine: free of products of symbols."""
     if isinstance(e, Slice):

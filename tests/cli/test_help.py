@@ -41,6 +41,7 @@ def test_without_a_command_help_goes_to_standard_error(tempoc: Session) -> None:
     [
         (["--help"], ["jax", "sympy", "islpy", "numpy", "lark"]),
         (["check", "fib.rt"], ["jax", "sympy", "tempoc.codegen", "tempoc.schedule"]),
+        (["compile", "fib.rt", "-o", "fib"], ["jax", "sympy"]),
         (["fmt", "--check", "fib.rt"], ["jax", "sympy", "islpy"]),
     ],
 )

@@ -24,6 +24,14 @@ MAPPED = {
     "another axis": "y[b, t] = tanh(transpose(c[b], [1, 0])[1, t])\noutput y",
     "from the second on": "y[b, t] = tanh((c[b])[t]) when t >= 1\ny[b, 0] = x[t = 0]\noutput y",
     "the next one": "y[b, t] = (c[b])[t] + (c[b])[t+1] when t + 1 < T\noutput y[0:B, 0:T-1]",
+    "a column of an end": "w[b, t] = c[b] @ x\ny[b, t] = sum((w[t = t:T])[:, t])\noutput y",
+    "a column of all so far": "w[b, t] = c[b] @ x\n"
+    "y[b, t] = max((w[t = 0:t+1])[:, t]) * sum((w[t = 0:t])[:, t])\noutput y",
+    "a column of a window": "w[b, t] = c[b] @ x\n"
+    "y[b, t] = sum((w[t = max(0, t-1):t+1])[:, t])\noutput y",
+    "a column between others": "w[b, t] = reshape(c[b] @ x, [1, T, 1]) * reshape(x, [1, 1, 3])\n"
+    "y[b, t] = sum((w[t = t:T])[:, 0, t], axis = 0)\noutput y",
+    "an element of one row": "w[b, t] = c[b] @ x\ny[b, t] = (w[t = T-1])[t]\noutput y",
     "counted from a bound": "dim p < P\nassume P <= T\n"
     "y[b, p] = (c[b])[p + T - P]\noutput y[0:B, 0:P]",
 }

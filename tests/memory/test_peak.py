@@ -185,14 +185,16 @@ def test_the_ledger_is_what_the_device_has(text: str, monkeypatch: pytest.Monkey
         wrote(ledger, store, key)
         seen[0] = max(seen[0], sum(a.nbytes for a in jax.live_arrays()) - before)
 
-    graph, loaded = compiled(text.replace("f32[8]", "f32[2000]"), 4)
+    graph, loaded = compiled(text.replace("f32[8]", "f32[2000]"))
     bounds = {b.name: 9 for b in loaded.program.bounds}
     measured(graph, loaded, bounds)  # what is kept from run to run is there now
     gc.collect()
     before = sum(a.nbytes for a in jax.live_arrays())
     monkeypatch.setattr(Ledger, "wrote", watched)
     result = measured(graph, loaded, bounds)
-    assert 0.9 * result.peak_bytes <= seen[0] <= 1.1 * result.peak_bytes + 100
+    # An input that one call takes and nobody else need not come to the device before.
+    made = result.peak_bytes - result.given_bytes
+    assert 0.9 * made <= seen[0] <= 1.1 * result.peak_bytes + 100
 
 
 @drawn(program=mixes())

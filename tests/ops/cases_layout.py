@@ -64,6 +64,10 @@ MOVEMENT = [
     Case(_pad(("T - t", "t"), value=2.5), (Arg(F, ("t",)),)),
     Case(_pad(("0", "0"), ("0", "0")), (Arg(F, (2, "t")),)),
     Case(_pad(("2", "0")), (Arg(F, (0,)),)),
+    Case(_pad(("0", "T - t"), ("0", "0"), value=-1), (Arg(F, ("t", 2)),)),
+    Case(_pad(("1", "T - t"), ("t", "0")), (Arg(F, ("t", "T - t")),)),
+    Case(_pad(("T", "0"), value=3), (Arg(F, ("t",)),)),
+    Case(_pad(("1", "t")), (Arg(F, (2,)),)),
 ]  # fmt: skip
 
 JOINING = [

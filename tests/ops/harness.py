@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -164,21 +165,65 @@ def points(case: Case) -> list[dict[str, int]]:
     return found if case.symbols else found[:1]
 
 
-def check(case: Case) -> None:
-    """All three agree at all points, in value, shape and dtype."""
-    types = case.types
-    kernel = emitted(case)
+@dataclass
+class Trial:
+    """A case at a point: operands, the same as kernels take them, and what its kernel gave."""
+
+    at: Mapping[str, int]
+    arrays: tuple[Array, ...]
+    given: tuple[Any, ...]
+    found: Any = None
+
+
+def tried(cases: Sequence[Case]) -> list[tuple[Kernel, list[Trial]]]:
+    """Cases at all their points; one compilation for all of them at each `T`.
+
+    Where a case cannot be compiled, nothing is found for any of them.
+    """
+    both = [(kernel := emitted(case), trials(case, kernel)) for case in cases]
+    for T in BOUNDS:
+        rows = [(k.call, [x for x in found if x.at["T"] == T]) for k, found in both]
+        rows = [(call, found) for call, found in rows if found]
+        calls = partial(all_of, [partial(call, T=T) for call, _ in rows])
+        together = jax.jit(calls)
+        for n in range(max((len(found) for _, found in rows), default=0)):
+            now = [found[min(n, len(found) - 1)] for _, found in rows]
+            try:
+                results = together([trial.given for trial in now])
+            except Exception:
+                return [(kernel, []) for kernel, _ in both]
+            for trial, result in zip(now, results, strict=True):
+                trial.found = result
+    return both
+
+
+def all_of(calls: Sequence[Callable[..., Any]], given: Sequence[tuple[Any, ...]]) -> list[Any]:
+    return [call(*some) for call, some in zip(calls, given, strict=True)]
+
+
+def trials(case: Case, kernel: Kernel) -> list[Trial]:
+    """Data for a case at its points."""
     rng = np.random.default_rng(7)
+    found = []
     for at in points(case):
-        arrays = [a.draw(rng, at) for a in case.args]
-        expected = case.op.evaluate(tuple(arrays), at)
+        arrays = tuple(a.draw(rng, at) for a in case.args)
         sizes = [tuple(evaluate(e, at) for e in o) for o in kernel.operands]
         given = [a.padded(x, s) for a, x, s in zip(case.args, arrays, sizes, strict=True)]
-        found, failure = kernel.call(np.int32(at["t"]), *given, T=at["T"])
+        found.append(Trial(at, arrays, (np.int32(at["t"]), *given)))
+    return found
+
+
+def check(case: Case, kernel: Kernel, trials: Sequence[Trial]) -> None:
+    """All three agree at all points, in value, shape and dtype."""
+    types = case.types
+    assert len(trials) == len(points(case)) > 0
+    for trial in trials:
+        expected = case.op.evaluate(trial.arrays, trial.at)
+        found, failure = trial.found
         assert int(failure) == 0, kernel.text
         assert len(found) == len(expected) == len(types)
         for y, e, type_, padded in zip(found, expected, types, kernel.results, strict=True):
-            compare(case, np.asarray(y), np.asarray(e), type_, padded, at, kernel.text)
+            compare(case, np.asarray(y), np.asarray(e), type_, padded, trial.at, kernel.text)
 
 
 def compare(

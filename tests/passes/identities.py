@@ -27,6 +27,7 @@ dim t < T
 %most = literal{value=inf, dtype=f32} : [] f32
 %none = literal{value=0, dtype=i32} : [] i32
 %unit = literal{value=1, dtype=i32} : [] i32
+%bins = literal{value=8, dtype=i32} : [] i32
 %yes = literal{value=true, dtype=bool} : [] bool
 """
 
@@ -229,6 +230,11 @@ ROUNDED = {
 %n3 = expand_dims{axis=1} %r : [t] f32[3, 1]
 %n4 = pad{widths=((0, 1), (t, T-t))} %n3 : [t] f32[4, T+1]
 %b = sum{axes=(0,)} %n4[t:T] : [t] f32[4, T+1]""",
+    "a sum of sums by position": """%n = mod %k, %bins : [t] i32
+%n2 = scatter_add{axis=0, n=8} %r, %n : [t] f32[8, 3]
+%a = sum{axes=(0,)} %n2[0:T] : [] f32[8, 3]
+%n3 = scatter_add{axis=1, n=8} %r, %n : [t] f32[3, 8]
+%b = sum{axes=(0,)} %n3[t:T] : [t] f32[3, 8]""",
     "a sum of sums": """%n = sum{axes=(1,)} %x : [t] f32[2]
 %a = sum %n : [t] f32
 %n2 = mean{axes=(0,), keepdims=true} %y : [t] f32[1, 3]

@@ -171,7 +171,7 @@ output y, z
 def test_both_orders_run(text: str, vectorize: str) -> None:
     """Below, at and above the point from which on the other order is the better one."""
     passes = f"canonicalize,algebra,reassociate,canonicalize,{vectorize}fuse"
-    agree(text, *({"T": n} for n in (1, 2, 3, 4, 5, 8)), passes=passes)
+    agree(text, *({"T": n} for n in (1, 3, 8)), passes=passes)
 
 
 def test_algebra_comes_first() -> None:

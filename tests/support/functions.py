@@ -18,7 +18,7 @@ from tempoc.runtime.problems import RunError, render_all
 from tempoc.runtime.run import run
 from tempoc.runtime.source import as_sources
 
-LEVELS = (0, 1, 2)
+LEVELS = (0, 2)
 
 
 def laid_out(folder: Path, files: Mapping[str, str]) -> Path:

@@ -8,6 +8,7 @@ of floats. Tests that ask for ``as_users`` compile as users do, and so do all ch
 from __future__ import annotations
 
 import functools
+import gc
 import mmap
 import os
 import sys
@@ -54,11 +55,16 @@ def known_flags() -> Mapping[str, tuple[Any, Any]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def started(pytestconfig: pytest.Config) -> Iterator[None]:
-    """JAX has its flags now; child processes do not get them. Equal kernels are shared."""
+    """JAX has its flags now; child processes do not get them. Equal kernels are shared.
+
+    So is what JAX makes anew for each kernel although all could have the same: where it spells its
+    programs (a third of the time of a small kernel), if it still does so under that name.
+    """
     if "jax" not in sys.modules:
         yield
         return
     import jax
+    from jax._src.interpreters import mlir
 
     from tempoc.runtime import backend
 
@@ -68,8 +74,14 @@ def started(pytestconfig: pytest.Config) -> Iterator[None]:
         os.environ.pop("XLA_FLAGS", None)
     # Between runs nothing is kept: to write it takes longer than to make most of it again.
     jax.config.update("jax_enable_compilation_cache", False)
+    # Little of what a test leaves is garbage, and what is there already stays: look at it rarely.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(backend, "compile_kernel", Shared(backend.compile_kernel))
+        if hasattr(mlir, "make_ir_context"):
+            patch.setattr(mlir, "make_ir_context", functools.cache(mlir.make_ir_context))
         yield
 
 

@@ -34,7 +34,7 @@ output whole, past, future, empty, across, lists
 """
 
 
-@pytest.mark.parametrize("T", [1, 2, 7])
+@pytest.mark.parametrize("T", [1, 3])
 def test_scans(T: int, tmp_path: Path) -> None:
     random = np.random.default_rng(T)
     a, u = (random.standard_normal((T, 2)).astype(np.float32) for _ in "au")
@@ -131,7 +131,8 @@ output g, h, i
 
 def test_derivatives_of_any_order(tmp_path: Path) -> None:
     x = np.array([[0.5, -1.0], [0.0, 0.7], [0.8, 0.4]], np.float32)
-    found = agreed(THRICE, tmp_path, {"T": 3}, {"x": x, "k": np.float32(0.5)}, rtol=1e-3)
+    given = {"x": x, "k": np.float32(0.5)}
+    found = agreed(THRICE, tmp_path, {"T": 3}, given, levels=(2,), rtol=1e-3)
 
     def first(x: jax.Array, k: jax.Array) -> jax.Array:
         total = 0.0

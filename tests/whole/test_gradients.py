@@ -236,7 +236,8 @@ def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -
     for level in (0, 2):
         out = str(tmp_path / f"out{level}")
         assert status(["compile", str(path), "-o", out, f"-O{level}"]) == 0
-        for bounds in sizes(text)[1:]:
+        # Unfused operators take long to compile and are the same for all bounds.
+        for bounds in sizes(text)[:1] if level == 0 else sizes(text)[1:]:
             arrays = {k: narrow(v) for k, v in data(graph, bounds).items()}
             np.savez(tmp_path / "inputs.npz", **arrays)
             wanted = evaluate(graph, bounds, arrays, {}, float64=True)

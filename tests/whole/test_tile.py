@@ -10,7 +10,7 @@ from tests.support.agreement import agree
 
 PASSES = "canonicalize,algebra,canonicalize,{},tile{{size=3}},accumulate,fuse"
 PLAIN, VECTOR = (PASSES.format(p).replace(",,", ",") for p in ("", "vectorize"))
-SIZES = tuple({"B": b, "T": t} for b, t in ((1, 1), (2, 2), (1, 3), (3, 4), (2, 7)))
+SIZES = tuple({"B": b, "T": t} for b, t in ((1, 1), (3, 4), (2, 7)))
 HEAD = """
 dim b < B
 dim t < T
@@ -232,4 +232,4 @@ def programs(draw: st.DrawFn) -> str:
 def test_generated_programs_agree(size: int, text: str) -> None:
     note(text)
     passes = f"canonicalize,algebra,canonicalize,vectorize,tile{{size={size}}},accumulate,fuse"
-    agree(text, *({"T": n} for n in (1, 2, 3, 5, 8)), passes=passes)
+    agree(text, *({"T": n} for n in (1, 3, 8)), passes=passes)

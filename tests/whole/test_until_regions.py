@@ -12,8 +12,8 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
+from tempoc.program.parts import regions
 from tempoc.runtime import turns
-from tempoc.runtime.parts import regions
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.run import run
 from tests.support.agree import compiled

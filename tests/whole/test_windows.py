@@ -65,7 +65,7 @@ y = sum(pairs * pairs[0], axis = 1)[0]
 output y
 """,
 }
-SIZES = (1, 2, 3, 4, 7, 8)
+SIZES = (1, 3, 8)
 
 
 @pytest.mark.parametrize("name", AS_THEY_LIE)

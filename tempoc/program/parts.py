@@ -1,4 +1,4 @@
-"""What is in a tree: all calls, all regions, what is given back."""
+"""What is in a tree: all calls, regions, stores, and what is given back."""
 
 from __future__ import annotations
 
@@ -49,6 +49,29 @@ def regions(s: Statement) -> Iterator[Region]:
 def blocks(s: Statement) -> Iterator[Block]:
     """All blocks in a statement, in order."""
     return (part for part in every(s) if isinstance(part, Block))
+
+
+def touched(s: Statement) -> frozenset[str]:
+    """The stores that a statement reads, writes or gives back."""
+    found: set[str] = set()
+    for part in every(s):
+        match part:
+            case Call(args=args, results=results) | Host(args=args, results=results):
+                found.update(cell.store for cell in (*args, *results))
+            case Free(cells=cells):
+                found.update(cell.store for cell in cells)
+    return frozenset(found)
+
+
+def starts_anew(s: Statement, store: str) -> bool:
+    """Whether the first that a part does with a store is to write all of it."""
+    items = s.items if isinstance(s, Sequence) else (s,)
+    first = next((item for item in items if store in touched(item)), None)
+    if isinstance(first, Sequence):
+        return starts_anew(first, store)
+    if not isinstance(first, Call) or any(c.store == store for c in first.args):
+        return False
+    return all(c.when is None for c in first.results if c.store == store)
 
 
 def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:

@@ -1,0 +1,49 @@
+"""What is in a tree: stores that are touched, and who writes them first."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.program import nodes
+from tempoc.program.parts import calls, every, starts_anew, touched
+
+
+def call(reads: tuple[str, ...], writes: tuple[str, ...]) -> nodes.Call:
+    args, results = ([nodes.Cell(store=s, key=()) for s in some] for some in (reads, writes))
+    return nodes.Call(kernel="k", point=(), args=tuple(args), results=tuple(results))
+
+
+def after(*items: nodes.Statement) -> nodes.Sequence:
+    return nodes.Sequence(items=items)
+
+
+def loop(body: nodes.Statement) -> nodes.Loop:
+    return nodes.Loop(var="t", lower=0, upper="T", step=1, body=body)
+
+
+FREE = nodes.Free(cells=(nodes.Cell(store="x", key=()),))
+
+
+def test_everything_is_walked_in_order() -> None:
+    first, second = call(("x",), ("a",)), call(("a",), ("y",))
+    tree = after(first, loop(after(second, FREE)))
+    assert [*calls(tree)] == [first, second]
+    assert [*every(tree)][-1] is FREE
+    assert touched(tree) == {"x", "a", "y"}
+
+
+@pytest.mark.parametrize(
+    ("tree", "anew"),
+    [
+        (call(("x",), ("a",)), True),
+        (call(("x", "a"), ("a",)), False),
+        (call(("a",), ("y",)), False),
+        (after(call(("x",), ("y",)), call(("y",), ("a",)), call(("a",), ("a",))), True),
+        (after(after(call((), ("a",))), call(("a",), ("a",))), True),
+        (after(loop(call((), ("a",))), call((), ("a",))), False),
+        (after(nodes.Guard(condition="T", body=call((), ("a",)))), False),
+        (call(("x",), ("y",)), False),
+    ],
+)
+def test_who_is_first_to_write_all_of_a_store(tree: nodes.Statement, anew: bool) -> None:
+    assert starts_anew(tree, "a") == anew
