@@ -42,6 +42,10 @@ def command(
     options = replace(options, memory_budget=memory_budget)
     compilation = Compilation.from_path(file, options)
     write_dumps(compilation, dump_after, dump_dir)
+    if memory_budget is not None:
+        from tempoc.runtime.budget import check_least
+
+        check_least(compilation.emitted.program, memory_budget)
     compilation.write(out)
     if remarks:
         echo_remarks(compilation, error_format)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tempoc.cli.memory import echo_memory, memory_options
+from tempoc.cli.memory import memory_options
 from tempoc.cli.options import (
     FileName,
     compile_options,
@@ -85,6 +85,8 @@ def command(
         click.echo(text, nl=False)
     if memory:
         click.echo("\n" if chosen else "", nl=False)
+        from tempoc.cli.memory_report import echo_memory
+
         echo_memory(compilation, bounds, solve, memory_budget)
     write_dumps(compilation, dump_after, dump_dir)
     if remarks:

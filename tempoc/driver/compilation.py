@@ -24,7 +24,6 @@ from tempoc.pipeline.manager import Outcome, run_pipeline
 from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.space import Space
-from tempoc.runtime.budget import check_least
 from tempoc.runtime.directory import beside, check_digest, load_program
 from tempoc.runtime.errors import damaged_program
 from tempoc.runtime.problems import RunError
@@ -233,9 +232,7 @@ class Compilation:
 
     def write(self, directory: str) -> None:
         """Compile and write the directory, all of it or nothing."""
-        emitted, budget = self.emitted, self.options.memory_budget
-        if budget is not None:
-            check_least(emitted.program, budget)
+        emitted = self.emitted
         main, others = self.loaded.main, self.loaded.modules.values()
         sources = {m.key: m.source for m in (main, *others)}
         options = self.options.to_provenance()

@@ -8,7 +8,8 @@ from tempoc.memory.peak import BEFORE, Peak, Row, grown, peak
 from tempoc.program.nodes import Program, Store
 from tempoc.runtime.budget import usual_given
 from tempoc.runtime.rehearsal import forecast
-from tempoc.runtime.table import size_text, table
+from tempoc.runtime.sizes import size_text
+from tempoc.runtime.table import table
 from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.text import show
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from fractions import Fraction
 
 from tempoc.program.bounds import BUDGET
 from tempoc.program.nodes import Program
@@ -12,22 +10,6 @@ from tempoc.runtime.bounds import LIMIT, resolve
 from tempoc.runtime.memory_errors import no_value, nothing_fits, over_budget
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import forecast
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-
-
-def parse_size(text: str) -> int | None:
-    """``2GiB``, ``500 MB``, ``1.5G`` or ``4096`` in bytes; ``None`` if it is no size.
-
-    ``GiB`` and ``G`` are powers of 1024, ``GB`` of 1000.
-    """
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        return None
-    number, prefix, binary = found.groups()
-    base = 1000 if not binary and text.strip()[-1] in "bB" else 1024
-    size = Fraction(number) * base ** ("KMGT".index(prefix.upper()) + 1 if prefix else 0)
-    return int(size) if size >= 1 else None
 
 
 def usual_given(program: Program) -> frozenset[str]:

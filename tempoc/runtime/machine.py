@@ -106,11 +106,7 @@ class Machine:
         if kernels is not prepared.kernels:
             self.scope |= called(kernels)
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
-        now = self.rooms.now
-        numbers = {s.name: i for i, s in enumerate(program.stores)}
-        for name, zeros in self.walk.zeros.items():
-            self.scope[name] = allocate(layouts[zeros], now)
-            self.ledger.wrote(numbers[zeros], name)
+        self._add_zeros(layouts)
         self.callers = [
             Caller(
                 own[h.extern],
@@ -126,11 +122,19 @@ class Machine:
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
         for i, store in enumerate(self.layouts):
             self._add_store(i, store, prepared.wanted, given.get(store.name))
-        self.given_bytes = prepared.given_bytes(walk, given, now)
+        self.given_bytes = prepared.given_bytes(walk, given, self.rooms.now)
         if wishes.account:
             for i, store in enumerate(self.layouts):
                 for key in given.get(store.name, ()):
                     self.ledger.wrote(i, key)
+
+    def _add_zeros(self, layouts: Mapping[str, Layout]) -> None:
+        """What stands for arguments that are not there."""
+        if self.walk.zeros:
+            numbers = {store.name: i for i, store in enumerate(self.layouts)}
+            for name, store in self.walk.zeros.items():
+                self.scope[name] = allocate(layouts[store], self.rooms.now)
+                self.ledger.wrote(numbers[store], name)
 
     def _add_store(
         self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None

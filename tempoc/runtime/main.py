@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from tempoc.runtime import errors
-from tempoc.runtime.budget import parse_size
 from tempoc.runtime.execute import RunOptions, check_inputs, execute, parse_bounds
 from tempoc.runtime.problems import RunError, render, render_all
+from tempoc.runtime.sizes import parse_size
 from tempoc.runtime.streams import abandon_output, prepare_streams
 
 INTERRUPTED = 130

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tempoc.runtime.problems import Problem
-from tempoc.runtime.table import size_text
+from tempoc.runtime.sizes import size_text
 
 
 def over_budget(needed: int, budget: int, largest: Mapping[str, int]) -> Problem:
