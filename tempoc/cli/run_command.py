@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tempoc.cli.memory import budget_option
 from tempoc.cli.options import (
     FileName,
     define_option,
@@ -25,6 +26,10 @@ from tempoc.runtime.execute import RunOptions, execute
 @run_options
 @define_option
 @click.option("--stats", is_flag=True, help="Say on standard error what the run took.")
+@click.option(
+    "--memory", is_flag=True, help="Say what stores took at most, and what was predicted."
+)
+@budget_option
 @click.option(
     "--profile", type=FileName(), metavar="FILE", help="Write a Chrome trace of all kernel calls."
 )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from tempoc.program.bounds import BUDGET
+
 BUCKET = 512
 """Room for so many steps costs little, and few kernels are compiled again when it is used up."""
 
@@ -15,7 +17,7 @@ class Options:
     `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
     `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
     `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
-    grows.
+    grows. `memory_budget`: how many bytes the stores of a run may take.
     """
 
     level: int = 2
@@ -25,6 +27,7 @@ class Options:
     verify_each: bool = False
     regions: bool | None = None
     bucket: int = BUCKET
+    memory_budget: int | None = None
 
     @property
     def on_device(self) -> bool:
@@ -39,6 +42,8 @@ class Options:
         if self.regions is not None:
             chosen["regions"] = "yes" if self.regions else "no"
         chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
+        if self.memory_budget is not None:
+            chosen[BUDGET] = str(self.memory_budget)
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -50,6 +55,7 @@ class Options:
             passes=kept.get("passes"),
             tile=int(kept["tile"]) if "tile" in kept else None,
             regions=kept["regions"] == "yes" if "regions" in kept else None,
+            memory_budget=int(kept[BUDGET]) if BUDGET in kept else None,
             bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},
         )

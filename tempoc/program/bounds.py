@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from tempoc.program.arith import Arith, Operation
 
+BUDGET = "memory_budget"
+"""The entry of a program's provenance that bounds the bytes of all stores in a run."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:

@@ -49,6 +49,8 @@ class RunOptions:
     output_dir: str | None = None
     output: str | None = None
     stats: bool = False
+    memory: bool = False
+    memory_budget: int | None = None
     profile: str | None = None
     extern_path: tuple[str, ...] = ()
     record: bool = False
@@ -82,7 +84,8 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
     settings = Settings(
-        account=options.stats or options.profile is not None,
+        account=options.stats or options.memory or options.profile is not None,
+        budget=options.memory_budget,
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
         show=outside(options),
@@ -94,6 +97,8 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         write_bytes(options.profile, trace.to_json())
     if options.stats:
         sys.stderr.write(_stats(result, trace))
+    if options.memory:
+        sys.stderr.write(_memory(result))
     return given, result
 
 
@@ -178,6 +183,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         ("time", f"{result.seconds:.3f} s"),
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
+        ("predicted peak", bytes_text(result.predicted.peak if result.predicted else 0)),
         *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
@@ -188,3 +194,13 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         calls = [(n, str(c), f"{s:.3f} s") for n, (c, s) in result.hosts.items()]
         text += "\n" + table(("host function", "calls", "time"), calls)
     return text
+
+
+def _memory(result: RunResult) -> str:
+    """Bytes in stores at the peak, as predicted and as measured, by store."""
+    predicted = result.predicted.stores if result.predicted else {}
+    names = dict.fromkeys((*predicted, *result.stores))
+    rows = [(n, str(predicted.get(n, 0)), str(result.stores.get(n, 0))) for n in names]
+    peak = result.predicted.peak if result.predicted else 0
+    rows.append(("peak", str(peak), str(result.peak_bytes)))
+    return table(("bytes in stores", "predicted", "measured"), rows)

@@ -106,8 +106,7 @@ class Machine:
         if kernels is not prepared.kernels:
             self.scope |= called(kernels)
         self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
-        now = self.rooms.now
-        self.scope |= {n: allocate(layouts[store], now) for n, store in self.walk.zeros.items()}
+        self._add_zeros(layouts)
         self.callers = [
             Caller(
                 own[h.extern],
@@ -122,7 +121,7 @@ class Machine:
         ]
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
         self._add_stores(prepared, given, wishes.account)
-        self.given_bytes = prepared.given_bytes(walk, given, now)
+        self.given_bytes = prepared.given_bytes(walk, given, self.rooms.now)
 
     def _add_stores(self, prepared: Prepared, given: Mapping[str, Cells], account: bool) -> None:
         for name, cells in given.items():
@@ -134,12 +133,21 @@ class Machine:
             for key in given.get(store.name, ()):
                 self.ledger.wrote(i, key)
 
+    def _add_zeros(self, layouts: Mapping[str, Layout]) -> None:
+        """What stands for arguments that are not there."""
+        if self.walk.zeros:
+            numbers = {store.name: i for i, store in enumerate(self.layouts)}
+            for name, store in self.walk.zeros.items():
+                self.scope[name] = allocate(layouts[store], self.rooms.now)
+                self.ledger.wrote(numbers[store], name)
+
     def _add_store(
         self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
     ) -> None:
         now = self.rooms.now
         if not is_local(store):
-            self.keyed[store.name] = KeyedCells(store, store.name in wanted, given or {}, now)
+            some = given or {}, now, partial(self.ledger.wrote, i)
+            self.keyed[store.name] = KeyedCells(store, store.name in wanted, *some)
             self.scope[f"s{i}"] = self.keyed[store.name]
         if store.group >= 0:
             self.scope[f"zeros{i}"] = partial(allocate, store, now)

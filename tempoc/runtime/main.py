@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from tempoc.runtime import errors
 from tempoc.runtime.execute import RunOptions, check_inputs, execute, parse_bounds
 from tempoc.runtime.problems import RunError, render, render_all
+from tempoc.runtime.sizes import parse_size
 from tempoc.runtime.streams import abandon_output, prepare_streams
 
 INTERRUPTED = 130
@@ -34,9 +35,18 @@ def parser() -> argparse.ArgumentParser:
     add("--output-dir", metavar="DIR", help="write each output to DIR/NAME.npy")
     add("--output", metavar="FILE", help="write all outputs to one .npz or .safetensors file")
     add("--stats", action="store_true", help="say on standard error what the run took")
+    add("--memory", action="store_true", help="say what stores took, and what was predicted")
+    add("--memory-budget", type=_size, metavar="SIZE", help="refuse a run that takes more: 24GiB")
     add("--profile", metavar="FILE", help="write a Chrome trace of all kernel calls")
     add("--extern-path", action="append", default=[], metavar="DIR", help="where to find externs")
     return p
+
+
+def _size(text: str) -> int:
+    size = parse_size(text)
+    if size is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size in bytes, such as 24GiB or 500MB")
+    return size
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,6 +91,8 @@ def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptio
         output_dir=options.output_dir,
         output=options.output,
         stats=options.stats,
+        memory=options.memory,
+        memory_budget=options.memory_budget,
         profile=options.profile,
         extern_path=tuple(options.extern_path),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import numpy as np
 from tempoc.program.nodes import Output, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
+from tempoc.runtime.budget import check_budget
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
@@ -22,6 +23,7 @@ from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import Taking, taking
 from tempoc.runtime.prepared import Prepared, bound, prepare
 from tempoc.runtime.problems import RunError
+from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.source import as_sources
 from tempoc.runtime.stores import Layout, place_given
 from tempoc.runtime.trace import Trace
@@ -35,7 +37,8 @@ class Settings:
     """How to run.
 
     ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
-    calls. ``record``: keep all calls of host functions.
+    calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
+    more bytes.
     """
 
     account: bool = False
@@ -43,6 +46,7 @@ class Settings:
     watch: Watch | None = None
     show: Show = field(default_factory=Outside)
     record: bool = False
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,8 @@ class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
     ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
-    ``peak_bytes`` is 0 unless accounting was on; seconds are for the walk alone. ``made`` are the
+    ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, and
+    there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are the
     calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 
@@ -62,6 +67,8 @@ class RunResult:
     lengths: Mapping[str, int] = field(default_factory=dict)
     made: Record = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    stores: Mapping[str, int] = field(default_factory=dict)
+    predicted: Forecast | None = None
 
 
 def run(
@@ -90,14 +97,18 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     bindings, stores = bound(loaded, given)
     prepared = prepare(loaded, bindings.bounds)
     wishes = Wishes(count=settings.watch is not None, account=settings.account)
+    check_budget(loaded.program, bindings.bounds, stores, settings.budget)
     known = prepared.has_run(stores, wishes)
     with (backend.settings if known else backend.session)(loaded.program.x64):
         try:
             walk = prepared.walk(stores, wishes)
-            return _run(loaded, prepared, walk, bindings, settings, wishes)
+            result = _run(loaded, prepared, walk, bindings, settings, wishes)
         except (backend.DeviceError, MemoryError) as error:
             reason = str(error).split("\n")[0] or "out of memory"
             raise RunError(errors.device_failed(reason)) from error
+    if settings.account:
+        result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
+    return result
 
 
 def _run(
@@ -151,6 +162,7 @@ def _run(
         lengths=machine.found_lengths(),
         made=made or {},
         hosts=totals(machine.callers),
+        stores=machine.ledger.at_peak() if settings.account else {},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.program.arith import Arith, Operation, evaluate, names, text
-from tempoc.program.nodes import Cell, Loop
+from tempoc.program.nodes import Cell, Loop, Program
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.walk import is_local
 
@@ -68,3 +68,12 @@ class Spelled:
             inner = self.expression(e)
             parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def tables(program: Program) -> dict[str, str]:
+    """The texts for lengths: of a bound with one length, and tables of those with several."""
+    found: dict[str, str] = {}
+    for k, length in enumerate(program.lengths):
+        found[length.bound] = f"n{k}[()]"
+        found[f"{length.bound}[]"] = f"n{k}"
+    return found

@@ -88,16 +88,23 @@ def allocate(store: Layout, now: Sequence[int] = ()) -> DeviceArray:
 class KeyedCells(dict[Point | int, DeviceArray]):
     """Cells of a store by key (a bare integer where there is one key dimension).
 
-    With ``filled``, cells start as zeros when first touched; else a missing one is a bug.
+    With ``filled``, cells start as zeros when first touched, which ``wrote`` is told; else a
+    missing one is a bug.
     """
 
     def __init__(
-        self, store: Layout, filled: bool, given: Cells, now: Sequence[int] = ()
+        self,
+        store: Layout,
+        filled: bool,
+        given: Cells,
+        now: Sequence[int] = (),
+        wrote: Callable[[object], None] | None = None,
     ) -> None:
         super().__init__((key[0] if len(key) == 1 else key, cell) for key, cell in given.items())
         self.store = store
         self.filled = filled
         self.now = now
+        self.wrote = wrote
 
     def __missing__(self, key: Point | int) -> DeviceArray:
         """The first touch of a cell."""
@@ -105,6 +112,8 @@ class KeyedCells(dict[Point | int, DeviceArray]):
             shown = list(key) if isinstance(key, tuple) else [key]
             raise RunError(errors.never_written(self.store.name, str(shown)))
         self[key] = allocate(self.store, self.now)
+        if self.wrote is not None:
+            self.wrote(key)
         return self[key]
 
 
@@ -183,9 +192,10 @@ def _cells(
 
 @dataclass(slots=True)
 class Ledger:
-    """Bytes in stores: now, at most, and over time (only kept when somebody asks).
+    """Bytes in stores: now, at most, and by store (numbers as in the program).
 
-    ``rows`` are the slots by now of stores that grow, by group.
+    ``rows`` are the slots by now of stores that grow, by group. ``top`` are the bytes of each store
+    when there were most.
     """
 
     layouts: tuple[Layout, ...]
@@ -193,23 +203,41 @@ class Ledger:
     live: dict[tuple[int, object], int] = field(default_factory=dict)
     now: int = 0
     peak: int = 0
+    held: list[int] = field(default_factory=list)
+    top: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Nothing is there yet."""
+        self.held = [0] * len(self.layouts)
+        self.top = [*self.held]
 
     def wrote(self, store: int, key: object) -> None:
         """A cell holds a value."""
         if (store, key) not in self.live:
             size = self.layouts[store].nbytes(self.rows)
             self.live[store, key] = size
-            self.now += size
-            self.peak = max(self.peak, self.now)
+            self._add(store, size)
 
     def grew(self, store: int, key: object) -> None:
         """A cell was copied into a larger one."""
         if (store, key) in self.live:
-            size = self.layouts[store].nbytes(self.rows)
-            self.peak = max(self.peak, self.now + size)
-            self.now += size - self.live[store, key]
+            before, size = self.live[store, key], self.layouts[store].nbytes(self.rows)
             self.live[store, key] = size
+            self._add(store, size)
+            self._add(store, -before)
 
     def freed(self, store: int, key: object) -> None:
         """A cell was given back."""
-        self.now -= self.live.pop((store, key), 0)
+        self._add(store, -self.live.pop((store, key), 0))
+
+    def at_peak(self) -> dict[str, int]:
+        """The bytes of each store when there were most in all of them."""
+        found = zip(self.layouts, self.top, strict=True)
+        return {layout.name: size for layout, size in found if size}
+
+    def _add(self, store: int, size: int) -> None:
+        self.now += size
+        self.held[store] += size
+        if self.now > self.peak:
+            self.peak = self.now
+            self.top = [*self.held]

@@ -46,10 +46,14 @@ class Walk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What the text should do beside walking: count calls, keep the ledger."""
+    """What the text should do beside walking: count calls, keep the ledger.
+
+    ``rehearse``: of long loops only the steps that tell what the ledger would say of all of them.
+    """
 
     count: bool = False
     account: bool = False
+    rehearse: bool = False
 
 
 def is_local(store: Layout) -> bool:

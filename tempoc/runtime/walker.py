@@ -36,8 +36,9 @@ from tempoc.program.parts import given_back, starts_anew
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
 from tempoc.runtime.rooms import Group, groups
-from tempoc.runtime.spelled import Spelled
+from tempoc.runtime.spelled import Spelled, tables
 from tempoc.runtime.stores import Layout
+from tempoc.runtime.telling import chosen
 from tempoc.runtime.walk import Walk, Wishes, filled_stores, is_local
 
 
@@ -58,19 +59,10 @@ def write_walk(
         kernels={kernel.name: i for i, kernel in enumerate(program.kernels)},
         bounds=bounds,
         filled=filled_stores(program),
-        rename={name: str(value) for name, value in bounds.items()} | _tables(program),
+        rename={name: str(value) for name, value in bounds.items()} | tables(program),
         growing=Growing(groups(program)),
     )
     return writer.write()
-
-
-def _tables(program: Program) -> dict[str, str]:
-    """The texts for lengths: of a bound with one length, and tables of those with several."""
-    found: dict[str, str] = {}
-    for k, length in enumerate(program.lengths):
-        found[length.bound] = f"n{k}[()]"
-        found[f"{length.bound}[]"] = f"n{k}"
-    return found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -161,7 +153,8 @@ class _Writer(Spelled):
             case Loop(var=var, limit=limit, step=step, body=body):
                 self.grow(ahead(s), depth)
                 self.rename[var] = f"v_{var}"
-                self.line(depth, f"for v_{var} in {self.steps(s)}:")
+                wanted = self.wishes.rehearse, self.layouts, self.growing.groups, self.expression
+                self.line(depth, f"for v_{var} in {chosen(s, self.steps(s), *wanted)}:")
                 if limit is not None and step > 0:
                     self.line(depth + 1, f"if v_{var} >= {self.expression(limit)}: break")
                 with self.growing.within():
@@ -258,7 +251,8 @@ class _Writer(Spelled):
         """A cell that nobody has written yet is zeros."""
         i = self.numbers[cells.store]
         if is_local(self.layouts[cells.store]) and cells.store not in self.given:
-            self.line(depth, f"if s{i} is None: s{i} = zeros{i}()")
+            made = f"; wrote({i}, ())" if self.wishes.account else ""
+            self.line(depth, f"if s{i} is None: s{i} = zeros{i}(){made}")
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""

@@ -35,6 +35,13 @@ def test_first_program(tempoc: Session) -> None:
     assert tempoc.out in blocks("")
 
 
+def test_memory(tempoc: Session) -> None:
+    (program,) = blocks("rt")
+    Path("smooth.rt").write_text(program, encoding="utf-8")
+    assert tempoc("explain smooth.rt --memory --bounds T=1000") == 0
+    assert tempoc.out in blocks("")
+
+
 def test_remarks(tempoc: Session, request: pytest.FixtureRequest) -> None:
     (program,) = blocks("rt")
     Path("smooth.rt").write_text(program, encoding="utf-8")

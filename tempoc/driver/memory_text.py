@@ -1,0 +1,107 @@
+"""What `explain --memory` shows: the peak as a formula, and what is there then."""
+
+from collections.abc import Mapping, Sequence
+
+from tempoc.memory.formulas import Facts
+from tempoc.memory.moments import COPY, ZEROS
+from tempoc.memory.peak import BEFORE, Peak, Row, grown, peak
+from tempoc.program.nodes import Program, Store
+from tempoc.runtime.budget import usual_given
+from tempoc.runtime.rehearsal import forecast
+from tempoc.runtime.sizes import size_text
+from tempoc.runtime.table import table
+from tempoc.symbolic.expr import Sym
+from tempoc.symbolic.text import show
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def memory_text(program: Program, bounds: Mapping[str, int] | None) -> str:
+    """The peak, then what is there at that moment; with ``bounds`` the bytes for these."""
+    given = usual_given(program)
+    found, facts = peak(program, given), Facts(program)
+    stores = {s.name: s for s in program.stores}
+    held = None if bounds is None else forecast(program, bounds, given)
+    lines = [f"peak  {show(found.formula)} bytes"] if len(found.others) < 2 else _cases(found)
+    if held is not None and bounds is not None:
+        values = ", ".join(f"{n} = {bounds[n]}" for n in facts.free)
+        lines.append(f"{f'for {values}' if values else 'that is'}: {exactly(held.peak)}")
+    rows = []
+    left = {} if held is None else dict(held.stores)
+    for row in found.rows:
+        cells = _row(program, stores[row.part[0]], row, facts)
+        if found.others:
+            cells.append(" ".join(_LETTERS[k] for k in row.moments[:26]))
+        if held is not None:
+            # What the runner holds for a store beside its cells is counted with them.
+            cells.append(str(left.pop(row.part[0], 0)))
+        rows.append(cells)
+    head = ["store", "kind", "type", "slots", "bytes"]
+    head += ["when"] if found.others else []
+    head += ["now"] if held is not None else []
+    return "\n".join([*lines, "", table(head, rows), *_notes(found, stores, facts)]).rstrip() + "\n"
+
+
+def exactly(size: int) -> str:
+    """``1536 bytes (1.50 KiB)``."""
+    return f"{size} bytes" + (f" ({size_text(size)})" if size >= 1024 else "")
+
+
+def _cases(found: Peak) -> list[str]:
+    """The peak where no moment is the largest for all bounds."""
+    names = ", ".join(_LETTERS[k] if k < 26 else str(k) for k in range(len(found.others)))
+    lines = [f"peak  {show(found.always)} + max({names}) bytes"]
+    return lines + [f"  {_LETTERS[k]} = {show(e)}" for k, e in enumerate(found.others[:26])]
+
+
+def _row(program: Program, store: Store, row: Row, facts: Facts) -> list[str]:
+    sizes = [show(facts.size(e)) for e in store.shape]
+    kind, slots = _kind(program, store, row.part[1]), _slots(program, store, facts)
+    type_ = store.dtype + (f"[{', '.join(sizes)}]" if sizes else "")
+    return [store.name, kind, type_, slots, show(row.size)]
+
+
+def _kind(program: Program, store: Store, part: str) -> str:
+    if part:
+        return {ZEROS: "zeros in its place", COPY: "old, while it grows"}[part]
+    if store.name == program.seed:
+        return "seed"
+    kinds = {p.store: "param" for p in program.params} | {i.store: "input" for i in program.inputs}
+    kind = kinds.get(store.name) or storage(store)
+    return f"{kind}, output" if store.name in {o.store for o in program.outputs} else kind
+
+
+def storage(store: Store) -> str:
+    """How a store keeps what it has: the words of `--dump-memory`."""
+    in_turn = any(k.modulo not in (None, 1) for k in store.keys)
+    if in_turn or any(a.ring for a in store.axes):
+        return "ring"
+    if store.axes:
+        return "growing" if any(a.least for a in store.axes) else "block"
+    return "points" if any(k.modulo is None for k in store.keys) else "register"
+
+
+def _slots(program: Program, store: Store, facts: Facts) -> str:
+    """``l: 30, t: up to T``; ``1`` for a single cell."""
+    bounds = dict(program.dims)
+    parts = []
+    for k in store.keys:
+        if k.modulo is None:
+            parts.append(f"{k.dim}: {show(facts.size(bounds[k.dim]))}")
+        elif k.modulo != 1:
+            parts.append(f"{k.dim}: {show(facts.size(k.modulo))} in turn")
+    for a in store.axes:
+        word = "ring " if a.ring else "up to " if a.least else ""
+        parts.append(f"{a.dim}: {word}{show(facts.size(a.size))}")
+    return ", ".join(parts) or "1"
+
+
+def _notes(found: Peak, stores: Mapping[str, Store], facts: Facts) -> Sequence[str]:
+    """What names mean that the program does not have."""
+    copies = [stores[r.part[0]] for r in found.rows if r.part[1] == COPY]
+    names = dict.fromkeys(name for s in copies for name in grown(s, facts))
+    return [
+        f"{show(Sym(name + BEFORE))}: how many slots there were before the last growth to {name}; "
+        "0 if there is only one size"
+        for name in names
+    ]

@@ -1,0 +1,297 @@
+"""What is live when, for all bounds: the program's tree executed with sets of stores for values.
+
+A *moment* is what may be live together at one place of the tree: stores, and what the runner holds
+beside them. A guard that cannot be decided may be taken or not; a loop has a first, a last, and any
+number of steps between these. So no run has more than the largest moment (`peak.py`); most have
+exactly that. The runner's own ledger says what a run had (`runtime/stores.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from tempoc.memory.formulas import Facts
+from tempoc.program.arith import Arith
+from tempoc.program.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Free,
+    Guard,
+    Host,
+    Loop,
+    Need,
+    Program,
+    Region,
+    Sequence,
+    Statement,
+    Store,
+)  # fmt: skip
+from tempoc.program.parts import every, given_back, starts_anew
+from tempoc.runtime.blocks import needed
+from tempoc.runtime.walk import filled_stores
+from tempoc.symbolic.expr import Expr, sub
+
+Live = Mapping[str, frozenset[str]]
+"""Stores with something in them. A store with variables is being freed: it is empty once the loops
+over these are done."""
+ZEROS, COPY = "zeros", "copy"
+Part = tuple[str, str]
+"""A store and what of it: its cells (empty), zeros that stand for one, an old copy of one."""
+_WHOLE: frozenset[str] = frozenset()
+
+
+def moments(program: Program, given: Collection[str], facts: Facts) -> tuple[frozenset[Part], ...]:
+    """The largest sets of what may be live together; none of them is in another one."""
+    walker = _Walker(program=program, given=frozenset(given), facts=facts)
+    walker.run()
+    return walker.largest()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walker:
+    program: Program
+    given: frozenset[str]
+    facts: Facts
+    stores: dict[str, Store] = field(default_factory=dict)
+    donated: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    found: dict[frozenset[Part], None] = field(default_factory=dict)
+    values: dict[str, Expr | None] = field(default_factory=dict)
+    whole: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Execute the tree as the runner does, and notice all that is there."""
+        program = self.program
+        self.stores = {s.name: s for s in program.stores}
+        self.donated = {k.name: k.donated for k in program.kernels}
+        filled = filled_stores(program)
+        live: Live = dict.fromkeys(self.given, _WHOLE)
+        self.note(live)
+        items = program.tree.items if isinstance(program.tree, Sequence) else (program.tree,)
+        started: dict[str, None] = dict.fromkeys(self.given)
+        for item in items:
+            names = [n for n in dict.fromkeys(needed(item, ())) if n not in started]
+            first = item.body if isinstance(item, Block) else item
+            anew = [n for n in names if not self.grows(n) and starts_anew(first, n)]
+            fresh = [n for n in names if n in filled and self.is_single(n) and n not in anew]
+            started |= dict.fromkeys((*fresh, *anew))
+            live = self.after(item, self.with_(live, fresh))
+        outputs = [o.store for o in program.outputs if o.store in filled]
+        self.with_(live, [n for n in outputs if self.is_single(n) and n not in started])
+
+    def largest(self) -> tuple[frozenset[Part], ...]:
+        """Moments that are not part of others, the placeholders of all calls added to each."""
+        zeros = frozenset((cell.store, ZEROS) for cell in self.placeholders())
+        sets = [moment | zeros for moment in self.found]
+        sets.sort(key=len, reverse=True)
+        kept: list[frozenset[Part]] = []
+        for moment in sets:
+            if not any(moment <= other for other in kept):
+                kept.append(moment)
+        return tuple(kept)
+
+    def placeholders(self) -> Iterable[Cell]:
+        """Arguments that may not be there: the runner keeps zeros for these."""
+        for call in every(self.program.tree):
+            if isinstance(call, Call):
+                gone = self.donated[call.kernel]
+                yield from (
+                    c for i, c in enumerate(call.args) if c.when is not None and i not in gone
+                )
+
+    def note(self, live: Live, *more: Part) -> None:
+        """All this is there at one moment."""
+        self.found[frozenset([*((name, "") for name in live), *more])] = None
+
+    def grows(self, name: str) -> bool:
+        """Whether a store has room for what is there so far."""
+        return any(a.least for a in self.stores[name].axes)
+
+    def is_single(self, name: str) -> bool:
+        """Whether a store is one cell."""
+        return all(k.modulo == 1 for k in self.stores[name].keys)
+
+    def with_(self, live: Live, names: Iterable[str]) -> Live:
+        """The same with more; the runner drops what it computes of what is given."""
+        live = {**live, **{n: _WHOLE for n in names if n not in self.given}}
+        self.note(live)
+        return live
+
+    # ------------------------------------------------------------ statements
+
+    def after(self, s: Statement, live: Live) -> Live:
+        """What is live after a statement."""
+        match s:
+            case Sequence(items=items):
+                for item in items:
+                    live = self.after(item, live)
+                return live
+            case Loop():
+                return self.loop(s, live)
+            case Guard(condition=condition, body=body):
+                holds = self.decided(condition)
+                if holds is False:
+                    return live
+                then = self.after(body, live)
+                return then if holds else either(live, then)
+            case Call():
+                return self.call(s, live)
+            case Effect(call=call):
+                return self.call(call, live)
+            case Host(results=results):
+                return self.with_(live, self.kept(results))
+            case Free(cells=cells):
+                return self.freed(live, cells)
+            case Region():
+                return self.region(s, live)
+            case Block(body=body):
+                return self.after(body, live)
+            case _:
+                assert_never(s)
+
+    def kept(self, cells: Iterable[Cell]) -> list[str]:
+        """The stores of cells that are there at all."""
+        return [c.store for c in cells if c.when is None or self.decided(c.when) is not False]
+
+    def call(self, call: Call, live: Live) -> Live:
+        """Arguments that are given up are gone before the results are there."""
+        self.grow(call.needs, live)
+        written = [(c.store, c.key) for c in call.results if c.when is None]
+        gone = [call.args[i] for i in self.donated[call.kernel]]
+        live = self.freed(live, [c for c in gone if (c.store, c.key) not in written])
+        return self.with_(live, self.kept(call.results))
+
+    def grow(self, needs: tuple[Need, ...], live: Live) -> None:
+        """While an array grows, the old one is there, too."""
+        for need in needs:
+            for name in live:
+                axes = self.stores[name].axes
+                if any(a.least and (a.dim, a.size) == (need.dim, need.size) for a in axes):
+                    self.note(live, (name, COPY))
+
+    def freed(self, live: Live, cells: Iterable[Cell]) -> Live:
+        """Without what is given back; of a store with many cells, only when all of them are."""
+        left = dict(live)
+        for cell in cells:
+            if cell.store not in left or cell.store in self.given:
+                continue
+            if cell.when is not None and self.decided(cell.when) is not True:
+                continue
+            over = self.freed_over(cell)
+            if over is not None and not over:
+                del left[cell.store]
+            elif over:
+                left[cell.store] = over
+        return left
+
+    def freed_over(self, cell: Cell) -> frozenset[str] | None:
+        """The loops around that, when they are done, have given back all cells of a store."""
+        found: list[str] = []
+        for key, e in zip(self.stores[cell.store].keys, cell.key, strict=True):
+            if key.modulo == 1:
+                continue
+            if key.modulo is not None or not isinstance(e, str):
+                return None
+            if key.dim not in self.whole.get(e, _WHOLE):
+                return None
+            found.append(e)
+        return frozenset(found)
+
+    def region(self, region: Region, live: Live) -> Live:
+        """The device runs a loop; what its last step gives back is given back after it."""
+        self.grow(region.needs, live)
+        some: tuple[Cells, ...] = (*region.carried, *region.read)
+        live = self.with_(live, [cells.store for cells in some])
+        last = self.last(region.loop)
+        dead = given_back(region.loop.body)
+        if not dead:
+            return live
+        then = live
+        with _Bound(self, region.loop, last):
+            for part in dead:
+                then = self.after(part, then)
+        then = unless(then, region.loop.var)
+        return then if self.runs(region.loop) else either(live, then)
+
+    # ------------------------------------------------------------ loops
+
+    def loop(self, loop: Loop, live: Live) -> Live:
+        """First the first step, then any step until nothing new is live, then the last one."""
+        with _Bound(self, loop, self.facts.expr(loop.lower, self.values)):
+            first = middle = self.after(loop.body, live)
+        with _Bound(self, loop, None):
+            while (then := either(middle, self.after(loop.body, middle))) != middle:
+                middle = then
+            every_step = self.after(loop.body, either(live, middle))
+        with _Bound(self, loop, self.last(loop)):
+            end = self.after(loop.body, either(live, middle))
+        if loop.limit is not None:  # it may end before
+            end = either(end, middle)
+        end = done(unless(end, loop.var, (first, every_step)), loop.var)
+        return end if self.runs(loop) else either(live, end)
+
+    def runs(self, loop: Loop) -> bool:
+        """Whether a loop has a step for sure."""
+        lower, upper = (self.facts.expr(e, self.values) for e in (loop.lower, loop.upper))
+        if lower is None or upper is None:
+            return False
+        gap = sub(upper, lower) if loop.step > 0 else sub(lower, upper)
+        return self.facts.at_least(gap, 1)
+
+    def last(self, loop: Loop) -> Expr | None:
+        """The last value of a variable, if it is plain to see."""
+        upper = self.facts.expr(loop.upper, self.values)
+        return None if upper is None or abs(loop.step) != 1 else upper - loop.step
+
+    def decided(self, condition: Arith) -> bool | None:
+        """Whether a condition holds, as far as that is the same for all bounds."""
+        return self.facts.decided(condition, self.values)
+
+
+class _Bound:
+    """For the time of a block, the variable of a loop has this value (``None``: any).
+
+    Dimensions whose points it all takes are remembered.
+    """
+
+    def __init__(self, walker: _Walker, loop: Loop, value: Expr | None) -> None:
+        self.walker, self.loop, self.value = walker, loop, value
+
+    def __enter__(self) -> None:
+        walker, var = self.walker, self.loop.var
+        self.before = walker.values.get(var), walker.whole.get(var, _WHOLE)
+        walker.values[var] = self.value
+        walker.whole[var] = frozenset(
+            dim for dim, bound in walker.program.dims if walker.facts.covers(self.loop, bound)
+        )
+
+    def __exit__(self, *error: object) -> None:
+        walker, var = self.walker, self.loop.var
+        walker.values[var], walker.whole[var] = self.before
+
+
+def either(a: Live, b: Live) -> Live:
+    """What may be live when nobody knows which of two is the case."""
+    return {name: over if b.get(name, over) == over else _WHOLE for name, over in a.items()} | {
+        name: over for name, over in b.items() if name not in a
+    }
+
+
+def unless(live: Live, var: str, surely: Iterable[Live] = ()) -> Live:
+    """What a loop frees step by step is freed only if all steps do that, ``surely``."""
+    steps = [*surely]
+    return {
+        name: over
+        if var not in over or (steps and all(var in s.get(name, ()) for s in steps))
+        else _WHOLE
+        for name, over in live.items()
+    }
+
+
+def done(live: Live, var: str) -> Live:
+    """After a loop: what has been given back in each of its steps is gone."""
+    return {name: over - {var} for name, over in live.items() if over != {var}}

@@ -1,0 +1,109 @@
+"""The most bytes that a program has in stores at one time, as a formula of its bounds.
+
+Of all moments (``moments.py``) those count that no other one exceeds whatever the bounds are. What
+is live at all of these stands before the ``max``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from tempoc.memory.formulas import Facts
+from tempoc.memory.moments import COPY, Part, moments
+from tempoc.program.nodes import Program, Store
+from tempoc.runtime.dtypes import NUMPY
+from tempoc.symbolic.expr import Const, Expr, Sym, add, maximum, product, sub
+from tempoc.symbolic.walk import substitute
+
+BEFORE = "_before"
+"""Ends the name for how long a store was before it grew to a bound's length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A part of a store, its size, and at which of the largest moments (from 0) it is there."""
+
+    part: Part
+    size: Expr
+    moments: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """The most bytes: what is ``always`` there then, and the largest of the others."""
+
+    always: Expr
+    others: tuple[Expr, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def formula(self) -> Expr:
+        """All of it."""
+        return add(self.always, maximum(*self.others)) if self.others else self.always
+
+
+def peak(program: Program, given: Collection[str]) -> Peak:
+    """The formula; ``given`` are the stores that are filled before the run."""
+    facts = Facts(program)
+    stores = {s.name: s for s in program.stores}
+    found = moments(program, given, facts)
+    sizes = {p: part_size(stores[p[0]], p, facts) for m in found for p in m}
+    kept = _largest([(m, total(m, sizes)) for m in found], facts)
+    together = frozenset.intersection(*kept) if kept else frozenset()
+    rest = [total(m - together, sizes) for m in kept]
+    order = sorted(frozenset().union(*kept), key=lambda p: ([*stores].index(p[0]), p[1]))
+    return Peak(
+        always=total(together, sizes),
+        others=tuple(rest) if len(kept) > 1 else (),
+        rows=tuple(
+            Row(part=p, size=sizes[p], moments=tuple(k for k, m in enumerate(kept) if p in m))
+            for p in order
+        ),
+    )
+
+
+def total(parts: Iterable[Part], sizes: dict[Part, Expr]) -> Expr:
+    """The bytes of several."""
+    return add(Const(0), *(sizes[p] for p in sorted(parts)))
+
+
+def part_size(store: Store, part: Part, facts: Facts) -> Expr:
+    """The bytes of all cells of a store, of one of them, or of one before it grew."""
+    size = cell_size(store, facts)
+    if part[1] == COPY:
+        return substitute(size, {name: Sym(name + BEFORE) for name in grown(store, facts)})
+    return size if part[1] else product((size, *counts(store, facts)))
+
+
+def cell_size(store: Store, facts: Facts) -> Expr:
+    """The bytes of one array."""
+    sizes = (*(a.size for a in store.axes), *store.shape)
+    return product((Const(int(NUMPY[store.dtype].itemsize)), *map(facts.size, sizes)))
+
+
+def counts(store: Store, facts: Facts) -> tuple[Expr, ...]:
+    """How many arrays there are along each key."""
+    bounds = dict(facts.program.dims)
+    return tuple(
+        facts.size(bounds[k.dim] if k.modulo is None else k.modulo) for k in store.keys
+    )
+
+
+def grown(store: Store, facts: Facts) -> tuple[str, ...]:
+    """The bound to which a store grows."""
+    sizes = [facts.size(a.size) for a in store.axes if a.least]
+    return tuple(e.name for e in sizes if isinstance(e, Sym))
+
+
+def _largest(
+    found: Sequence[tuple[frozenset[Part], Expr]], facts: Facts
+) -> list[frozenset[Part]]:
+    """Moments that no other one exceeds for all bounds; of equal ones the first."""
+    kept: list[tuple[frozenset[Part], Expr]] = []
+    for moment, size in found:
+        if any(facts.at_least(sub(other, size), 0) for _, other in kept):
+            continue
+        kept = [(m, e) for m, e in kept if not facts.at_least(sub(size, e), 0)]
+        kept.append((moment, size))
+    return [moment for moment, _ in kept]

@@ -1,0 +1,49 @@
+"""The wording of what can go wrong about memory and checkpoints, one function for each code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tempoc.runtime.problems import Problem
+from tempoc.runtime.sizes import size_text
+
+
+def over_budget(needed: int, budget: int, largest: Mapping[str, int]) -> Problem:
+    """The stores of a run would not fit. ``largest``: bounds that do, the others as they are."""
+    notes = [f"the smallest budget that would do is {needed} bytes"]
+    notes += [f"the largest {n} that fits, all else as it is: {v}" for n, v in largest.items()]
+    return Problem(
+        code="RT580",
+        message=f"the run takes {size_text(needed)}, more than the budget of {size_text(budget)}",
+        notes=tuple(notes),
+        help="tempoc explain --memory shows what takes how much",
+    )
+
+
+def nothing_fits(bound: str, least: int, needed: int, budget: int) -> Problem:
+    """Not even the smallest value of a bound fits."""
+    return Problem(
+        code="RT581",
+        message=f"no {bound} fits: with {bound} = {least} the run takes {size_text(needed)}, "
+        f"the budget is {size_text(budget)}",
+        notes=(f"the smallest budget that would do is {needed} bytes",),
+    )
+
+
+def no_value(bound: str) -> Problem:
+    """No value of a bound is allowed with the others as they are."""
+    return Problem(
+        code="RT582",
+        message=f"no {bound} is allowed with the other bounds as they are",
+        help="look at the assumptions of the program, and at the bounds that follow from others",
+    )
+
+
+def missing_for_memory(names: Sequence[str]) -> Problem:
+    """Numbers were asked for, but some bounds have no value."""
+    return Problem(
+        code="RT510",
+        message=f"the {'bound' if len(names) == 1 else 'bounds'} {', '.join(names)} "
+        f"{'is' if len(names) == 1 else 'are'} not given",
+        help=f"add --bounds {','.join(f'{name}=...' for name in names)}",
+    )

@@ -1,0 +1,202 @@
+"""What a run would take, found out without one: its walk, with nothing in the cells.
+
+The ledger of a run counts what the walk writes, frees and lets grow. The same walk with kernels
+that do nothing gives the same counts before the run, and without a device. Of long loops only the
+steps are taken that tell about all of them (``telling``). A loop with an end that the run finds out
+goes as far as it may.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from tempoc.program.nodes import Call, Program, Region
+from tempoc.program.parts import every
+from tempoc.runtime.rooms import Rooms, groups
+from tempoc.runtime.stores import Layout, Ledger, layout
+from tempoc.runtime.telling import some
+from tempoc.runtime.walk import Walk, Wishes, is_local
+from tempoc.runtime.walker import write_walk
+
+CELL = object()
+"""An array that nobody looks into."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Bytes in stores: when there are most, then by store, and of what is given."""
+
+    peak: int
+    stores: Mapping[str, int]
+    given: int
+
+
+def forecast(
+    program: Program, bounds: Mapping[str, int], given: frozenset[str], *, every_step: bool = False
+) -> Forecast:
+    """The most bytes that stores of a run will have; ``given`` are those filled before it."""
+    return _Rehearsal(program, bounds, given, not every_step).run()
+
+
+class _Cells(dict[Any, object]):
+    """The cells of a store with keys; whoever wants one gets it."""
+
+    def __init__(self, wrote: Callable[[object], None]) -> None:
+        super().__init__()
+        self.wrote = wrote
+
+    def __missing__(self, key: object) -> object:
+        """A cell that starts as zeros."""
+        self[key] = CELL
+        self.wrote(key)
+        return CELL
+
+
+class _Rehearsal:
+    """The machine's part of a walk, without arrays."""
+
+    def __init__(
+        self, program: Program, bounds: Mapping[str, int], given: frozenset[str], some: bool
+    ) -> None:
+        grown = groups(program)
+        layouts = {s.name: layout(s, bounds, grown) for s in program.stores}
+        self.program = program
+        self.bounds = bounds
+        self.layouts = tuple(layouts.values())
+        self.rooms = Rooms.of(program, bounds)
+        self.ledger = Ledger(self.layouts, self.rooms.now)
+        wishes = Wishes(account=True, rehearse=some)
+        self.walk = write_walk(program, layouts, bounds, given, wishes)
+        self.keyed = {
+            i: _Cells(lambda key, i=i: self.ledger.wrote(i, key))  # type: ignore[misc]
+            for i, store in enumerate(self.layouts)
+            if not is_local(store)
+        }
+        for i, store in enumerate(self.layouts):
+            if store.name in given:
+                for key in self._keys(store):
+                    self.ledger.wrote(i, key)
+        self.given = self.ledger.now
+
+    def _keys(self, store: Layout) -> Iterator[Any]:
+        sizes = {dim: self.bounds[bound] for dim, bound in self.program.dims}
+        for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
+            yield key[0] if len(key) == 1 else key
+
+    def run(self) -> Forecast:
+        """Walk; the ledger knows the rest."""
+        scope = self._scope(self.walk)
+        FunctionType(self.walk.code, scope)()
+        scope.clear()
+        ledger = self.ledger
+        return Forecast(peak=ledger.peak, stores=ledger.at_peak(), given=self.given)
+
+    def _scope(self, walk: Walk) -> dict[str, Any]:
+        numbers = {store.name: i for i, store in enumerate(self.layouts)}
+        for name, store in walk.zeros.items():
+            self.ledger.wrote(numbers[store], name)
+        scope: dict[str, Any] = {
+            "array": _nothing, "i32": None, "faults": deque[Any](maxlen=0), "check": _nothing,
+            "done": [0], "wrote": self.ledger.wrote, "freed": self.ledger.freed,
+            "perform": _nothing, "ended": _nothing, "turns": self.turns,
+            "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
+            "grown": self.grown, "some": self.some,
+        }  # fmt: skip
+        for k, length in enumerate(self.program.lengths):
+            scope[f"n{k}"] = _Largest(self.bounds[length.bound])
+        scope |= dict.fromkeys((*walk.constants, *walk.zeros), CELL)
+        scope |= {f"k{i}": _giving(found) for i, found in enumerate(_results(self.program))}
+        scope |= {f"host{i}": _giving((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)}
+        for i in range(len(self.layouts)):
+            scope[f"s{i}"] = self.keyed.get(i)
+            scope[f"given{i}"] = CELL
+            scope[f"zeros{i}"] = lambda: CELL
+        return scope
+
+    def some(
+        self,
+        steps: range,
+        first: int,
+        marks: Callable[[int], tuple[int, ...]],
+        rows: Callable[[int], tuple[tuple[int, int], ...]],
+    ) -> Sequence[int]:
+        """The steps of a loop that count."""
+        if len(steps) < 2:
+            return steps
+        a, b = steps[:2]
+        lines = [
+            (x, y, self.rooms.sizes[n]) for (n, x), (_, y) in zip(rows(a), rows(b), strict=True)
+        ]
+        return some(steps, first, [*zip(marks(a), marks(b), strict=True)], lines)
+
+    def more(self, group: int, rows: int) -> None:
+        """Let the stores of a group grow; the walk does the same for those that it has itself."""
+        now = self.rooms.enough(group, rows)
+        if now == self.rooms.now[group]:
+            return
+        self.rooms.now[group] = now
+        for i, cells in self.keyed.items():
+            if self.layouts[i].group == group:
+                for key in cells:
+                    self.ledger.grew(i, key)
+
+    def grown(self, number: int, cell: object) -> object:
+        """A cell that the walk has itself."""
+        if cell is not None:
+            self.ledger.grew(number, ())
+        return cell
+
+    def turns(
+        self,
+        number: int,
+        steps: range,
+        outer: tuple[int, ...],
+        left: Callable[[int], int] | None = None,
+    ) -> Iterator[tuple[tuple[int, ...], Callable[[object], None]]]:
+        """The calls of a region: one for each size of what grows in it."""
+        while steps:
+            count = len(steps) if left is None else min(len(steps), left(steps[0]))
+            yield (steps[0], count, *outer), _nothing
+            steps = steps[count:]
+
+
+class _Largest(dict[object, int]):
+    """A length at any point: as long as it may be."""
+
+    def __init__(self, largest: int) -> None:
+        super().__init__()
+        self.largest = largest
+
+    def __missing__(self, point: object) -> int:
+        """The end has not been seen."""
+        return self.largest
+
+
+def _nothing(*given: object) -> None:
+    """What is done to arrays, where there are none."""
+
+
+def _giving(found: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
+    """A kernel that does nothing but give this."""
+    return lambda *given: found
+
+
+def _results(program: Program) -> Iterator[tuple[object, ...]]:
+    """What each kernel gives: cells, endings that do not hold, and a fault if it has checks."""
+    found: dict[str, tuple[object, ...]] = {}
+    faults = {k.name: (None,) * bool(k.checks) for k in program.kernels}
+    for part in every(program.tree):
+        match part:
+            case Call(kernel=kernel, results=results, endings=endings):
+                found[kernel] = (CELL,) * len(results) + (None,) * len(endings) + faults[kernel]
+            case Region(kernel=kernel, carried=carried, endings=ends):
+                lengths = ((0,) * len(ends),) * bool(ends)
+                found[kernel] = (CELL,) * len(carried) + lengths + faults[kernel]
+            case _:
+                pass
+    return (found.get(k.name, ()) for k in program.kernels)

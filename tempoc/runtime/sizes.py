@@ -1,0 +1,30 @@
+"""Numbers of bytes as people write them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int | None:
+    """``2GiB``, ``500 MB``, ``1.5G`` or ``4096`` in bytes; ``None`` if it is no size.
+
+    ``GiB`` and ``G`` are powers of 1024, ``GB`` of 1000.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    number, prefix, binary = found.groups()
+    base = 1000 if not binary and text.strip()[-1] in "bB" else 1024
+    size = Fraction(number) * base ** ("KMGT".index(prefix.upper()) + 1 if prefix else 0)
+    return int(size) if size >= 1 else None
+
+
+def size_text(n: int) -> str:
+    """``1.50 MiB``; small ones in bytes."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if n >= size:
+            return f"{n / size:.2f} {unit}"
+    return f"{n} bytes"

@@ -1,0 +1,102 @@
+"""`explain --memory` and `--memory-budget`: formulas, numbers, limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.caches import HEAD, caches_text
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tests.cli.session import Session
+from tests.support.golden import Golden
+
+ROWS = """dim t < T
+input x[t]: f32[8]
+k[0] = x[0]
+k[t] = tanh(k[t-1] + x[t]) when t >= 1
+y[t] = mean(k[0:t+1], axis = 0)
+output y
+"""
+
+
+def test_the_report(tempoc: Session, golden: Golden) -> None:
+    Path("rows.rt").write_text(ROWS, encoding="utf-8")
+    for line in (
+        "explain fib.rt --memory",
+        "explain fib.rt --memory --bounds N=1000",
+        "explain rows.rt -O1 --memory --bounds T=1000",
+        "explain rows.rt -O1 --memory --solve T --memory-budget 1MiB",
+        "compile sums.rt -o out",
+    ):
+        assert tempoc(line) == 0
+    assert tempoc("explain out --memory --bounds T=5") == 0
+    assert tempoc("explain sums.rt --memory --bounds T=5") == 0
+    assert tempoc("run out --input x=x.npy --params w.npz --memory") == 0
+    golden("cli/memory.txt", tempoc.text)
+
+
+def test_wrong_questions(tempoc: Session, golden: Golden) -> None:
+    for line, code in (
+        ("explain fib.rt --bounds N=3", 2),
+        ("explain fib.rt --memory --solve N", 2),
+        ("explain fib.rt --memory --memory-budget 3MB", 2),
+        ("explain fib.rt --memory --solve N --memory-budget much", 2),
+        ("explain fib.rt --memory --solve N --memory-budget 3MB --bounds N=4", 2),
+        ("explain fib.rt --memory --solve T --memory-budget 3MB", 1),
+        ("explain fib.rt --memory --bounds N=0", 1),
+        ("explain fib.rt --memory --solve N --memory-budget 3", 1),
+        ("explain sums.rt --memory --bounds N=3,T=4", 1),
+    ):
+        assert tempoc(line) == code, line
+    golden("cli/memory_errors.txt", tempoc.text)
+
+
+def test_budgets(tempoc: Session, golden: Golden) -> None:
+    assert tempoc("compile fib.rt -o out --memory-budget 100B") == 0
+    assert tempoc("run out --bounds N=25") == 0
+    assert tempoc("run out --bounds N=26") == 1
+    assert tempoc("run out --bounds N=26 --memory-budget 104B") == 0
+    assert tempoc("run fib.rt --bounds N=26 --memory-budget 103B") == 1
+    assert tempoc("compile fib.rt -o small --memory-budget 3B") == 1
+    assert not Path("small").exists()
+    golden("cli/budgets.txt", tempoc.text)
+
+
+PATTERNS = [
+    ("k[0:t+1]", "causal"),
+    ("k[0:t]", "causal"),
+    ("k[max(0, t-3):t+1]", "window of min(4, T)"),
+    ("k[t//4*4:t+1]", "chunk of min(4, T)"),
+    ("k[t:T]", "from here on"),
+    ("k[0:T]", "whole"),
+    ("k[t:min(t+3, T)]", "window of 3"),
+]
+
+
+@pytest.mark.parametrize(("read", "pattern"), PATTERNS)
+def test_patterns_of_reads(read: str, pattern: str) -> None:
+    (row,) = cache_rows(read)
+    assert row[:3] == ("k", "t", pattern)
+
+
+def test_sinks_stand_before_windows() -> None:
+    text = "concat([k[0:min(2, T)], k[max(0, t-3):t+1]])"
+    (row,) = cache_rows(text)
+    assert row[:3] == ("k", "t", "first min(2, T) plus window of min(4, T)")
+
+
+def cache_rows(read: str) -> list[tuple[str, ...]]:
+    """The table for a tensor with one reader."""
+    text = f"dim t < T\ninput x[t]: f32\nk[t] = exp(x)\ny[t] = sum({read})\noutput y\n"
+    found = caches_text(Compilation(load_source(Source("m.rt", text)), Options(level=1)))
+    head, *lines = found.splitlines()
+    starts = [head.index(word) for word in HEAD]
+    starts[1] = head.index("  of") + 2
+    return [
+        tuple(line[a:b].strip() for a, b in zip(starts, [*starts[1:], None], strict=True))
+        for line in lines
+    ]
