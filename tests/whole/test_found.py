@@ -125,6 +125,14 @@ back = x // -1
 output none, some, less, back
 """
 
+# Numbers that NumPy does not have, given straight to a kernel: JAX imports what knows them.
+SHORT_NUMBERS = """
+dim t < T
+input x[t]: bf16
+y = x + x
+output y
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()
