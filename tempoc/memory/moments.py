@@ -59,6 +59,7 @@ class _Walker:
     facts: Facts
     stores: dict[str, Store] = field(default_factory=dict)
     donated: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    checked: dict[str, bool] = field(default_factory=dict)
     found: dict[frozenset[Part], None] = field(default_factory=dict)
     values: dict[str, Expr | None] = field(default_factory=dict)
     whole: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -68,6 +69,7 @@ class _Walker:
         program = self.program
         self.stores = {s.name: s for s in program.stores}
         self.donated = {k.name: k.donated for k in program.kernels}
+        self.checked = {k.name: bool(k.checks) for k in program.kernels}
         filled = filled_stores(program)
         live: Live = dict.fromkeys(self.given, _WHOLE)
         self.note(live)
@@ -138,8 +140,9 @@ class _Walker:
                     return live
                 then = self.after(body, live)
                 return then if holds else either(live, then)
-            case Call():
-                return self.call(s, live)
+            case Call(results=results, endings=endings):
+                of_use = any(c.store not in self.given for c in results) or endings
+                return self.call(s, live) if of_use or self.checked[s.kernel] else live
             case Effect(call=call):
                 return self.call(call, live)
             case Host(results=results):
