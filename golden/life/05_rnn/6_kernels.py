@@ -35,7 +35,7 @@ def h_at(at, W, x, bias, h_matmul2, U, *, T):
 def h_matmul2(at, W, x, h_matmul22, *, T):
     """05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)"""
     def point(x):
-        h_matmul2 = jnp.matmul(W, x)
+        h_matmul2 = jnp.matmul(x, W.T)
         return h_matmul2
     h_matmul2_rows = jax.vmap(point)(x[1:T])
     h_matmul222 = lax.dynamic_update_slice(h_matmul22, h_matmul2_rows, (1, 0))

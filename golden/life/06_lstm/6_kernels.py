@@ -17,8 +17,8 @@ def g_gru_cell_r_split(at, forth_w, x, retour_w, retour_b):
     nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
     """
     def point(x):
-        h_lstm_cell_a_matmul = jnp.matmul(forth_w, x)
-        g_gru_cell_a_matmul = jnp.matmul(retour_w, x)
+        h_lstm_cell_a_matmul = jnp.matmul(x, forth_w.T)
+        g_gru_cell_a_matmul = jnp.matmul(x, retour_w.T)
         g_gru_cell_a_add = g_gru_cell_a_matmul + retour_b
         g_gru_cell_r_split_0 = lax.slice_in_dim(g_gru_cell_a_add, 0, 5, axis=0)
         g_gru_cell_r_split_1 = lax.slice_in_dim(g_gru_cell_a_add, 5, 10, axis=0)
@@ -114,7 +114,7 @@ def both(
     nn.rt:146: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
     """
     def point(hidden_rows_t, h_lstm_cell_a_matmul, hidden_rows_out1_t, after_rows_t, g_gru_cell_r_split, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2):
-        h_lstm_cell_a_matmul2 = jnp.matmul(forth_u, hidden_rows_t)
+        h_lstm_cell_a_matmul2 = jnp.matmul(hidden_rows_t, forth_u.T)
         h_lstm_cell_a_add = h_lstm_cell_a_matmul + h_lstm_cell_a_matmul2
         h_lstm_cell_a_add2 = h_lstm_cell_a_add + forth_b
         h_lstm_cell_keep_split_0 = lax.slice_in_dim(h_lstm_cell_a_add2, 0, 5, axis=0)
@@ -130,7 +130,7 @@ def both(
         h_lstm_cell_sigmoid = jax.nn.sigmoid(h_lstm_cell_keep_split_3)
         h_lstm_cell_tanh = jnp.tanh(h_lstm_cell_new_add)
         h = h_lstm_cell_sigmoid * h_lstm_cell_tanh
-        g_gru_cell_g_matmul = jnp.matmul(retour_u, after_rows_t)
+        g_gru_cell_g_matmul = jnp.matmul(after_rows_t, retour_u.T)
         g_gru_cell_g_add = g_gru_cell_g_matmul + retour_c
         g_gru_cell_r_split2_0 = lax.slice_in_dim(g_gru_cell_g_add, 0, 5, axis=0)
         g_gru_cell_r_split2_1 = lax.slice_in_dim(g_gru_cell_g_add, 5, 10, axis=0)

@@ -9,52 +9,19 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def in_batches(point, size, in_axes=0, out_axes=0):
-    """jax.vmap(point, in_axes, out_axes), by as many points as fit 64 * 2**20.
-
-    Those of one point have up to `size` bytes.
-    """
-    every = jax.vmap(point, in_axes, out_axes)
-
-    def call(*arrays):
-        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
-        count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
-        batches = -(-count // max(1, 64 * 2**20 // max(1, size)))
-        if batches <= 1:
-            return every(*arrays)
-        batch = -(-count // batches)
-
-        def step(k, found):
-            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
-            parts = [
-                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
-                for x, a in zip(arrays, axes)
-            ]
-            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
-            return jax.tree.map(put, found, every(*parts), places)
-
-        shapes = jax.eval_shape(every, *arrays)
-        several = isinstance(out_axes, tuple)
-        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
-        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
-        return lax.fori_loop(0, batches, step, empty)
-
-    return call
-
-
 def surprise(at, Wq, x, k, v, *, T):
     """07_causal_attention.rt:15: q = Wq @ x
     07_causal_attention.rt:19: score: f32[t+1] = (k[0:t+1] @ q[t]) / sqrt(D)
     07_causal_attention.rt:20: weight = nn.softmax(score)
     07_causal_attention.rt:21: a = weight @ v[0:t+1]
     07_causal_attention.rt:22: surprise = -log(max(weight))
-    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     """
     v_finite = jnp.all(jnp.isfinite(v))
     def point(t, x):
-        q = jnp.matmul(Wq, x)
-        score_matmul = jnp.matmul(k, q)
+        q = jnp.matmul(x, Wq.T)
+        score_matmul = jnp.matmul(q, k.T)
         score = score_matmul / jnp.float32(2.8284271247461903)
         valid = jnp.arange(T, dtype=jnp.int32) < t+1
         score_masked = jnp.where(valid, score, jnp.float32(-jnp.inf))
@@ -66,13 +33,13 @@ def surprise(at, Wq, x, k, v, *, T):
         weight = weight_softmax_e_exp / weight_softmax_sum
         weight_masked = jnp.where(valid, weight, jnp.float32(0.0))
         valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
-        a = lax.cond(v_finite, lambda: jnp.matmul(weight_masked, v), lambda: jnp.matmul(weight_masked, jnp.where(valid2, v, jnp.float32(0.0))))
+        a = lax.cond(v_finite, lambda: jnp.matmul(weight_masked, v), lambda: jax.custom_batching.sequential_vmap(lambda weight_masked, v, valid2: jnp.matmul(weight_masked, jnp.where(valid2, v, jnp.float32(0.0))))(weight_masked, v, valid2))
         weight_masked2 = jnp.where(valid, weight, jnp.float32(-jnp.inf))
         surprise_max = jnp.max(weight_masked2, axis=0)
         surprise_log = jnp.log(surprise_max)
         surprise = -surprise_log
         return (a, surprise)
-    a_rows, surprise_rows = in_batches(point, 32*T)(jnp.arange(T, dtype=jnp.int32), x)
+    a_rows, surprise_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
     return a_rows, surprise_rows
 
 
@@ -81,8 +48,8 @@ def v(at, Wk, x, Wv):
     07_causal_attention.rt:17: v = Wv @ x
     """
     def point(x):
-        k = jnp.matmul(Wk, x)
-        v = jnp.matmul(Wv, x)
+        k = jnp.matmul(x, Wk.T)
+        v = jnp.matmul(x, Wv.T)
         return (k, v)
     k_rows, v_rows = jax.vmap(point)(x)
     return k_rows, v_rows

@@ -45,14 +45,14 @@ def in_batches(point, size, in_axes=0, out_axes=0):
 def sparse(at, k, q, v, *, T):
     """08_windowed_attention.rt:17: near = nn.attention(q, k[t = max(0, t-window+1):t+1], v[t = max(0, t-window+1):t+1])
     08_windowed_attention.rt:20: sparse = nn.attention(q, k[t = t%2:t+1:2], v[t = t%2:t+1:2])
-    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:82: return softmax((keys @ q) / sqrt(f32(size(q, -1)))) @ values
     """
     v_finite = jnp.all(jnp.isfinite(v))
     def point(t, k, q, v):
         k_slice = lax.dynamic_slice_in_dim(k, jnp.maximum(0, t-3), min(4, T), axis=0)
-        near_attention_matmul = jnp.matmul(k_slice, q)
+        near_attention_matmul = jnp.matmul(q, k_slice.T)
         near_attention_div = near_attention_matmul / jnp.float32(2.8284270763397217)
         valid = jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1)
         near_attention_div_masked = jnp.where(valid, near_attention_div, jnp.float32(-jnp.inf))
@@ -65,9 +65,9 @@ def sparse(at, k, q, v, *, T):
         v_slice = lax.dynamic_slice_in_dim(v, jnp.maximum(0, t-3), min(4, T), axis=0)
         near_attention_softmax_div_masked = jnp.where(valid, near_attention_softmax_div, jnp.float32(0.0))
         valid2 = (jnp.arange(min(4, T), dtype=jnp.int32) < jnp.minimum(4, t+1))[:, None]
-        near = lax.cond(v_finite, lambda: jnp.matmul(near_attention_softmax_div_masked, v_slice), lambda: jnp.matmul(near_attention_softmax_div_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))
+        near = lax.cond(v_finite, lambda: jnp.matmul(near_attention_softmax_div_masked, v_slice), lambda: jax.custom_batching.sequential_vmap(lambda near_attention_softmax_div_masked, v_slice, valid2: jnp.matmul(near_attention_softmax_div_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))(near_attention_softmax_div_masked, v_slice, valid2))
         k_slice2 = jnp.take(k, t%2 + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
-        sparse_attention_matmul = jnp.matmul(k_slice2, q)
+        sparse_attention_matmul = jnp.matmul(q, k_slice2.T)
         sparse_attention_div = sparse_attention_matmul / jnp.float32(2.8284270763397217)
         valid3 = jnp.arange((T+1)//2, dtype=jnp.int32) < (t-t%2)//2+1
         sparse_attention_div_masked = jnp.where(valid3, sparse_attention_div, jnp.float32(-jnp.inf))

@@ -160,10 +160,10 @@ def score(
     12_kalman.rt:61: likelihood = sum(score[0:T])
     """
     def point(guess_rows_t, seen, valid, gain, sure, score_log, sure_inverse_determinant_sub, sure_inverse_rows_getitem, sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2):
-        surprise_matmul = jnp.matmul(H, guess_rows_t)
+        surprise_matmul = jnp.matmul(guess_rows_t, H.T)
         surprise_sub = seen - surprise_matmul
         surprise = jnp.where(valid, surprise_sub, jnp.float32(0.0))
-        now_matmul = jnp.matmul(gain, surprise)
+        now_matmul = jnp.matmul(surprise, gain.T)
         now = guess_rows_t + now_matmul
         score_matmul = jnp.matmul(surprise, sure)
         score_matmul2 = jnp.matmul(score_matmul, surprise)
@@ -176,7 +176,7 @@ def score(
         likelihood_d_score_matmul2_mul = likelihood_d_score_mul_mul2 * surprise
         likelihood_d_score_matmul2_mul2 = likelihood_d_score_mul_mul2 * score_matmul
         likelihood_d_score_log_div = likelihood_d_score_mul_mul2 / sure_inverse_determinant_sub
-        likelihood_d_score_matmul_einsum = jnp.matmul(sure, likelihood_d_score_matmul2_mul)
+        likelihood_d_score_matmul_einsum = jnp.matmul(likelihood_d_score_matmul2_mul, sure.T)
         likelihood_d_score_matmul_einsum2 = jnp.einsum("j,k->kj", likelihood_d_score_matmul2_mul, surprise)
         likelihood_d_score_determinant_sub_neg = -likelihood_d_score_log_div
         likelihood_d_surprise_add = likelihood_d_score_matmul2_mul2 + likelihood_d_score_matmul_einsum
@@ -210,7 +210,7 @@ def later_cov_matmul4(at, H, sure, surprise, later_matmul32, later_cov_matmul42,
     """
     def point(sure, surprise):
         later_matmul2 = jnp.einsum("ij,ik->jk", H, sure)
-        later_matmul3 = jnp.matmul(later_matmul2, surprise)
+        later_matmul3 = jnp.matmul(surprise, later_matmul2.T)
         later_cov_matmul4 = jnp.matmul(later_matmul2, H)
         return (later_matmul3, later_cov_matmul4)
     later_matmul3_rows, later_cov_matmul4_rows = jax.vmap(point)(sure[1:T], surprise[1:T])
@@ -292,7 +292,7 @@ def smooth_cov(at, now_cov, now, surprise, later_rows, later_cov_rows, likelihoo
     12_kalman.rt:57: smooth_cov = now_cov - now_cov @ later_cov @ now_cov
     """
     def point(later_rows_t, later_cov_rows_t, now_cov, now, likelihood_d_now_rows_t, surprise):
-        smooth_matmul = jnp.matmul(now_cov, later_rows_t)
+        smooth_matmul = jnp.matmul(later_rows_t, now_cov.T)
         smooth = now + smooth_matmul
         smooth_cov_matmul = jnp.matmul(now_cov, later_cov_rows_t)
         smooth_cov_matmul2 = jnp.matmul(smooth_cov_matmul, now_cov)
@@ -441,17 +441,16 @@ def likelihood_d_now_cov_1(at):
 
 
 def loop_t(
-    at, likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-    likelihood_d_guess_cov_add22, F, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
-    likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub, sure_inverse_div,
-    sure_inverse_rows_getitem, sure_inverse_rows_getitem4, sure_inverse_rows_getitem3,
-    sure_inverse_rows_getitem2, likelihood_d_spread_add3, sure, keep, *, steps=None,
+    at, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22, F,
+    guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul, likelihood_d_score_matmul_einsum2,
+    valid, sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
+    sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
+    likelihood_d_spread_add3, sure, keep, *, steps=None,
 ):
     """t from at[0] down, at[1] steps; the loop of likelihood_d_guess_cov_matmul_einsum2, likelihood_d_guess_cov_add2."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-                likelihood_d_guess_cov_add22) = carry
+        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22) = carry
         t = at[0] - i
         (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2((t,),
                 likelihood_d_guess_cov_add22, F)
@@ -464,14 +463,11 @@ def loop_t(
                 likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22)
         likelihood_d_R_sum2_past = jnp.where(t >= 1, likelihood_d_R_sum2_past_new,
                 likelihood_d_R_sum2_past)
-        return (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-                likelihood_d_guess_cov_add22)
-    carry = (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-            likelihood_d_guess_cov_add22)
-    (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
+    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
+    (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
             likelihood_d_guess_cov_add22) = lax.fori_loop(0, count, step_t, carry)
-    return (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-            likelihood_d_guess_cov_add22)
+    return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
 
 
 def block(at, log_force, log_error, valid, seen, *, T):
@@ -509,8 +505,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
     if T - 1 >= 1:
         likelihood_d_R_sum2_past = likelihood_d_R_sum2_past_new
     def step_t(i, carry):
-        (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-                likelihood_d_guess_cov_add22) = carry
+        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22) = carry
         t = (T - 2) - i
         (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2((t,),
                 likelihood_d_guess_cov_add22, F)
@@ -523,11 +518,9 @@ def block(at, log_force, log_error, valid, seen, *, T):
                 likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22)
         likelihood_d_R_sum2_past = jnp.where(t >= 1, likelihood_d_R_sum2_past_new2,
                 likelihood_d_R_sum2_past)
-        return (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-                likelihood_d_guess_cov_add22)
-    carry = (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-            likelihood_d_guess_cov_add22)
-    (likelihood_d_now_cov, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
+        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
+    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
+    (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
             likelihood_d_guess_cov_add22) = lax.fori_loop(0, T - 2 - (-1), step_t, carry)
     (likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2) = likelihood_d_Q_exp_mul((),
             likelihood_d_R_sum2_now, R_exp, likelihood_d_guess_cov_add22, Q_matmul, Q_exp, T=T)

@@ -469,22 +469,13 @@ def test_d_train_mse_sub_1(at, *, N):
 
 
 def loop_i(
-    at, net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
-    net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh, train_mse_sub,
-    train2, test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-    test_d_test_predict_transpose_transpose, train_d_train_mse_power_mul2,
+    at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+    test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
     train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
     train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
     train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-    train_d_train_predict_transpose_transpose2, test_d_train_mse_sub, test_d_train_predict_add2_sum,
-    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-    test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-    test_d_net_0_w_1_neg, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+    train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+    test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
     test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
     rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_mse_power_mul2_mul2,
     x, y, train_expand_dims, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims, *,
@@ -493,24 +484,13 @@ def loop_i(
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, net_0_w_rows, net_1_b_1, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
-                net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
-                train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-                test_d_train_mse_sub, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
                 rates_1) = carry
@@ -551,16 +531,9 @@ def loop_i(
                 test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
                 test_d_train_predict_transpose_transpose2)
         def step_k(i2, carry):
-            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+            (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
                     test_d_net_0_b, test_d_net_0_w) = carry
             k = (K - 2) - i2
             (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
@@ -583,9 +556,9 @@ def loop_i(
             (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
                     test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
                     test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-            test_d_train_predict_tanh = jnp.where(k == (K + -1), test_d_train_predict_tanh_new2,
+            test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new2,
                     test_d_train_predict_tanh)
-            test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+            test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
                     test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2)
             (test_d_train_predict_tanh,
                     test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((i,
@@ -600,132 +573,65 @@ def loop_i(
                     test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                     test_d_train_predict_add_sum, test_d_net_0_w,
                     test_d_train_predict_transpose_transpose2)
-            return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w)
-        carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w)
-        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
+            return (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+        carry = (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+        (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
         if I >= 2 and K >= 2:
             (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
                     test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
                     test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
         rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-        return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
-                net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
-                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-                test_d_train_mse_sub, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+        return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-    carry = (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
-            net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
-            train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-            test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-            test_d_train_mse_sub, test_d_train_predict_add2_sum,
-            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-            test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-            test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
-            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-            test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-    (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
-            net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
-            train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-            test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-            test_d_train_mse_sub, test_d_train_predict_add2_sum,
-            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-            test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-            test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
-            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-            test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
-            rates_1) = lax.fori_loop(0, count, step_i, carry)
-    return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
-            net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
-            train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-            test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-            test_d_train_mse_sub, test_d_train_predict_add2_sum,
-            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-            test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-            test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
-            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-            test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+            test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+            train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+            train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+            train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+            train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+    (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+            test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+            train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+            train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+            train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+            train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1) = lax.fori_loop(0, count, step_i,
+            carry)
+    return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+            test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+            train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+            train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+            train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+            train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1)
 
 
 def loop_k(
-    at, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-    test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-    test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-    test_d_net_0_w, net_descend_exp2, net_descend_exp, train_predict_tanh, x,
+    at, test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
+    test_d_net_0_b, test_d_net_0_w, net_descend_exp2, net_descend_exp, train_predict_tanh, x,
     train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
     train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
     train_d_train_getitem_expand_dims, test_d_train_predict_tanh_sub, train_expand_dims, *,
@@ -734,14 +640,8 @@ def loop_k(
     """k from at[0] down, at[1] steps; the loop of test_d_train_predict_tanh_0_add2, test_d_train_predict_matmul2_einsum2, test_d_train_predict_transpose2_0_add, ..."""
     count = at[1] if steps is None else steps
     def step_k(i, carry):
-        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w) = carry
+        (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = carry
         k = at[0] - i
         (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
                 test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
@@ -749,9 +649,9 @@ def loop_k(
         (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
                 test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
                 test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-        test_d_train_predict_tanh = jnp.where(k == (K + -1), test_d_train_predict_tanh_new,
+        test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new,
                 test_d_train_predict_tanh)
-        test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+        test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
                 test_d_train_predict_transpose2_new, test_d_train_predict_transpose2)
         (test_d_train_predict_tanh,
                 test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
@@ -763,68 +663,29 @@ def loop_k(
                 test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                 test_d_train_predict_add_sum, test_d_net_0_w,
                 test_d_train_predict_transpose_transpose2)
-        return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w)
-    carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-            test_d_net_0_w_1_neg, test_d_train_mse_sub,
-            test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add22,
-            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
-            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-    (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-            test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-            test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+        return (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+    carry = (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+    (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
             test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, count, step_k, carry)
-    return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-            test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-            test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-            test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-            test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-            test_d_net_0_b, test_d_net_0_w)
+    return (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
 
 
 def loop_i2(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-    test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-    test_d_test_predict_transpose_transpose, test_d_train_mse_sub, test_d_train_predict_add2_sum,
-    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-    test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0, rates_1, start_0_w, start_0_b,
-    start_1_w, start_1_b, x, y, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims,
-    train_expand_dims, *, steps=None, K, N, M,
+    test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+    test_d_train_predict_transpose2, rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b,
+    x, y, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims, train_expand_dims, *,
+    steps=None, K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, train, test, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-                test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
-                rates_1) = carry
+                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, rates_0, rates_1) = carry
         i = at[0] + i2
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
                 start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
@@ -854,71 +715,33 @@ def loop_i2(
         test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
         rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-                test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, rates_0, rates_1)
     carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-            test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-            test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
-            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w, test_d_rates_0,
-            test_d_rates_1, rates_0, rates_1)
+            test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, rates_0, rates_1)
     (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-            test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-            test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
-            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w, test_d_rates_0,
-            test_d_rates_1, rates_0, rates_1) = lax.fori_loop(0, count, step_i, carry)
+            test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, rates_0, rates_1) = lax.fori_loop(0, count, step_i,
+            carry)
     return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-            test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-            test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-            test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-            test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose2,
-            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w, test_d_rates_0,
-            test_d_rates_1, rates_0, rates_1)
+            test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, rates_0, rates_1)
 
 
 def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *, I, K, N, M):
     """What stands between two tasks of the host: test_d_test_mse_power_mul2_mul, train_d_train_mse_power_mul2_mul, net_1_b_0, ..."""
     rates_0 = jnp.zeros((I,), jnp.float32)
     rates_1 = jnp.zeros((I,), jnp.float32)
-    train_d_train_mse_power_mul2_mul2 = jnp.zeros((), jnp.float32)
     net_0_w = jnp.zeros((K, 10, 1), jnp.float32)
     net_0_b = jnp.zeros((K, 10), jnp.float32)
     net_1_w = jnp.zeros((K, 1, 10), jnp.float32)
     net_1_b = jnp.zeros((K, 1), jnp.float32)
-    net_descend_exp = jnp.zeros((), jnp.float32)
-    net_descend_exp2 = jnp.zeros((), jnp.float32)
-    net_0_w_rows2 = jnp.zeros((K, 10, 1), jnp.float32)
-    net_0_w_rows_out1 = jnp.zeros((K, 10), jnp.float32)
-    net_0_w_rows_out2 = jnp.zeros((K, 1, 10), jnp.float32)
-    net_0_w_rows_out3 = jnp.zeros((K, 1), jnp.float32)
     train_predict_tanh = jnp.zeros((K, N, 10), jnp.float32)
     train_mse_sub = jnp.zeros((K, N), jnp.float32)
     train2 = jnp.zeros((I, K), jnp.float32)
     test_d_train_predict_tanh_sub = jnp.zeros((K, N, 10), jnp.float32)
     test2 = jnp.zeros((I,), jnp.float32)
-    test_d_test_predict_add2_sum = jnp.zeros((1,), jnp.float32)
-    test_d_test_predict_transpose2_transpose = jnp.zeros((1, 10), jnp.float32)
-    test_d_test_predict_add_sum = jnp.zeros((10,), jnp.float32)
-    test_d_test_predict_transpose_transpose = jnp.zeros((10, 1), jnp.float32)
     train_d_train_mse_power_mul2 = jnp.zeros((K - 1, N), jnp.float32)
     train_d_train_getitem_expand_dims = jnp.zeros((K - 1, N, 1), jnp.float32)
     train_d_train_predict_add2_sum = jnp.zeros((K - 1, 1), jnp.float32)
@@ -927,25 +750,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
     train_d_train_predict_transpose2_transpose = jnp.zeros((K - 1, 1, 10), jnp.float32)
     train_d_train_predict_add_sum = jnp.zeros((K - 1, 10), jnp.float32)
     train_d_train_predict_transpose_transpose2 = jnp.zeros((K - 1, 10, 1), jnp.float32)
-    test_d_train_mse_sub = jnp.zeros((N,), jnp.float32)
-    test_d_train_predict_add2_sum = jnp.zeros((1,), jnp.float32)
-    test_d_train_predict_matmul2_einsum = jnp.zeros((N, 10), jnp.float32)
     test_d_train_predict_tanh = jnp.zeros((N, 10), jnp.float32)
-    test_d_train_predict_matmul2_einsum22 = jnp.zeros((10, 1), jnp.float32)
     test_d_train_predict_transpose2 = jnp.zeros((10, 1), jnp.float32)
-    test_d_train_predict_add_sum = jnp.zeros((10,), jnp.float32)
-    test_d_train_predict_transpose2_transpose = jnp.zeros((1, 10), jnp.float32)
-    test_d_train_predict_transpose_transpose2 = jnp.zeros((10, 1), jnp.float32)
-    test_d_net_1_b = jnp.zeros((1,), jnp.float32)
-    test_d_net_1_w = jnp.zeros((1, 10), jnp.float32)
-    test_d_net_0_b = jnp.zeros((10,), jnp.float32)
-    test_d_net_0_w = jnp.zeros((10, 1), jnp.float32)
-    test_d_net_1_b_1_neg = jnp.zeros((1,), jnp.float32)
-    test_d_net_1_w_1_neg = jnp.zeros((1, 10), jnp.float32)
-    test_d_net_0_b_1_neg = jnp.zeros((10,), jnp.float32)
-    test_d_net_0_w_1_neg = jnp.zeros((10, 1), jnp.float32)
-    test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.zeros((10, 1), jnp.float32)
-    test_d_train_predict_tanh_0_add22 = jnp.zeros((N, 10), jnp.float32)
     test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
     test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
     test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
@@ -958,24 +764,13 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
     if K >= 2:
         (train_d_train_mse_power_mul2_mul2,) = train_d_train_mse_power_mul2_mul((), N=N)
         def step_i(i, carry):
-            (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
-                    net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
-                    train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-                    test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                    test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-                    train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                    train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                    train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                    train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-                    test_d_train_mse_sub, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-                    test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+            (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                    test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+                    train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+                    train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+                    train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+                    train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                     test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                     test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
                     rates_1) = carry
@@ -1020,17 +815,10 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
                     test_d_train_predict_transpose_transpose2)
             def step_k(i2, carry):
-                (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                        test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                        test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                        test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                        test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                        test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                        test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                        test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                        test_d_net_0_b, test_d_net_0_w) = carry
+                (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                        test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                        test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = carry
                 k = (K - 2) - i2
                 (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                         test_d_net_0_w_1_neg, test_d_train_mse_sub,
@@ -1053,9 +841,9 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
                         test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
                         test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-                test_d_train_predict_tanh = jnp.where(k == (K + -1),
-                        test_d_train_predict_tanh_new2, test_d_train_predict_tanh)
-                test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+                test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new2,
+                        test_d_train_predict_tanh)
+                test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
                         test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2)
                 (test_d_train_predict_tanh,
                         test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((i, k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
@@ -1067,102 +855,48 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                         test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                         test_d_train_predict_add_sum, test_d_net_0_w,
                         test_d_train_predict_transpose_transpose2)
-                return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                        test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                        test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                        test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                        test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                        test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                        test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                        test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                        test_d_net_0_b, test_d_net_0_w)
-            carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w)
-            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
+                return (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                        test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                        test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+            carry = (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+            (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
                     test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
             if I >= 2 and K >= 2:
                 (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
                         test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
                         test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-            return (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
-                    net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
-                    train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
-                    test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                    test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-                    train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                    train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                    train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                    train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-                    test_d_train_mse_sub, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-                    test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+            return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                    test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+                    train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+                    train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+                    train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+                    train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                     test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                     test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-        carry = (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2,
-                net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
-                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-                test_d_train_mse_sub, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-        (net_0_w, net_0_b, net_1_w, net_1_b, net_descend_exp, net_descend_exp2, net_0_w_rows2,
-                net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, train_predict_tanh,
-                train_mse_sub, train2, test_d_train_predict_tanh_sub, test2,
-                test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
-                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-                test_d_train_mse_sub, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_net_1_b_1_neg, test_d_net_1_w_1_neg,
-                test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_net_descend_mul4_sum,
+        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
+                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
+                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
+                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
+                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
+                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
                 rates_1) = lax.fori_loop(0, I - 1, step_i, carry)
@@ -1206,15 +940,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
                 test_d_train_predict_transpose_transpose2)
         def step_k2(i2, carry):
-            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w) = carry
+            (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = carry
             k = (K - 2) - i2
             (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                     test_d_net_0_w_1_neg, test_d_train_mse_sub,
@@ -1223,9 +950,9 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
                     test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum22,
                     test_d_train_predict_transpose2_new4) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-            test_d_train_predict_tanh = jnp.where(k == (K + -1), test_d_train_predict_tanh_new4,
+            test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new4,
                     test_d_train_predict_tanh)
-            test_d_train_predict_transpose2 = jnp.where(k == (K + -1),
+            test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
                     test_d_train_predict_transpose2_new4, test_d_train_predict_transpose2)
             (test_d_train_predict_tanh,
                     test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
@@ -1237,45 +964,18 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                     test_d_train_predict_add_sum, test_d_net_0_w,
                     test_d_train_predict_transpose_transpose2)
-            return (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-                    test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                    test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w)
-        carry = (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w)
-        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22, test_d_train_predict_add2_sum,
-                test_d_train_predict_matmul2_einsum, test_d_train_predict_tanh,
-                test_d_train_predict_matmul2_einsum22, test_d_train_predict_transpose2,
-                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k2, carry)
+            return (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+        carry = (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+        (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1),
+                step_k2, carry)
     if K <= 1:
         def step_i2(i, carry):
             (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-                    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                    test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-                    test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-                    test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-                    test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
-                    rates_1) = carry
+                    test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2, rates_0, rates_1) = carry
             (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
                     start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
             (train_predict_tanh, train_mse_sub, train2,
@@ -1306,37 +1006,15 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
             return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-                    test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                    test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-                    test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-                    test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-                    test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
-                    rates_1)
+                    test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+                    test_d_train_predict_transpose2, rates_0, rates_1)
         carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-                test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, rates_0, rates_1)
         (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_test_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_test_predict_transpose_transpose, test_d_train_mse_sub,
-                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2, test_d_train_predict_add_sum,
-                test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2, test_d_net_1_b, test_d_net_1_w,
-                test_d_net_0_b, test_d_net_0_w, test_d_rates_0, test_d_rates_1, rates_0,
-                rates_1) = lax.fori_loop(0, I - 1, step_i2, carry)
+                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, rates_0, rates_1) = lax.fori_loop(0, I - 1,
+                step_i2, carry)
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
                 start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
         (train_predict_tanh, train_mse_sub, train2,

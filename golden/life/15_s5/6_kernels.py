@@ -73,8 +73,8 @@ def heard(
         heard_layer_norm_mul2 = heard_layer_norm_d_sub * heard_layer_norm_rsqrt
         heard_layer_norm_mul3 = heard_layer_norm_mul2 * norm_scale
         heard = heard_layer_norm_mul3 + norm_bias
-        push_matmul = jnp.matmul(layer_b_re, heard)
-        push_matmul2 = jnp.matmul(layer_b_im, heard)
+        push_matmul = jnp.matmul(heard, layer_b_re.T)
+        push_matmul2 = jnp.matmul(heard, layer_b_im.T)
         push_cmul_mul = hold_re * push_matmul
         push_cmul_mul2 = hold_im * push_matmul2
         push_cmul_mul3 = hold_re * push_matmul2
@@ -167,15 +167,15 @@ def y_scan(
     ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
     def point(x_re_rows_t, x_re_rows_out1_t, y_answer_y_mul2, u, states_associative_scan_out2_t, states_associative_scan_out3_t, target):
-        y_answer_y_matmul = jnp.matmul(layer_c_re, x_re_rows_t)
-        y_answer_y_matmul2 = jnp.matmul(layer_c_im, x_re_rows_out1_t)
+        y_answer_y_matmul = jnp.matmul(x_re_rows_t, layer_c_re.T)
+        y_answer_y_matmul2 = jnp.matmul(x_re_rows_out1_t, layer_c_im.T)
         y_answer_y_sub = y_answer_y_matmul - y_answer_y_matmul2
         y_answer_y_mul = jnp.float32(2.0) * y_answer_y_sub
         y_answer_y_add = y_answer_y_mul + y_answer_y_mul2
         y_answer_gelu = jax.nn.gelu(y_answer_y_add, approximate=False)
         y = u + y_answer_gelu
-        y_scan_answer_y_matmul = jnp.matmul(layer_c_re, states_associative_scan_out2_t)
-        y_scan_answer_y_matmul2 = jnp.matmul(layer_c_im, states_associative_scan_out3_t)
+        y_scan_answer_y_matmul = jnp.matmul(states_associative_scan_out2_t, layer_c_re.T)
+        y_scan_answer_y_matmul2 = jnp.matmul(states_associative_scan_out3_t, layer_c_im.T)
         y_scan_answer_y_sub = y_scan_answer_y_matmul - y_scan_answer_y_matmul2
         y_scan_answer_y_mul = jnp.float32(2.0) * y_scan_answer_y_sub
         y_scan_answer_y_add = y_scan_answer_y_mul + y_answer_y_mul2

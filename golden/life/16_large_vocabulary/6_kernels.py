@@ -50,8 +50,7 @@ def loss_d_scores_einsum2_now(
     loss_d_scores_add_sub_tile = loss_d_loss_logsumexp_exp_tile - said_tile
     loss_d_scores_add_tile = loss_d_loss_div * loss_d_scores_add_sub_tile
     loss_d_scores_einsum_tile = jnp.einsum("ij,kj->ik", loss_d_scores_add_tile, head)
-    place = jnp.arange(1024, dtype=jnp.int32) - 0
-    loss_d_scores_einsum_full_tile = jnp.where(((place >= 0) & (place < jnp.maximum(0, jnp.minimum(1024, T-1024*tile))))[:, None], jnp.take(loss_d_scores_einsum_tile, place, axis=0, mode="clip"), jnp.float32(0.0))
+    loss_d_scores_einsum_full_tile = jnp.where((jnp.arange(1024, dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile)))[:, None], lax.pad(loss_d_scores_einsum_tile, jnp.float32(0.0), ((0, max(0, 1024-T), 0), (0, 0, 0))), jnp.float32(0.0))
     valid2 = (jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile)))[:, None]
     loss_d_scores_add_tile_masked = jnp.where(valid2, loss_d_scores_add_tile, jnp.float32(0.0))
     h_slice_masked = jnp.where(valid2, h_slice, jnp.float32(0.0))

@@ -65,7 +65,7 @@ def v_early(at, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, 
         n_rms_norm_rsqrt_early = lax.rsqrt(n_rms_norm_add_early)
         n_rms_norm_mul2_early = x_early * n_rms_norm_rsqrt_early
         n_early = n_rms_norm_mul2_early * attn_norm
-        q_matmul_early = jnp.matmul(wq, n_early)
+        q_matmul_early = jnp.matmul(n_early, wq.T)
         q_reshape_early = jnp.reshape(q_matmul_early, (9, 64))
         q_rope_low_split_early_0 = lax.slice_in_dim(q_reshape_early, 0, 32, axis=1)
         q_rope_low_split_early_1 = lax.slice_in_dim(q_reshape_early, 32, 64, axis=1)
@@ -77,7 +77,7 @@ def v_early(at, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, 
         q_rope_add_early = q_rope_mul3_early + q_rope_mul4_early
         q_early = jnp.concatenate([q_rope_sub_early, q_rope_add_early], axis=1)
         a_reshape_early = jnp.reshape(q_early, (3, 3, 64))
-        k_matmul_early = jnp.matmul(wk, n_early)
+        k_matmul_early = jnp.matmul(n_early, wk.T)
         k_reshape_early = jnp.reshape(k_matmul_early, (3, 64))
         k_rope_low_split_early_0 = lax.slice_in_dim(k_reshape_early, 0, 32, axis=1)
         k_rope_low_split_early_1 = lax.slice_in_dim(k_reshape_early, 32, 64, axis=1)
@@ -88,7 +88,7 @@ def v_early(at, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, 
         k_rope_mul4_early = k_rope_low_split_early_0 * q_rope_sin_early
         k_rope_add_early = k_rope_mul3_early + k_rope_mul4_early
         k_early = jnp.concatenate([k_rope_sub_early, k_rope_add_early], axis=1)
-        v_matmul_early = jnp.matmul(wv, n_early)
+        v_matmul_early = jnp.matmul(n_early, wv.T)
         v_early = jnp.reshape(v_matmul_early, (3, 64))
         return (a_reshape_early, k_early, v_early)
     point = jax.vmap(point)
@@ -117,7 +117,7 @@ def v_late(at, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, 
         n_rms_norm_rsqrt_late = lax.rsqrt(n_rms_norm_add_late)
         n_rms_norm_mul2_late = x_late * n_rms_norm_rsqrt_late
         n_late = n_rms_norm_mul2_late * attn_norm
-        q_matmul_late = jnp.matmul(wq, n_late)
+        q_matmul_late = jnp.matmul(n_late, wq.T)
         q_reshape_late = jnp.reshape(q_matmul_late, (9, 64))
         q_rope_low_split_late_0 = lax.slice_in_dim(q_reshape_late, 0, 32, axis=1)
         q_rope_low_split_late_1 = lax.slice_in_dim(q_reshape_late, 32, 64, axis=1)
@@ -129,7 +129,7 @@ def v_late(at, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, 
         q_rope_add_late = q_rope_mul3_late + q_rope_mul4_late
         q_late = jnp.concatenate([q_rope_sub_late, q_rope_add_late], axis=1)
         a_reshape_late = jnp.reshape(q_late, (3, 3, 64))
-        k_matmul_late = jnp.matmul(wk, n_late)
+        k_matmul_late = jnp.matmul(n_late, wk.T)
         k_reshape_late = jnp.reshape(k_matmul_late, (3, 64))
         k_rope_low_split_late_0 = lax.slice_in_dim(k_reshape_late, 0, 32, axis=1)
         k_rope_low_split_late_1 = lax.slice_in_dim(k_reshape_late, 32, 64, axis=1)
@@ -140,7 +140,7 @@ def v_late(at, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, 
         k_rope_mul4_late = k_rope_low_split_late_0 * q_rope_sin_late
         k_rope_add_late = k_rope_mul3_late + k_rope_mul4_late
         k_late = jnp.concatenate([k_rope_sub_late, k_rope_add_late], axis=1)
-        v_matmul_late = jnp.matmul(wv, n_late)
+        v_matmul_late = jnp.matmul(n_late, wv.T)
         v_late = jnp.reshape(v_matmul_late, (3, 64))
         return (a_reshape_late, k_late, v_late)
     a_reshape_late_rows, k_late_rows, v_late_rows = jax.vmap(point)(x_late)
@@ -188,7 +188,7 @@ def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *,
     """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
     model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
-    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
@@ -211,9 +211,9 @@ def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *,
         v_slice = jnp.moveaxis(v[:, :min(S, T)], 1, 0)
         a_grouped_attention_softmax_div_early_masked = jnp.where(valid, a_grouped_attention_softmax_div_early, jnp.float32(0.0))
         valid2 = (jnp.arange(min(S, T), dtype=jnp.int32) < t+1)[:, None, None]
-        a_early = lax.cond(v_finite, lambda: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, v_slice), lambda: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))
+        a_early = lax.cond(v_finite, lambda: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, v_slice), lambda: jax.custom_batching.sequential_vmap(lambda a_grouped_attention_softmax_div_early_masked, v_slice, valid2: jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_early_masked, jnp.where(valid2, v_slice, jnp.float32(0.0))))(a_grouped_attention_softmax_div_early_masked, v_slice, valid2))
         z_reshape_early = jnp.reshape(a_early, (576,))
-        z_matmul_early = jnp.matmul(wo, z_reshape_early)
+        z_matmul_early = jnp.matmul(z_reshape_early, wo.T)
         z_early = x_early + z_matmul_early
         y_rms_norm_mul_early = z_early * z_early
         y_rms_norm_mean_early = jnp.sum(y_rms_norm_mul_early, axis=0, keepdims=True) / jnp.float32(576)
@@ -221,11 +221,11 @@ def y_early(at, a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, *,
         y_rms_norm_rsqrt_early = lax.rsqrt(y_rms_norm_add_early)
         y_rms_norm_mul2_early = z_early * y_rms_norm_rsqrt_early
         y_rms_norm_mul3_early = y_rms_norm_mul2_early * mlp_norm
-        y_swiglu_matmul_early = jnp.matmul(gate, y_rms_norm_mul3_early)
+        y_swiglu_matmul_early = jnp.matmul(y_rms_norm_mul3_early, gate.T)
         y_swiglu_silu_early = jax.nn.silu(y_swiglu_matmul_early)
-        y_swiglu_matmul2_early = jnp.matmul(up, y_rms_norm_mul3_early)
+        y_swiglu_matmul2_early = jnp.matmul(y_rms_norm_mul3_early, up.T)
         y_swiglu_mul_early = y_swiglu_silu_early * y_swiglu_matmul2_early
-        y_swiglu_matmul3_early = jnp.matmul(down, y_swiglu_mul_early)
+        y_swiglu_matmul3_early = jnp.matmul(y_swiglu_mul_early, down.T)
         y_early = z_early + y_swiglu_matmul3_early
         return (y_early, y_early)
     point = jax.vmap(point, in_axes=(0, 0, None, None, 0))
@@ -238,7 +238,7 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, L)
     """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
     model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
-    nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     nn.rt:87: scores = einsum('kgd,skd->kgs', q, keys) / sqrt(f32(size(q, -1)))
@@ -262,7 +262,7 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, L)
         a_grouped_attention_softmax_div_late_masked = jnp.where(valid, a_grouped_attention_softmax_div_late, jnp.float32(0.0))
         a_late = jnp.einsum("kgs,skd->kgd", a_grouped_attention_softmax_div_late_masked, v_slice)
         z_reshape_late = jnp.reshape(a_late, (576,))
-        z_matmul_late = jnp.matmul(wo, z_reshape_late)
+        z_matmul_late = jnp.matmul(z_reshape_late, wo.T)
         z_late = x_late + z_matmul_late
         y_rms_norm_mul_late = z_late * z_late
         y_rms_norm_mean_late = jnp.sum(y_rms_norm_mul_late, axis=0, keepdims=True) / jnp.float32(576)
@@ -270,11 +270,11 @@ def y_late(at, a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, *, L)
         y_rms_norm_rsqrt_late = lax.rsqrt(y_rms_norm_add_late)
         y_rms_norm_mul2_late = z_late * y_rms_norm_rsqrt_late
         y_rms_norm_mul3_late = y_rms_norm_mul2_late * mlp_norm
-        y_swiglu_matmul_late = jnp.matmul(gate, y_rms_norm_mul3_late)
+        y_swiglu_matmul_late = jnp.matmul(y_rms_norm_mul3_late, gate.T)
         y_swiglu_silu_late = jax.nn.silu(y_swiglu_matmul_late)
-        y_swiglu_matmul2_late = jnp.matmul(up, y_rms_norm_mul3_late)
+        y_swiglu_matmul2_late = jnp.matmul(y_rms_norm_mul3_late, up.T)
         y_swiglu_mul_late = y_swiglu_silu_late * y_swiglu_matmul2_late
-        y_swiglu_matmul3_late = jnp.matmul(down, y_swiglu_mul_late)
+        y_swiglu_matmul3_late = jnp.matmul(y_swiglu_mul_late, down.T)
         y_late = z_late + y_swiglu_matmul3_late
         return (y_late, y_late)
     y_late_rows, y_late_rows2 = jax.vmap(point)(a_reshape_late, k, v, x_late)
@@ -310,7 +310,7 @@ def best_early(at, y_early_at, norm, embed):
         logits_rms_norm_rsqrt_early = lax.rsqrt(logits_rms_norm_add_early)
         logits_rms_norm_mul2_early = y_early_t * logits_rms_norm_rsqrt_early
         logits_rms_norm_mul3_early = logits_rms_norm_mul2_early * norm
-        logits_early = jnp.matmul(embed, logits_rms_norm_mul3_early)
+        logits_early = jnp.matmul(logits_rms_norm_mul3_early, embed.T)
         best_early = jnp.argmax(logits_early, axis=None).astype(jnp.int32)
         return best_early
     best_early_rows = jax.vmap(point)(y_early_at)
@@ -329,7 +329,7 @@ def best_late(at, y_late_at, norm, embed):
         logits_rms_norm_rsqrt_late = lax.rsqrt(logits_rms_norm_add_late)
         logits_rms_norm_mul2_late = y_late_at * logits_rms_norm_rsqrt_late
         logits_rms_norm_mul3_late = logits_rms_norm_mul2_late * norm
-        logits_late = jnp.matmul(embed, logits_rms_norm_mul3_late)
+        logits_late = jnp.matmul(logits_rms_norm_mul3_late, embed.T)
         best_late = jnp.argmax(logits_late, axis=None).astype(jnp.int32)
         return best_late
     best_late_rows = jax.vmap(point)(y_late_at)

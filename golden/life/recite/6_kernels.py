@@ -266,7 +266,7 @@ def drawn_temperature_categorical(
     net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
     net_last_scale, net_last_bias, random_seed, *, T,
 ):
-    """nn.rt:8: e = exp(x - max(x, axis = axis, keepdims = true))
+    """nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
     nn.rt:29: return x @ w.T + b
     nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))

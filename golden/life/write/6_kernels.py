@@ -76,9 +76,9 @@ def after(
         letter_t = letter[t]
         holds = (letter_t >= -58) & (letter_t < 58)
         after_getitem = jnp.take(net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip")
-        after_gru_cell_a_matmul = jnp.matmul(net_cell_w, after_getitem)
+        after_gru_cell_a_matmul = jnp.matmul(after_getitem, net_cell_w.T)
         after_gru_cell_a_add = after_gru_cell_a_matmul + net_cell_b
-        after_gru_cell_g_matmul = jnp.matmul(net_cell_u, state)
+        after_gru_cell_g_matmul = jnp.matmul(state, net_cell_u.T)
         after_gru_cell_g_add = after_gru_cell_g_matmul + net_cell_c
         after_gru_cell_r_split_0 = lax.slice_in_dim(after_gru_cell_a_add, 0, 96, axis=0)
         after_gru_cell_r_split_1 = lax.slice_in_dim(after_gru_cell_a_add, 96, 192, axis=0)
@@ -97,7 +97,7 @@ def after(
         after_gru_cell_mul = after_gru_cell_sub * after_gru_cell_n_tanh
         after_gru_cell_mul2 = after_gru_cell_z_sigmoid * state
         after = after_gru_cell_mul + after_gru_cell_mul2
-        drawn_linear_matmul = jnp.matmul(net_out_w, after)
+        drawn_linear_matmul = jnp.matmul(after, net_out_w.T)
         drawn_linear_add = drawn_linear_matmul + net_out_b
         drawn_temperature_div = drawn_linear_add / jnp.float32(0.7)
         drawn_temperature_key = random_key(random_seed, 3419918578, b, t)
