@@ -21,7 +21,7 @@ from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement, Vector
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr, Sym, compare, maximum
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 WIDTH = 100
 INDENT = "    "
@@ -112,7 +112,10 @@ def _room(point: Statement, stages: Stages, extent: Expr) -> Expr:
     if any(found == Sym(r.name) for r in stages.rooms):
         return found
     known = not any(r.name in symbols(found) for r in stages.rooms)
-    if known and stages.room.implies(Domain(()), compare(">=", found, ZERO)):
+    # What holds whatever a length is holds for the largest one.
+    lengths: dict[str, Expr] = {n: Sym(b) for b, e in stages.largest.items() for n in symbols(e)}
+    asked = compare(">=", substitute(found, lengths), ZERO)
+    if known and stages.room.implies(Domain(()), asked):
         return found
     return maximum(ZERO, found)
 

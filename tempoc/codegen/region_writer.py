@@ -223,7 +223,10 @@ class Writer(Spelled):
             return self.text(loop.lower), self.text(loop.upper)
         gap = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
         by = abs(loop.step)
+        more, less = gap
         count: Arith = Operation("-", gap)
+        if isinstance(less, int):
+            count = Operation("+", (more, -less))
         if by != 1:
             count = Operation("//", (Operation("+", (count, by - 1)), by))
         return "0", self.text(count)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from tempoc.memory.formulas import Facts
-from tempoc.memory.moments import COPY, ZEROS
-from tempoc.memory.peak import BEFORE, Peak, Row, grown, peak
+from tempoc.footprint.formulas import Facts
+from tempoc.footprint.moments import COPY, ZEROS
+from tempoc.footprint.peak import BEFORE, Peak, Row, grown, peak
 from tempoc.program.nodes import Program, Store
 from tempoc.runtime.budget import usual_given
 from tempoc.runtime.rehearsal import forecast

@@ -2,8 +2,7 @@
 
 In: statements, the schedule as loops and as times, the outputs. Out: for every tensor a store
 (register, points, ring, block), what dies after which statement, what a kernel may overwrite; a
-table with formulas; a verifier that replays the plan. And from the program that is made of it: the
-most bytes that are live at one time, as a formula.
+table with formulas; a verifier that replays the plan.
 
-May import: base, program, runtime, symbolic, poly, ops, sdg, schedule
+May import: base, symbolic, poly, ops, sdg, schedule
 """

@@ -16,6 +16,7 @@ RANKS = {
     "symbolic": 1,
     "pipeline": 1,
     "runtime": 1,
+    "footprint": 2,
     "poly": 2,
     "ops": 2,
     "sdg": 3,

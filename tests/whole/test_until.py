@@ -330,3 +330,21 @@ def test_what_has_nothing_to_do_with_the_end_is_computed_at_once(tmp_path: Path)
     for B, T in ((1, 1), (3, 9), (2, 3)):
         program({"B": B, "T": T}, {"w": np.arange(B, dtype=np.float32)})
         assert program.lengths == {"T": min(T, 5)}
+
+
+def test_all_points_of_another_dimension_at_once(tmp_path: Path) -> None:
+    """Their kernel has room for the largest length."""
+    text = """dim i < I until stop
+    dim k < K
+    input x[i, k]: f32
+    input w[i]: f32
+    stop = w > 0.8
+    y = sum(x[0:i, k])
+    output y
+    """
+    program = Agreeing(text, tmp_path)
+    for w in ([0.9], [0.1, 0.1, 0.9, 0.1], [0.1, 0.1]):
+        x = np.arange(3 * len(w), dtype=np.float32).reshape(len(w), 3)
+        found = program({"I": len(w), "K": 3}, {"w": np.array(w, np.float32), "x": x})
+        length = program.lengths["I"]
+        np.testing.assert_array_equal(found["y"], (x.cumsum(0) - x)[:length])

@@ -12,9 +12,9 @@ from hypothesis import given as drawn
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.footprint.formulas import Facts
+from tempoc.footprint.peak import BEFORE, peak
 from tempoc.frontend.modules import load_source
-from tempoc.memory.formulas import Facts
-from tempoc.memory.peak import BEFORE, peak
 from tempoc.program.nodes import Program
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.bounds import resolve

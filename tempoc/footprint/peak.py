@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from tempoc.memory.formulas import Facts
-from tempoc.memory.moments import COPY, Part, moments
+from tempoc.footprint.formulas import Facts
+from tempoc.footprint.moments import COPY, Part, moments
 from tempoc.program.nodes import Program, Store
 from tempoc.runtime.dtypes import NUMPY
 from tempoc.symbolic.expr import Const, Expr, Sym, add, maximum, product, sub

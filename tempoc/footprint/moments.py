@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.memory.formulas import Facts
+from tempoc.footprint.formulas import Facts
 from tempoc.program.arith import Arith
 from tempoc.program.nodes import (
     Block,
