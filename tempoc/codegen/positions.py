@@ -197,7 +197,9 @@ def _with(before: Pointwise, read: Read, element: Element) -> Pointwise:
     one = replace(tensor, name=element.name, node=element.name, out=0, domain=domain, type=type_)
     others = [replace(a, dim=renamed[a.dim]) for a in store.axes]
     axes = (*others, Axis(dim=element.dim, size=store.shape[axis]))
-    rows = replace(store, tensor=one.name, axes=axes, shape=_without(store.shape, axis))
+    keys = tuple(replace(k, dim=renamed[k.dim]) for k in store.keys)
+    shape = _without(store.shape, axis)
+    rows = replace(store, tensor=one.name, keys=keys, axes=axes, shape=shape)
     at = tuple(entries[d] for d in dims)
     reader = _reader(stages.graph.nodes[read.member], read, element, at)
     source = stages.graph.nodes[tensor.node]
