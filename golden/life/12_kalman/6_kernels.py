@@ -521,7 +521,7 @@ def block(at, log_force, log_error, valid, seen, *, T):
         return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
     carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
     (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past,
-            likelihood_d_guess_cov_add22) = lax.fori_loop(0, T - 2 - (-1), step_t, carry)
+            likelihood_d_guess_cov_add22) = lax.fori_loop(0, T - 2 + 1, step_t, carry)
     (likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2) = likelihood_d_Q_exp_mul((),
             likelihood_d_R_sum2_now, R_exp, likelihood_d_guess_cov_add22, Q_matmul, Q_exp, T=T)
     return (now, likelihood2, smooth, smooth_cov2, likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2)

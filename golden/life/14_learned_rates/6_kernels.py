@@ -584,7 +584,7 @@ def loop_i(
         (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
+                test_d_net_0_w) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
         if I >= 2 and K >= 2:
             (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
                     test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
@@ -866,7 +866,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                     test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
                     test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1), step_k, carry)
+                    test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
             if I >= 2 and K >= 2:
                 (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
                         test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
@@ -969,7 +969,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
         carry = (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
                 test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
         (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 - (-1),
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 + 1,
                 step_k2, carry)
     if K <= 1:
         def step_i2(i, carry):
