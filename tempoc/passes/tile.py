@@ -176,6 +176,8 @@ class _Search:
         rows = max(self.rows(region, n) for n in region.kept)
         if rows <= size:
             return f"{rows} rows are a small tile already"
+        if name := self.at_each(region):
+            return f"`{name}` reads all of it at each point"
         if any(len(self.graph.nodes[n].types) > 1 for n in region.whole):
             return f"`{region.whole[0]}` is needed as a whole"
         before = {n: self.bytes(n) for n in region.kept}
@@ -187,6 +189,16 @@ class _Search:
         if max(left.values()) >= max(before.values()):
             most = max(left, key=left.__getitem__)
             return f"`{most}`, which is as large, is needed as a whole"
+        return ""
+
+    def at_each(self, region: Region) -> str:
+        """A node that reads all points of a dimension, which are cut, at each of its own points."""
+        for name, way in {**region.kept, **region.ends}.items():
+            node = self.graph.nodes[name]
+            for edge in node.inputs if not isinstance(way, Star) else ():
+                star = region.kept.get(edge.source)
+                if isinstance(star, Star) and star.dim in node.domain.dims:
+                    return name
         return ""
 
     def is_temporal(self, at: Meeting) -> bool:

@@ -66,7 +66,7 @@ class Prepared:
         """The names in a walk that mean the same in every run."""
         if walk not in self.scopes:
             points = {name: self.constant(p) for name, p in walk.constants.items()}
-            used = frozenset(walk.code.co_names)
+            used = frozenset((*walk.code.co_names, "__builtins__"))
             scope = {name: value for name, value in self.scope.items() if name in used}
             self.scopes[walk] = scope | points
         return self.scopes[walk]

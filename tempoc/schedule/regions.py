@@ -136,17 +136,33 @@ class _Places:
     def guarded(self, execute: Execute) -> Tree:
         """The execution, only if its statement has a point where that is not sure and matters."""
         statement = self.statement(execute)
-        nodes = [self.graph.nodes[m] for m in statement.members]
-        types = [t for n in nodes for t in (*n.types, *operand_types(self.graph, n))]
-        if not any(symbols(e) for t in types for e in t.shape):
+        if not (self.has_extents(statement) or self.may_find_nothing(statement)):
             return execute
-        somewhere = self.space.project(statement.domain, ()).where
-        parts = somewhere.args if isinstance(somewhere, And) else (somewhere,)
-        lengths = self.graph.universe.lengths
-        somewhere = conjunction(*(p for p in parts if _holds_for_more(p, lengths)))
+        somewhere = self.somewhere(statement.domain)
         if self.space.implies(Domain((), self.sure), somewhere):
             return execute
         return Guard(condition=somewhere, body=execute)
+
+    def has_extents(self, statement: Statement) -> bool:
+        """Whether extents within a statement depend on anything."""
+        nodes = [self.graph.nodes[m] for m in statement.members]
+        types = [t for n in nodes for t in (*n.types, *operand_types(self.graph, n))]
+        return any(symbols(e) for t in types for e in t.shape)
+
+    def may_find_nothing(self, statement: Statement) -> bool:
+        """Whether a store that a statement reads or writes may have no slot, having no points."""
+        names = dict.fromkeys(r.tensor for r in statement.reads)
+        names |= dict.fromkeys(w.tensor for w in statement.writes)
+        domains = dict.fromkeys(self.statements.tensors[name].domain for name in names)
+        sure = Domain((), self.sure)
+        return any(not self.space.implies(sure, self.somewhere(d)) for d in domains)
+
+    def somewhere(self, domain: Domain) -> Expr:
+        """The condition for a domain to have a point, as far as the largest lengths tell."""
+        where = self.space.project(domain, ()).where
+        parts = where.args if isinstance(where, And) else (where,)
+        lengths = self.graph.universe.lengths
+        return conjunction(*(p for p in parts if _holds_for_more(p, lengths)))
 
     def steps(self, loop: Loop) -> int | None:
         """How many steps a loop has, if these are few and the same in every run."""

@@ -27,6 +27,7 @@ from tempoc.sdg.together import together
 from tempoc.sdg.turns import turn
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
+    FALSE,
     TRUE,
     ZERO,
     Const,
@@ -182,6 +183,8 @@ def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
             if isinstance(node.op, Merge):
                 entries = node.op.targets[k]
                 where = space.simplify(written_where(node, k, graph), source.domain)
+            if where == FALSE:  # a branch that is never taken
+                continue
             write = Write(
                 tensor=tensor_name(node.name, 0),
                 member=source.name,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import builtins
 from dataclasses import replace
 
 import numpy as np
@@ -23,12 +24,13 @@ from tempoc.program.nodes import (
 )  # fmt: skip
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.load import load
+from tempoc.runtime.prepared import prepare
 from tempoc.runtime.progress import bar, count_calls
 from tempoc.runtime.run import Settings, run, run_given
 from tempoc.runtime.stores import layout
 from tempoc.runtime.walk import Wishes
 from tempoc.runtime.walker import write_walk
-from tests.runtime.programs import FIBONACCI, RNN, SUMS, op, write
+from tests.runtime.programs import FIBONACCI, RNN, RNN_KERNELS, SUMS, op, write
 
 
 def walk(program, bounds, given=frozenset(), wishes=None):
@@ -199,3 +201,10 @@ def test_progress():
     triangle = Loop(var="b", lower=0, upper="B", step=1, body=replace(SUMS.tree.body, upper="b"))
     assert count_calls(triangle, {"B": 4}) == 6
     assert bar(5, 10, 3.0).startswith("[###############...............]  50%  3 s  3 s left")
+
+
+def test_libraries_in_c_find_the_builtins(tmp_path):
+    """They import with those of the walk that called them, whatever names it uses itself."""
+    prepared = prepare(load(write(tmp_path, RNN, RNN_KERNELS)), {"T": 9})
+    found = prepared.names(prepared.walk(frozenset({"x", "W"}), Wishes()))
+    assert found["__builtins__"] is builtins

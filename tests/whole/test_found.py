@@ -133,6 +133,37 @@ y = x + x
 output y
 """
 
+# What reads `y[j]` only where `j < J - 1` never reads the branch for the last one.
+NEVER_TAKEN = """
+dim i < I until stop
+dim j < J = 2
+input x[i, j]: f32
+input w[i]: f32
+stop[i] = w > 0.9
+y0[i, j] = x[i, j] when i == 0
+y0[i, j] = 0.5 * y0[i-1, j] + x[i, j]
+y1[i, j] = x[i, j] * 0.5
+y3[i, j] = (y0[j = j-1] if j % 2 == 1 else (y0[j = j+1] if j < J - 1 else y1[i, j]))
+output y1, y3
+"""
+
+# The derivative for `y` at each `j` reads those for all `j`, which no tile of them can give.
+ALL_AT_EACH = """
+dim i < I
+dim j < J
+dim k < K = (I + 1) // 2
+input x[i, j, k]: f32
+input w[i]: f32
+y0[i, 0, k] = 0.5
+y0[i, j, k] = cond(x[i, j, k] > 0.1, 0.5 * y0[i, j-1, k] - w[i], 0.5 * x[i, j, k] - w[i])
+y1[i, j, k] = (y0[j = j % 2:j+1:2])[0] - (y0[j = 0:J])[J - 1 - j]
+y2 = tanh(y1)
+y4l = 0.5 * y0[i, j, k] - y2[i, j, k] * x + w[i]
+y4g = grad(y4l, w)
+y4 = tanh(grad(y4g ** 2, x))
+output y0, y1, y4
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()

@@ -85,15 +85,16 @@ def first_fault(fault, kernel, found, point):
     return jnp.where(fault[1] != 0, fault, new)
 
 
-def loop_t(at, path, back2, *, steps=None):
+def loop_t(at, path, back2, *, steps=None, T):
     """t from at[0] down, at[1] steps; the loop of path_1."""
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_t(i, carry):
         (path, fault) = carry
         t = at[0] - i
-        path, found = path_1((t,), back2, path)
-        fault = first_fault(fault, 3, found, (t,))
+        if T >= 2:
+            path, found = path_1((t,), back2, path)
+            fault = first_fault(fault, 3, found, (t,))
         return (path, fault)
     (path, fault) = lax.fori_loop(0, count, step_t, (path, fault))
     return (path, fault)
@@ -116,8 +117,9 @@ def block(at, emit, seen, start, move, *, T):
     def step_t(i, carry):
         (path, fault) = carry
         t = (T - 2) - i
-        path, found = path_1((t,), back2, path)
-        fault = first_fault(fault, 3, found, (t,))
+        if T >= 2:
+            path, found = path_1((t,), back2, path)
+            fault = first_fault(fault, 3, found, (t,))
         return (path, fault)
     (path, fault) = lax.fori_loop(0, T - 2 + 1, step_t, (path, fault))
     return (path, likelihood2, fault)

@@ -245,12 +245,14 @@ def loop_i(
                 loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
         def taken(carry):
             (moved_s, moved_y2) = carry
-            moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
+            if I >= 2:
+                moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
             return (moved_s, moved_y2)
         (moved_s, moved_y2) = lax.cond(i >= 1, taken, lambda carry: carry, (moved_s, moved_y2))
         def step_j(j, carry):
             (past_s, past_y) = carry
-            past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
+            if I >= 2:
+                past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
             return (past_s, past_y)
         (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
         def step_j2(j, carry):
@@ -310,12 +312,14 @@ def block(at, label, x, *, N, I, J, K):
                 loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
         def taken(carry):
             (moved_s, moved_y2) = carry
-            moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
+            if I >= 2:
+                moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
             return (moved_s, moved_y2)
         (moved_s, moved_y2) = lax.cond(i >= 1, taken, lambda carry: carry, (moved_s, moved_y2))
         def step_j(j, carry):
             (past_s, past_y) = carry
-            past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
+            if I >= 2:
+                past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
             return (past_s, past_y)
         (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
         def step_j2(j, carry):

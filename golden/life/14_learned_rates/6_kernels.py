@@ -545,14 +545,16 @@ def loop_i(
                     train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
                     train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
                     train_d_train_getitem_expand_dims)
-            (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
-                    test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
-                    train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg,
-                    train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
-                    train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2)
+            if I >= 2 and K >= 2:
+                (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                        test_d_net_descend_mul2_sum,
+                        test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
+                        test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
+                        train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg,
+                        train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
+                        train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
+                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                        test_d_net_descend_mul_sum2)
             (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
                     test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
                     test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
@@ -589,7 +591,8 @@ def loop_i(
             (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
                     test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
                     test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
-        rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+        if I >= 2:
+            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                 test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
                 train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
@@ -676,16 +679,17 @@ def loop_k(
 def loop_i2(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
     test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-    test_d_train_predict_transpose2, rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b,
-    x, y, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims, train_expand_dims, *,
-    steps=None, K, N, M,
+    test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1, start_0_w,
+    start_0_b, start_1_w, start_1_b, x, y, new_x, new_y, test_d_test_mse_power_mul2_mul2,
+    test_expand_dims, train_expand_dims, *, steps=None, I, K, N, M,
 ):
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, train, test, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                 test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, rates_0, rates_1) = carry
+                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
+                rates_1) = carry
         i = at[0] + i2
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
                 start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
@@ -712,21 +716,23 @@ def loop_i2(
                 test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
                 test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
                 test_d_train_predict_transpose_transpose2)
-        test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
-        rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+        if K == 1 and I >= 2:
+            test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
+        if I >= 2:
+            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                 test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, rates_0, rates_1)
+                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
     carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
             test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, rates_0, rates_1)
+            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
     (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
             test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, rates_0, rates_1) = lax.fori_loop(0, count, step_i,
-            carry)
+            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
+            rates_1) = lax.fori_loop(0, count, step_i, carry)
     return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
             test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, rates_0, rates_1)
+            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
 
 
 def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *, I, K, N, M):
@@ -829,15 +835,16 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                         train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
                         train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
                         train_d_train_getitem_expand_dims)
-                (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                        test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
-                        test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
-                        train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg,
-                        train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
-                        train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
-                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum2)
+                if I >= 2 and K >= 2:
+                    (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                            test_d_net_descend_mul2_sum,
+                            test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
+                            test_d_net_1_b_1_neg, train_d_train_predict_add2_sum,
+                            test_d_net_1_w_1_neg, train_d_train_predict_transpose2_transpose,
+                            test_d_net_0_b_1_neg, train_d_train_predict_add_sum,
+                            test_d_net_0_w_1_neg, train_d_train_predict_transpose_transpose2,
+                            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                            test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2)
                 (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
                         test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
                         test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
@@ -871,7 +878,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
                         test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
                         test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
-            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+            if I >= 2:
+                rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
             return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                     test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
                     train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
@@ -975,7 +983,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
         def step_i2(i, carry):
             (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                     test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, rates_0, rates_1) = carry
+                    test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
+                    rates_1) = carry
             (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
                     start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
             (train_predict_tanh, train_mse_sub, train2,
@@ -1003,18 +1012,21 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
                     test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
                     test_d_train_predict_transpose_transpose2)
-            test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
-            rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+            if K == 1 and I >= 2:
+                test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
+            if I >= 2:
+                rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
             return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                     test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, rates_0, rates_1)
+                    test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
+                    rates_1)
         carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                 test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, rates_0, rates_1)
+                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                 test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, rates_0, rates_1) = lax.fori_loop(0, I - 1,
-                step_i2, carry)
+                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
+                rates_1) = lax.fori_loop(0, I - 1, step_i2, carry)
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
                 start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
         (train_predict_tanh, train_mse_sub, train2,
