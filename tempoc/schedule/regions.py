@@ -19,7 +19,7 @@ keeps away from a statement that has no point: `max(x[0:t])` for `1 <= t < T` wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.base.source import Span
@@ -114,7 +114,7 @@ class _Places:
         """A part of a region; ``copies`` of it are written out. Raises ``_TooMuch``."""
         match tree:
             case Sequence(items=items):
-                return replace(tree, items=tuple(self.inside(item, copies) for item in items))
+                return Sequence(items=_joined(self.inside(item, copies) for item in items))
             case Guard(condition=condition, body=body):
                 return replace(tree, body=self.where(condition).inside(body, copies))
             case Loop(body=body):
@@ -252,6 +252,20 @@ def _accesses(
             dims = statements.tensors[tensor].domain.dims
             for dim, entry in zip(dims, entries, strict=True):
                 yield tensor, dim, _moves(entry, at, moving_with)
+
+
+def _joined(items: Iterable[Tree]) -> tuple[Tree, ...]:
+    """Neighbours under the same condition under one."""
+    found: list[Tree] = []
+    for item in items:
+        last = found[-1] if found else None
+        if isinstance(item, Guard) and isinstance(last, Guard) and item.condition == last.condition:
+            bodies = (b.items if isinstance(b, Sequence) else (b,) for b in (last.body, item.body))
+            both = Sequence(items=tuple(part for body in bodies for part in body))
+            found[-1] = Guard(condition=item.condition, body=both)
+        else:
+            found.append(item)
+    return tuple(found)
 
 
 def _holds_for_more(condition: Expr, lengths: tuple[str, ...]) -> bool:
