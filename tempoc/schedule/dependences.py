@@ -10,6 +10,7 @@ from tempoc.sdg.statements import Statement, Statements
 from tempoc.sdg.turns import Before, befores
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import ZERO, Slice, Sym
+from tempoc.symbolic.walk import symbols
 
 
 def flows(statements: Statements, universe: Universe) -> tuple[Flow, ...]:
@@ -55,7 +56,9 @@ def waiting(s: Statement, bound: str, universe: Universe) -> Waits | None:
     """What a statement does that may depend on the length of a bound, if anything."""
     reads = tuple(dict.fromkeys(r.entries for r in s.reads))
     found = Waits(bound=bound, domain=s.domain, reads=reads, mentions=s.mentions)
-    return None if s.is_free or not may_wait(universe, found) else found
+    # What may run at any time still must know where it is, if a length tells.
+    told = any(universe.roots(name) for name in symbols(s.domain.where))
+    return None if (s.is_free and not told) or not may_wait(universe, found) else found
 
 
 def turns(statements: Statements, universe: Universe) -> Iterator[Flow]:

@@ -348,3 +348,19 @@ def test_all_points_of_another_dimension_at_once(tmp_path: Path) -> None:
         found = program({"I": len(w), "K": 3}, {"w": np.array(w, np.float32), "x": x})
         length = program.lengths["I"]
         np.testing.assert_array_equal(found["y"], (x.cumsum(0) - x)[:length])
+
+
+def test_numbers_wait_for_the_length_too(tmp_path: Path) -> None:
+    """A branch of a single number, which is there only if the length turns out to be 1."""
+    text = """dim i < I until stop
+    input x[i]: f32
+    input w[i]: f32
+    stop = w > 0.2
+    y[i] = 0.5 * w[i] - x[i] when i < I - 1
+    y[i] = x[i] * (w[i] if i >= 1 else 2.0)
+    output y
+    """
+    program = Agreeing(text, tmp_path)
+    for w in ([0.9, 0.1], [0.1, 0.9], [0.1, 0.1, 0.1]):
+        given = {"x": np.ones(len(w), np.float32), "w": np.array(w, np.float32)}
+        program({"I": len(w)}, given)
