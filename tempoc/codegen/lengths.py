@@ -8,7 +8,7 @@ is enough, since nothing runs before it can be told. What is left is to leave lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tempoc.codegen.arith import to_arith
@@ -16,7 +16,7 @@ from tempoc.memory.storage import Key, Need, Plan, Release, Store
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names
 from tempoc.schedule.clean import bind
-from tempoc.schedule.tree import Guard, Loop, Sequence, Tree, executed
+from tempoc.schedule.tree import Loop, Tree, executed, variables
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import TRUE, And, Const, Expr, Sym, compare, conjunction, sub
@@ -136,7 +136,7 @@ def limit(loop: Loop, statements: Statements, universe: Universe) -> Arith | Non
     """From where on nothing in a loop is there any more, if lengths say so."""
     if not universe.lengths or abs(loop.step) != 1:
         return None
-    inner = [loop.var, *_variables(loop.body)]
+    inner = [loop.var, *variables(loop.body)]
     domains = {s.name: s.domain for s in statements.statements}
     found: dict[Arith, None] = {}
     for execute in executed(loop.body):
@@ -185,15 +185,3 @@ def _end(
         return None
     end = to_arith(sub(Sym(universe.dim(dim).bound), gap))
     return at_point(end, universe, {n: to_arith(e) for n, e in outer.items() if e is not None})
-
-
-def _variables(tree: Tree) -> Iterator[str]:
-    match tree:
-        case Sequence(items=items):
-            for item in items:
-                yield from _variables(item)
-        case Loop(var=var, body=body):
-            yield var
-            yield from _variables(body)
-        case Guard(body=body):
-            yield from _variables(body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names
-from tempoc.program.parts import calls
+from tempoc.program.parts import calls, variables
 
 
 def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.Need, ...]:
@@ -13,7 +13,7 @@ def needed(loop: nodes.Loop, outer: tuple[str, ...]) -> tuple[nodes.Need, ...]:
     What moves otherwise than by one row with each step is taken to be all there may ever be.
     """
     found: dict[tuple[str, Arith], dict[Arith, None]] = {}
-    inner = {*_variables(loop.body)}
+    inner = {*variables(loop.body)}
     for call in calls(loop):
         for need in call.needs:
             rows = found.setdefault((need.dim, need.size), {})
@@ -32,15 +32,3 @@ def _is_plain(e: Arith, loop: nodes.Loop) -> bool:
     parts = e.args if isinstance(e, Operation) and e.op == "+" else (e,)
     moving = [a for a in parts if isinstance(a, Operation) or a == loop.var]
     return loop.step == 1 and moving == [loop.var]
-
-
-def _variables(s: nodes.Statement) -> tuple[str, ...]:
-    match s:
-        case nodes.Sequence(items=items):
-            return tuple(v for item in items for v in _variables(item))
-        case nodes.Guard(body=body):
-            return _variables(body)
-        case nodes.Loop(var=var, body=body):
-            return (var, *_variables(body))
-        case _:
-            return ()

@@ -18,7 +18,7 @@ from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation
 from tempoc.program.arith import names as names_in
 from tempoc.program.bounds import lengths_in
-from tempoc.program.parts import calls
+from tempoc.program.parts import calls, every
 
 
 def ended(ending: nodes.Ending) -> Arith:
@@ -50,42 +50,25 @@ def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
     does not count up by one.
     """
     found = dict.fromkeys(ended(e) for call in calls(loop) for e in call.endings)
-    within = [e for inner in _loops(loop.body) for call in calls(inner) for e in call.endings]
-    if within or (found and loop.step != 1):
+    inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
+    if any(call.endings for part in inner for call in calls(part)) or (found and loop.step != 1):
         raise Undecided(loop.var)
     return tuple(found)
 
 
-def _loops(s: nodes.Statement) -> Iterator[nodes.Loop]:
-    match s:
-        case nodes.Sequence(items=items):
-            for item in items:
-                yield from _loops(item)
-        case nodes.Guard(body=body):
-            yield from _loops(body)
-        case nodes.Loop():
-            yield s
-        case _:
-            pass
-
-
 def _expressions(s: nodes.Statement) -> Iterator[Arith]:
     """All expressions outside of kernels that may name lengths."""
-    match s:
-        case nodes.Sequence(items=items):
-            for item in items:
-                yield from _expressions(item)
-        case nodes.Guard(condition=condition, body=body):
-            yield condition
-            yield from _expressions(body)
-        case nodes.Loop(lower=lower, upper=upper, limit=limit, body=body):
-            yield from (e for e in (lower, upper, limit) if e is not None)
-            yield from _expressions(body)
-        case nodes.Call(point=point, args=args, results=results, endings=found):
-            yield from point
-            for cell in (*args, *results):
-                yield from cell.key
-                yield from () if cell.when is None else (cell.when,)
-            yield from (e.length for e in found)
-        case _:
-            pass
+    for part in every(s):
+        match part:
+            case nodes.Guard(condition=condition):
+                yield condition
+            case nodes.Loop(lower=lower, upper=upper, limit=limit):
+                yield from (e for e in (lower, upper, limit) if e is not None)
+            case nodes.Call(point=point, args=args, results=results, endings=found):
+                yield from point
+                for cell in (*args, *results):
+                    yield from cell.key
+                    yield from () if cell.when is None else (cell.when,)
+                yield from (e.length for e in found)
+            case _:
+                pass

@@ -18,7 +18,7 @@ from tempoc.codegen.region_spelled import Spelled
 from tempoc.codegen.region_text import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE, Arith, Operation
-from tempoc.program.parts import calls
+from tempoc.program.parts import calls, variables
 
 FAULT = "fault"
 
@@ -356,19 +356,6 @@ def _shortened(loop: nodes.Loop) -> nodes.Loop:
         return replace(loop, upper=Operation("min", (loop.upper, loop.limit)))
     last = Operation("-", (loop.limit, 1))
     return replace(loop, lower=Operation("min", (loop.lower, last)))
-
-
-def variables(s: nodes.Statement) -> list[str]:
-    """The variables of all loops in a part."""
-    match s:
-        case nodes.Sequence(items=items):
-            return [v for item in items for v in variables(item)]
-        case nodes.Guard(body=body) | nodes.Region(loop=body):
-            return variables(body)
-        case nodes.Loop(var=var, body=body):
-            return [var, *variables(body)]
-        case _:
-            return []
 
 
 def listed(s: nodes.Statement) -> str:

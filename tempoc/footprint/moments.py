@@ -210,7 +210,7 @@ class _Walker:
         some: tuple[Cells, ...] = (*region.carried, *region.read)
         live = self.with_(live, [cells.store for cells in some])
         last = self.last(region.loop)
-        dead = given_back(region.loop.body)
+        dead = given_back(region.loop.body, frozenset(region.local))
         if not dead:
             return live
         then = live

@@ -41,6 +41,11 @@ def calls(s: Statement) -> Iterator[Call]:
     return (part for part in every(s) if isinstance(part, Call))
 
 
+def variables(s: Statement) -> tuple[str, ...]:
+    """The variables of all loops in a statement, in order."""
+    return tuple(part.var for part in every(s) if isinstance(part, Loop))
+
+
 def regions(s: Statement) -> Iterator[Region]:
     """All regions in a statement, in order."""
     return (part for part in every(s) if isinstance(part, Region))

@@ -15,7 +15,6 @@ from tempoc.program.nodes import (
     Block,
     Call,
     Effect,
-    Guard,
     Loop,
     Need,
     Output,
@@ -24,7 +23,7 @@ from tempoc.program.nodes import (
     Statement,
 )
 from tempoc.program.nodes import Sequence as Several
-from tempoc.program.parts import calls
+from tempoc.program.parts import calls, variables
 from tempoc.runtime.rooms import Group, group_of
 
 Text = Callable[[Arith], str]
@@ -99,7 +98,7 @@ def of_block(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
 
     Stores that are made in it have all rows, and those that it takes beside them must, too.
     """
-    inner = {*_variables(block.body)}
+    inner = {*variables(block.body)}
     found: dict[Group, dict[Arith, None]] = {}
     for call in calls(block.body):
         for need in call.needs:
@@ -110,20 +109,6 @@ def of_block(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
         if name in grows:
             found.setdefault(grows[name], {})[grows[name][1]] = None
     return tuple(Need(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in found.items())
-
-
-def _variables(s: Statement) -> Iterator[str]:
-    match s:
-        case Several(items=items):
-            for item in items:
-                yield from _variables(item)
-        case Guard(body=body):
-            yield from _variables(body)
-        case Loop(var=var, body=body) | Region(loop=Loop(var=var, body=body)):
-            yield var
-            yield from _variables(body)
-        case _:
-            pass
 
 
 def at_the_end(outputs: Sequence[Output], grows: Mapping[str, Group]) -> tuple[Need, ...]:

@@ -26,7 +26,7 @@ from tempoc.program.nodes import (
     Region,
     Statement,
 )
-from tempoc.program.parts import every
+from tempoc.program.parts import every, variables
 from tempoc.runtime.rooms import Group, group_of
 from tempoc.runtime.stores import Layout
 
@@ -61,7 +61,7 @@ def telling(
     var, first = loop.var, _AROUND
     marks: dict[Arith, None] = {}
     rows: dict[tuple[int, Arith], None] = {}
-    inner = [part.var for part in every(loop.body) if isinstance(part, Loop)]
+    inner = variables(loop.body)
     try:
         for part in every(loop.body):
             for cell in _cells(part):

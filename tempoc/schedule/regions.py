@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from tempoc.base.source import Span
 from tempoc.ops.externs import ExternHost
 from tempoc.poly.space import Space
-from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed
+from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed, variables
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
@@ -200,7 +200,7 @@ class _Places:
     def lasts(self, loop: Loop, execute: Execute) -> str:
         """What within the loop has a length of its own at each step; empty if nothing has."""
         universe = self.graph.universe
-        inner = {loop.var, *_variables(loop.body)}
+        inner = {loop.var, *variables(loop.body)}
         dims = self.statement(execute).domain.dims
         for dim, e in zip(dims, execute.point, strict=True):
             if not inner.isdisjoint(symbols(e)):
@@ -281,20 +281,6 @@ def _holds_for_more(condition: Expr, lengths: tuple[str, ...]) -> bool:
     left = condition.left.terms if isinstance(condition.left, Sum) else ((1, condition.left),)
     rising = all(c > 0 and isinstance(e, Sym) for c, e in left)
     return rising and not any(name in lengths for name in symbols(condition.right))
-
-
-def _variables(tree: Tree) -> Iterator[str]:
-    match tree:
-        case Sequence(items=items):
-            for item in items:
-                yield from _variables(item)
-        case Guard(body=body):
-            yield from _variables(body)
-        case Loop(var=var, body=body):
-            yield var
-            yield from _variables(body)
-        case Execute():
-            pass
 
 
 def _moves(entry: Entry, at: Mapping[str, Expr], variables: tuple[str, ...]) -> bool:

@@ -70,3 +70,18 @@ def executed(tree: Tree) -> Iterator[Execute]:
             yield from executed(body)
         case Execute():
             yield tree
+
+
+def variables(tree: Tree) -> Iterator[str]:
+    """The variables of all loops in a part, in order."""
+    match tree:
+        case Sequence(items=items):
+            for item in items:
+                yield from variables(item)
+        case Loop(var=var, body=body):
+            yield var
+            yield from variables(body)
+        case Guard(body=body):
+            yield from variables(body)
+        case Execute():
+            pass
