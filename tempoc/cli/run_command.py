@@ -13,6 +13,7 @@ from tempoc.cli.options import (
     define_option,
     error_format_option,
     options_from,
+    precision_option,
     refuse_if_compiled,
 )
 from tempoc.cli.run_options import run_options, run_options_from
@@ -30,6 +31,7 @@ from tempoc.runtime.execute import RunOptions, execute
     "--memory", is_flag=True, help="Say what stores took at most, and what was predicted."
 )
 @budget_option
+@precision_option
 @click.option(
     "--profile", type=FileName(), metavar="FILE", help="Write a Chrome trace of all kernel calls."
 )

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tempoc.program.precision import PRECISIONS
 from tempoc.runtime import errors
 from tempoc.runtime.execute import RunOptions, check_inputs, execute, parse_bounds
 from tempoc.runtime.problems import RunError, render, render_all
@@ -37,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     add("--stats", action="store_true", help="say on standard error what the run took")
     add("--memory", action="store_true", help="say what stores took, and what was predicted")
     add("--memory-budget", type=_size, metavar="SIZE", help="refuse a run that takes more: 24GiB")
+    add("--precision", choices=PRECISIONS, help="of products of matrices on GPUs and TPUs")
     add("--profile", metavar="FILE", help="write a Chrome trace of all kernel calls")
     add("--extern-path", action="append", default=[], metavar="DIR", help="where to find externs")
     return p
@@ -93,6 +95,7 @@ def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptio
         stats=options.stats,
         memory=options.memory,
         memory_budget=options.memory_budget,
+        precision=options.precision,
         profile=options.profile,
         extern_path=tuple(options.extern_path),
     )
