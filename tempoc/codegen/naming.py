@@ -18,6 +18,8 @@ RESERVED = tuple(
             *dir(builtins),
             *HELPERS,
             "in_batches",
+            "looped",
+            "updated",
             "at",
             "jax",
             "jnp",
