@@ -112,9 +112,9 @@ def _room(point: Statement, stages: Stages, extent: Expr) -> Expr:
     A kernel of one point is never traced there, one of all points is.
     """
     found = stages.pad(point, extent)
-    if any(found == Sym(r.name) for r in stages.rooms):
+    if any(found == Sym(n) for n in stages.sizes):
         return found
-    known = not any(r.name in symbols(found) for r in stages.rooms)
+    known = not any(n in symbols(found) for n in stages.sizes)
     # What holds whatever a length is holds for the largest one.
     lengths: dict[str, Expr] = {n: Sym(b) for b, e in stages.largest.items() for n in symbols(e)}
     asked = compare(">=", substitute(found, lengths), ZERO)

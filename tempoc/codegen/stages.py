@@ -54,13 +54,16 @@ class Stages:
         """The names of slots where parts of arrays begin that points read around themselves."""
         return tuple(w.start for w in self.windows)
 
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of sizes that a kernel takes from its arrays."""
+        return (*(r.name for r in self.rooms), *(w.size for w in self.windows))
+
     def proves(self, statement: Statement, condition: Expr) -> bool:
         """Whether the condition provably holds wherever the statement is executed."""
         if condition == TRUE:
             return True
-        unknown = [r.name for r in self.rooms]
-        unknown += [n for w in self.windows for n in (w.size, w.start)]
-        if any(n in symbols(condition) for n in unknown):
+        if any(n in symbols(condition) for n in (*self.sizes, *self.starts)):
             return False
         return is_affine(condition) and self.space.implies(statement.domain, condition)
 

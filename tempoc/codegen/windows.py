@@ -32,22 +32,23 @@ from tempoc.symbolic.walk import evaluate, extent, substitute, symbols
 
 WIDE = 16
 """From so many elements on, copies of windows are more work than scores that nobody wants."""
+LEAST = 64
+"""So many points at a time at least, as long as memory allows."""
 
 _IN_WINDOWS = '''\
 def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
     """jax.vmap(point), some points at a time, of some arrays only the part that these read.
 
     The n-th point reads up to `width` positions from `first(n)` on, along the axis that `axes` has
-    for an array. It is also given the position where the part begins. All points at a time make
-    arrays of up to LIMIT; those of one point have up to `size` bytes where it is given no more than
-    `width` positions.
+    for an array. It is also given the position where the part begins. What points at a time make
+    has up to LIMIT; one point alone makes arrays of up to `size` bytes of its window.
     """
 
     def call(*arrays):
         places = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
         count = next(x.shape[a] for x, a in zip(arrays, places) if a is not None)
         length = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
-        block = max(1, min(max(64, width), LIMIT // max(1, 2 * size)))
+        block = max(1, min(max(LEAST, width), LIMIT // max(1, 2 * size)))
         batches = -(-count // block)
         block = -(-count // max(1, batches))
         near = min(length, block - 1 + width)
@@ -83,7 +84,8 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
 
 def in_windows(batch: int) -> str:
     """The text of the function; ``batch`` is the limit in bytes."""
-    return _IN_WINDOWS.replace("LIMIT", f"{batch >> 20} * 2**20" if batch >= 2**20 else str(batch))
+    limit = f"{batch >> 20} * 2**20" if batch >= 2**20 else str(batch)
+    return _IN_WINDOWS.replace("LIMIT", limit).replace("LEAST", str(LEAST))
 
 
 def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tuple[Window, ...]:

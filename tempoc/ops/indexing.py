@@ -132,11 +132,11 @@ class SpatialIndex(Op):
             assert isinstance(part, tuple)
             room[k] = out.pad(part[1])
         x = out.align(x, tuple(room))
-        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.last), out)
+        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.displaced), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
-            if axis in x.last:
+            if axis in x.displaced:
                 continue
             if isinstance(e, tuple):
                 text = _sliced(text, e, axis, x, out)

@@ -37,8 +37,6 @@ _SAME = (
 )
 INDIFFERENT: frozenset[str] = frozenset(_SAME.split())
 """Operators whose emitted code looks at positions of a followed axis only through masks."""
-_WHOLE = frozenset({"getitem"})
-"""Those that may look at some positions themselves if elements come last."""
 
 
 Lies = tuple[tuple[int, ...], tuple[Stretch, ...]]
@@ -68,7 +66,7 @@ def settled(
             ]
             if places and all(axis in args[k].last for k, axis in places):
                 _add(link, last, lambda axis: axis)
-            elif op.name not in _WHOLE and (stretch := _alike(given, places, out)):
+            elif stretch := _alike(given, places, out):
                 _add(link, amid, lambda axis: replace(stretch, axis=axis))
             else:
                 continue
