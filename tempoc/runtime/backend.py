@@ -224,6 +224,11 @@ def host(array: DeviceArray) -> Array:
     return np.asarray(array)
 
 
+def is_gone(array: DeviceArray) -> bool:
+    """Whether an array was given away to a kernel: nobody can read it any more."""
+    return isinstance(array, jax.Array) and array.is_deleted()
+
+
 def wait(arrays: object) -> None:
     """Wait until the arrays (any nesting of tuples, lists, dicts) are computed."""
     if isinstance(arrays, jax.Array):
