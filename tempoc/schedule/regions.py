@@ -7,8 +7,15 @@
 A *region* is an outermost loop on the device; one call runs many of its steps. Within it, a loop of
 a few steps that is the same in every run is written out: its tensors (the weights of layers) are
 arrays of their own, and stay so. Where that would be too much to compile, such a loop becomes one
-of the device too, unless it reads weights: these would have to be stacked, and each step would copy
-those of its layer, which takes as long as computing with them. Then the loop around is the host's.
+of the device too, unless it reads weights, which would have to be stacked: then the loop around is
+the host's. XLA for CPUs copies a layer of stacked weights in each step if several points are
+multiplied with it, and of stacked caches what is read. A small Llama, CPU time for a token, ms::
+
+    layers  texts  positions   written out   stacked   a call for each layer
+         8      1       4096          16.5      18.9
+         8      4       1024          14.4      27.1
+        24      1        256             -      24.2                    17.2
+
 A short loop that stands outside is left to the host, which loses nothing there. Effects and calls
 of Python functions are the host's business, and so are lengths that are found out for each of the
 loop's own steps.
