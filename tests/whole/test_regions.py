@@ -227,3 +227,27 @@ def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) ->
     assert not [*regions(emitted(weights).program.tree)]
     assert "lax.fori_loop(1, L, step_l" in emitted(LAYERS).kernels
     agree(LAYERS, *({"T": size} for size in (1, 2, 8)), passes=LOOPS)
+
+
+THIN = """
+dim b < B
+dim t < T
+dim l < L = 2
+input x[b, t]: f32[3]
+input pick[b]: i32
+input W[l]: f32[3, 3]
+h[b, 0, l] = x[b, 0] * 0.5
+h[b, t, l] = tanh(W[l] @ h[b, t-1, l] + mean(h[b, 0:t, L-1], axis = 0) + x[b, t]) when t >= 1
+late[b, t] = sum(h[b, max(0, t-2):t+1, 0], axis = 0)
+back[b, T-1] = late[b, T-1]
+back[b, t-1] = 0.5 * back[b, t] + late[b, t-1] * x[b, t][pick[b] % 3]
+output h, back
+"""
+"""All `b` at once: axes of length 1 where there is one, in stores that loops update."""
+
+
+def test_axes_of_length_one() -> None:
+    text = emitted(THIN, passes=None).kernels
+    assert "= updated(" in text and "= looped(" in text
+    sizes = ((1, 1), (1, 2), (1, 5), (3, 1), (2, 4))
+    agree(THIN, *({"B": b, "T": t} for b, t in sizes), levels=(1, 2))
