@@ -9,10 +9,10 @@ PROMPT ?= The capital of France is
 TOKENS ?= 48
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fast golden lint types bench clean
+.PHONY: help run test fast golden lint types bench bench-gpu clean
 
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 run: $(STAMPS)/llama build/llama/model.safetensors ## compile the language model and let it answer (PROMPT="..." TOKENS=48)
 	$(BIN)/python -m tempoc compile examples/llama/model.rt -o build/llama/out
@@ -37,6 +37,9 @@ types: $(STAMPS)/test ## mypy --strict
 bench: $(STAMPS)/test $(STAMPS)/llama build/llama/model.safetensors ## ratios against plain JAX programs
 	$(BIN)/python -m tests.bench
 
+bench-gpu: $(STAMPS)/gpu $(STAMPS)/llama build/llama/model.safetensors ## the same on a GPU
+	JAX_PLATFORMS=cuda,cpu $(BIN)/python -m tests.bench --output results-gpu.json
+
 clean: ## remove what was built (not the environment)
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
@@ -51,6 +54,10 @@ $(BIN)/python:
 
 $(STAMPS)/test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,examples]'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/gpu: $(STAMPS)/test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jax[cuda12]'
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/llama: pyproject.toml | $(BIN)/python

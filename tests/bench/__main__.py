@@ -1,10 +1,10 @@
 """`make bench`: ratios against the programs that one would write instead. Below 1x, ours wins.
 
-    python -m tests.bench [--quick] [JOB ...]
+    python -m tests.bench [--quick] [--output FILE] [JOB ...]
 
 A job is a function that yields rows, in a file of its own; `README.md` says what each measures.
-The table is printed as it grows, and written to `build/bench/results.json`. With `--quick`, jobs
-that take many minutes leave out what takes longest.
+The table is printed as it grows, and written to `build/bench/results.json`, or FILE there. With
+`--quick`, jobs that take many minutes leave out what takes longest.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import jax
 
 from tests.bench.chains import chains
 from tests.bench.chunked import chunked
+from tests.bench.compilations import compilations
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
 from tests.bench.cumulative import cumulative
@@ -51,6 +52,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "windows": windows,
     "ppo": ppo,
     "decode": decode,
+    "compilations": compilations,
     "llama": decoding,
     "prefill": prefill,
 }
@@ -59,6 +61,11 @@ QUICKLY: Mapping[str, Callable[[], Iterator[Row]]] = {"decode": partial(decode, 
 
 def main(words: list[str]) -> None:
     """Run some jobs, or all."""
+    words, output = [*words], "results.json"
+    if "--output" in words[:-1]:
+        place = words.index("--output")
+        output = words[place + 1]
+        del words[place : place + 2]
     names = [word for word in words if word != "--quick"]
     jobs = {**JOBS, **QUICKLY} if "--quick" in words else JOBS
     unknown = [name for name in names if name not in JOBS]
@@ -71,7 +78,7 @@ def main(words: list[str]) -> None:
             found.setdefault(name, []).append(row)
             print(row.text(), flush=True)
             BUILD.mkdir(parents=True, exist_ok=True)
-            (BUILD / "results.json").write_text(json.dumps(results(found), indent=2) + "\n")
+            (BUILD / output).write_text(json.dumps(results(found), indent=2) + "\n")
 
 
 def results(found: Mapping[str, list[Row]]) -> dict[str, object]:
@@ -85,7 +92,7 @@ def results(found: Mapping[str, list[Row]]) -> dict[str, object]:
             job: [
                 {
                     "name": r.name,
-                    "seconds" if r.unit == "s" else "bytes": r.ours,
+                    {"s": "seconds", "MB": "bytes"}.get(r.unit, "count"): r.ours,
                     "other": r.theirs,
                     "ratio": r.ratio,
                 }

@@ -12,7 +12,7 @@ from statistics import median
 class Row:
     """One line of a table: what was measured, ours and what it is compared with.
 
-    In seconds, or in bytes where the `unit` is "MB".
+    In seconds, or in bytes where the `unit` is "MB", or a number of things where it is empty.
     """
 
     name: str
@@ -32,6 +32,8 @@ class Row:
 
 def show(seconds: float, unit: str = "s") -> str:
     """Six significant columns with a unit."""
+    if not unit:
+        return f"{seconds:9.0f}   "
     if unit == "MB":
         return f"{seconds / 1e6:9.2f} MB"
     for unit, scale in (("s ", 1.0), ("ms", 1e-3)):
