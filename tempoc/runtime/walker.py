@@ -32,7 +32,7 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.program.parts import given_back, starts_anew
+from tempoc.program.parts import given_back, starting_anew
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
 from tempoc.runtime.rooms import Group, groups
@@ -124,8 +124,10 @@ class _Writer(Spelled):
         if isinstance(item, Block) and item.kernel in self.whole:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
         first = item.body if isinstance(item, Block) else item
-        for name in needed(item, self.whole):
-            if self.layouts[name].group < 0 and starts_anew(first, name):
+        names = [*needed(item, self.whole)]
+        anew = starting_anew(first, names)
+        for name in names:
+            if self.layouts[name].group < 0 and name in anew:
                 self.allocated[name] = None
             self.allocate_store(name)
 
