@@ -52,6 +52,7 @@ class Prepared:
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
     scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[Point, DeviceArray] = field(default_factory=dict)
+    plain: dict[Walk, bool] = field(default_factory=dict)
     sizes: dict[Walk, int] = field(default_factory=dict)
     takings: dict[str, Taking] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
@@ -70,6 +71,13 @@ class Prepared:
             scope = {name: value for name, value in self.scope.items() if name in used}
             self.scopes[walk] = scope | points
         return self.scopes[walk]
+
+    def is_plain(self, walk: Walk) -> bool:
+        """Whether a walk needs nothing that a run has for itself but what is given."""
+        if walk not in self.plain:
+            known = {*self.names(walk), *self.filled.values()}
+            self.plain[walk] = not self.several and known.issuperset(walk.code.co_names)
+        return self.plain[walk]
 
     def given_bytes(self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int]) -> int:
         """How much room what is given takes; the same in every run."""
