@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,38 @@ def compile_region(
     return run
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """A compiled function: its operations as text, bytes updated in place, bytes beside arrays."""
+
+    text: str
+    updated: int
+    temporary: int
+
+
+def inspected(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    arguments: Sequence[Any],
+) -> Inspected:
+    """What XLA makes of a function for arguments that are only described: no array is made."""
+    positions = tuple(i + 1 for i in donated)
+    jitted = jax.jit(functools.partial(function, **static), donate_argnums=positions)
+    found = jitted.lower(*arguments).compile()
+    memory = found.memory_analysis()
+    return Inspected(
+        text=found.as_text() or "",
+        updated=memory.alias_size_in_bytes,
+        temporary=memory.temp_size_in_bytes,
+    )
+
+
+def described(shape: tuple[int, ...], dtype: str) -> Any:
+    """What stands for an array where only its type counts."""
+    return jax.ShapeDtypeStruct(shape, NUMPY[dtype])
+
+
 def compiles_late() -> bool:
     """Whether a kernel may have to be compiled again for the same bounds (`compile_region`)."""
     return str(jax.default_backend()) != "cpu"
@@ -188,6 +221,11 @@ def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
 def host(array: DeviceArray) -> Array:
     """The array on the host; waits for it. Read-only, may share memory with the device."""
     return np.asarray(array)
+
+
+def is_gone(array: DeviceArray) -> bool:
+    """Whether an array was given away to a kernel: nobody can read it any more."""
+    return isinstance(array, jax.Array) and array.is_deleted()
 
 
 def wait(arrays: object) -> None:

@@ -18,6 +18,7 @@ from tempoc.runtime.budget import check_budget
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
+from tempoc.runtime.keeping import Keep, Keeper, keeper_of
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import Taking, taking
@@ -38,7 +39,7 @@ class Settings:
 
     ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
     calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
-    more bytes.
+    more bytes. ``keep``: write checkpoints, or go on from one.
     """
 
     account: bool = False
@@ -47,6 +48,7 @@ class Settings:
     show: Show = field(default_factory=Outside)
     record: bool = False
     budget: int | None = None
+    keep: Keep | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +98,22 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
     bindings, stores = bound(loaded, given)
     prepared = prepare(loaded, bindings.bounds)
-    wishes = Wishes(count=settings.watch is not None, account=settings.account)
+    keep = settings.keep
+    watched = settings.watch is not None
+    wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
     check_budget(loaded.program, bindings.bounds, stores, settings.budget)
+    keeper = None if keep is None else keeper_of(keep, loaded, bindings, stores, settings.show)
     known = prepared.has_run(stores, wishes)
     with (backend.settings if known else backend.session)(loaded.program.x64):
         try:
             walk = prepared.walk(stores, wishes)
-            result = _run(loaded, prepared, walk, bindings, settings, wishes)
+            result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper)
         except (backend.DeviceError, MemoryError) as error:
             reason = str(error).split("\n")[0] or "out of memory"
             raise RunError(errors.device_failed(reason)) from error
+        finally:
+            if keeper is not None:
+                keeper.close()
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return result
@@ -118,6 +126,7 @@ def _run(
     bindings: Bindings,
     settings: Settings,
     wishes: Wishes,
+    keeper: Keeper | None,
 ) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts, kernels = prepared.layouts, prepared.kernels
@@ -134,10 +143,11 @@ def _run(
         kernels,
         placed,
         wishes,
-        settings.show,
+        settings.show if keeper is None else keeper.show,
         loaded.hosts,
         settings.trace,
         made,
+        keeper,
     )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
