@@ -169,12 +169,21 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
             reads = tuple(e.entries for e in node.inputs)
             task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
             if may_wait(universe, task):
-                needs = waits(space.symbolic, task, stop.domain)
-                dims = node.domain.dims, stop.domain.dims
-                found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
-                if found is not None:
-                    listed = tuple(found.items())
-                    yield Dependence(sink=node.name, source=stop.name, signs=listed, apart=True)
+                signs = _waits(space, task, stop.domain)
+                if signs is not None:
+                    yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
+
+
+def _waits(space: Space, task: Waits, stop: Domain) -> tuple[tuple[str, Signs], ...] | None:
+    """The signs from what ends a bound to what waits for that; `None` if nothing does."""
+
+    def find() -> tuple[tuple[str, Signs], ...] | None:
+        needs = waits(space.symbolic, task, stop)
+        dims = task.domain.dims, stop.dims
+        found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
+        return None if found is None else tuple(found.items())
+
+    return space.known.once(("waits", task, stop), find)
 
 
 def _targets(graph: Graph) -> dict[str, list[Expr]]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from tempoc.program.bounds import BUDGET
 from tempoc.program.nodes import Kernel, Output, Program, Region
 from tempoc.program.parts import regions
 from tempoc.runtime import backend
@@ -28,14 +29,15 @@ from tempoc.runtime.walk import Walk, Wishes, is_local, wanted_stores
 from tempoc.runtime.walker import write_walk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Prepared:
     """A program for some bounds.
 
     ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
     are ``several``, by number; ``filled`` are the names in walks of what is given of the others.
     ``wanted`` are the stores whose cells start as zeros, ``rooms`` the sizes of those that grow.
-    ``scope`` has what walks call, by their names: kernels, makers of zeros.
+    ``scope`` has what walks call, by their names: kernels, makers of zeros. ``is_limited``: the
+    program was compiled for a budget.
     """
 
     program: Program
@@ -49,10 +51,10 @@ class Prepared:
     wanted: frozenset[str]
     rooms: tuple[tuple[int, ...], ...]
     scope: Mapping[str, Any]
+    is_limited: bool
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
     scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[Point, DeviceArray] = field(default_factory=dict)
-    plain: dict[Walk, bool] = field(default_factory=dict)
     sizes: dict[Walk, int] = field(default_factory=dict)
     takings: dict[str, Taking] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
@@ -73,13 +75,28 @@ class Prepared:
         return self.scopes[walk]
 
     def is_plain(self, walk: Walk) -> bool:
-        """Whether a walk needs nothing that a run has for itself but what is given."""
-        if walk not in self.plain:
-            known = {*self.names(walk), *self.filled.values()}
-            self.plain[walk] = not self.several and known.issuperset(walk.code.co_names)
-        return self.plain[walk]
+        """Whether runs that were checked need nothing of their own for a walk but what is given."""
+        if self.several or self.is_limited or backend.compiles_late():
+            return False
+        return {*self.names(walk), *self.filled.values()}.issuperset(walk.code.co_names)
 
-    def given_bytes(self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int]) -> int:
+    def scope_of(self, walk: Walk, placed: Mapping[str, Cells]) -> dict[str, Any]:
+        """All names in a plain walk."""
+        scope = dict(self.names(walk))
+        for store, cells in placed.items():
+            scope[self.filled[store]] = cells[()]
+        return scope
+
+    @cached_property
+    def takes(self) -> tuple[tuple[str, int, Taking], ...]:
+        """For each output its name, the number of its store, and how to take it from there."""
+        numbers = {store.name: i for i, store in enumerate(self.stores)}
+        outputs = self.program.outputs
+        return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
+
+    def given_bytes(
+        self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int] = ()
+    ) -> int:
         """How much room what is given takes; the same in every run."""
         if walk not in self.sizes:
             sizes = (len(cells) * self.layouts[s].nbytes(now) for s, cells in placed.items())
@@ -135,6 +152,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             wanted=wanted_stores(program),
             rooms=Rooms.of(program, bounds).sizes,
             scope={**scope, **makers, **called(kernels)},
+            is_limited=BUDGET in dict(program.provenance),
         )
         loaded.known[key] = found
     return found
@@ -152,21 +170,23 @@ def _compiled(
     return compiled(function, {b: bounds[b] for b in kernel.bounds}, kernel.donated)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Known:
     """What follows from names, types and shapes of what is given; no data is kept alive here.
 
     ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
-    are filled before the run.
+    are filled before the run. ``plain``: all else that a run takes of which nothing is seen but its
+    outputs, once there was one and if the walk needs no more.
     """
 
     bounds: Mapping[str, int]
     params: Mapping[str, Mapping[Point, str]]
     stores: frozenset[str]
+    plain: tuple[Prepared, Walk] | None = None
 
 
-def bound(loaded: Loaded, given: Given) -> tuple[Bindings, frozenset[str]]:
-    """What is given, checked, and the stores that it fills. Raises ``RunError``.
+def bound(loaded: Loaded, given: Given) -> tuple[Bindings, Known]:
+    """What is given, checked, and what follows from its kind. Raises ``RunError``.
 
     All checks are about names, types and shapes: what has passed them once passes them again.
     """
@@ -181,15 +201,17 @@ def bound(loaded: Loaded, given: Given) -> tuple[Bindings, frozenset[str]]:
             if p.name in made.params
         }
         stores = given_stores(program, made)
-        loaded.known[key] = Known(bounds=made.bounds, params=names, stores=stores)
-        return made, stores
-    inputs = {i.name: given.inputs[i.name] for i in program.inputs}
+        loaded.known[key] = known = Known(bounds=made.bounds, params=names, stores=stores)
+        return made, known
+    inputs = given.inputs
+    if len(inputs) > len(program.inputs):
+        inputs = {i.name: inputs[i.name] for i in program.inputs}
     params = {
         name: {point: given.params[n] for point, n in tensors.items()}
         for name, tensors in found.params.items()
     }
     bindings = Bindings(bounds=found.bounds, inputs=inputs, params=params, seed=given.seed)
-    return bindings, found.stores
+    return bindings, found
 
 
 def _signature(given: Given) -> tuple[object, ...]:

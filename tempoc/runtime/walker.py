@@ -135,12 +135,10 @@ class _Writer(Spelled):
         """Cells that start as zeros come into being before the outermost statement with them."""
         if isinstance(item, Block) and item.kernel in self.whole:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
-        first = item.body if isinstance(item, Block) else item
-        names = [*needed(item, self.whole)]
-        anew = starting_anew(first, names)
+        names = dict.fromkeys(needed(item, self.whole))
+        anew = starting_anew(item.body if isinstance(item, Block) else item, names)
+        self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
         for name in names:
-            if self.layouts[name].group < 0 and name in anew:
-                self.allocated[name] = None
             self.allocate_store(name, depth)
 
     def allocate_store(self, name: str, depth: int) -> None:
