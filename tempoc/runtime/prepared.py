@@ -78,7 +78,8 @@ class Prepared:
         """Whether runs that were checked need nothing of their own for a walk but what is given."""
         if self.several or self.is_limited or backend.compiles_late():
             return False
-        return {*self.names(walk), *self.filled.values()}.issuperset(walk.code.co_names)
+        known = {*self.names(walk), *self.filled.values(), *vars(builtins)}
+        return known.issuperset(walk.code.co_names)
 
     def scope_of(self, walk: Walk, placed: Mapping[str, Cells]) -> dict[str, Any]:
         """All names in a plain walk."""
