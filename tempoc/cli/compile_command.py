@@ -28,6 +28,7 @@ def command(
     tile: int | None,
     regions: bool | None,
     bucket: int,
+    precision: str | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -38,7 +39,7 @@ def command(
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    options = options_from(defines, level, passes, verify_each, tile, regions, bucket)
+    options = options_from(defines, level, passes, verify_each, tile, regions, bucket, precision)
     options = replace(options, memory_budget=memory_budget)
     compilation = Compilation.from_path(file, options)
     write_dumps(compilation, dump_after, dump_dir)

@@ -17,6 +17,7 @@ import numpy as np
 from tempoc.program.bounds import BUDGET
 from tempoc.program.nodes import Kernel, Output, Program, Region
 from tempoc.program.parts import regions
+from tempoc.program.precision import precision_of
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
@@ -37,7 +38,7 @@ class Prepared:
     are ``several``, by number; ``filled`` are the names in walks of what is given of the others.
     ``wanted`` are the stores whose cells start as zeros, ``rooms`` the sizes of those that grow.
     ``scope`` has what walks call, by their names: kernels, makers of zeros. ``is_limited``: the
-    program was compiled for a budget.
+    program was compiled for a budget, ``precision``: that of products.
     """
 
     program: Program
@@ -52,6 +53,7 @@ class Prepared:
     rooms: tuple[tuple[int, ...], ...]
     scope: Mapping[str, Any]
     is_limited: bool
+    precision: str
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
     scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[Point, DeviceArray] = field(default_factory=dict)
@@ -154,6 +156,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             rooms=Rooms.of(program, bounds).sizes,
             scope={**scope, **makers, **called(kernels)},
             is_limited=BUDGET in dict(program.provenance),
+            precision=precision_of(program),
         )
         loaded.known[key] = found
     return found

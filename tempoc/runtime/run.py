@@ -39,7 +39,8 @@ class Settings:
 
     ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
     calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
-    more bytes. ``keep``: write checkpoints, or go on from one.
+    more bytes. ``keep``: write checkpoints, or go on from one. ``precision``: of products of
+    matrices, in place of what it was compiled for.
     """
 
     account: bool = False
@@ -49,12 +50,13 @@ class Settings:
     record: bool = False
     budget: int | None = None
     keep: Keep | None = None
+    precision: str | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing is wanted of a run but its outputs, and what it prints and saves."""
         seen = self.account or self.record or self.trace or self.watch or self.keep
-        return not seen and self.budget is None
+        return not seen and self.budget is None and self.precision is None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,8 +90,12 @@ def run(
     cast_params: bool = False,
     seed: int = 0,
     extern_path: Sequence[str | Path] = (),
+    precision: str | None = None,
 ) -> RunResult:
-    """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong."""
+    """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
+
+    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/precision.py``.
+    """
     given = Given(
         bounds=bounds or {},
         inputs=as_sources(inputs or {}),
@@ -97,7 +103,7 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    return run_given(load(directory, extern_path), given, Settings())
+    return run_given(load(directory, extern_path), given, Settings(precision=precision))
 
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
@@ -105,7 +111,7 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     bindings, known = bound(loaded, given)
     try:
         if known.plain is not None and settings.is_plain:
-            with backend.settings(loaded.program.x64):
+            with backend.settings(loaded.program.x64, known.plain[0].precision):
                 return _run_plain(loaded, *known.plain, bindings, settings)
         return _run_known(loaded, bindings, known, settings)
     except (backend.DeviceError, MemoryError) as error:
@@ -124,7 +130,8 @@ def _run_known(
     check_budget(loaded.program, bindings.bounds, stores, settings.budget)
     keeper = None if keep is None else keeper_of(keep, loaded, bindings, stores, settings.show)
     has_run = prepared.has_run(stores, wishes)
-    with (backend.settings if has_run else backend.session)(loaded.program.x64):
+    under = backend.settings if has_run else backend.session
+    with under(loaded.program.x64, settings.precision or prepared.precision):
         try:
             walk = prepared.walk(stores, wishes)
             result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper)
