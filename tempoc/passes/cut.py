@@ -12,8 +12,9 @@ from tempoc.ops.control import Copy
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.ops.movement import Pad, Transpose
-from tempoc.ops.reduction import Reduction
+from tempoc.ops.reduction import Max, Reduction
 from tempoc.ops.reshape import Reshape
+from tempoc.ops.spell import Number
 from tempoc.ops.types import TensorType
 from tempoc.passes.combine import combination
 from tempoc.passes.making import Maker, at_point, read_of
@@ -32,7 +33,11 @@ from tempoc.symbolic.expr import (
     Slice,
     Sym,
     add,
+    compare,
+    conjunction,
+    disjunction,
     floordiv,
+    maximum,
     minimum,
     mod,
     mul,
@@ -56,6 +61,7 @@ class Cutter(Maker):
     """Makes tiles of ``size`` along the axis of a region, one at each point of ``dim``.
 
     ``space`` knows the new dimension. Large tensors are made again in each phase that reads them.
+    ``partial``: a point has only as many tiles as its own axis takes, at least one.
     """
 
     ways: Ways
@@ -63,6 +69,7 @@ class Cutter(Maker):
     phases: Mapping[str, int]
     row: str
     size: int
+    partial: bool
     is_large: Callable[[str], bool]
     made: dict[tuple[object, ...], str] = field(default_factory=dict)
 
@@ -131,11 +138,28 @@ class Cutter(Maker):
     # ------------------------------------------------------------ tiles
 
     @property
-    def part(self) -> Part:
+    def start(self) -> Expr:
+        """Where the tile at hand begins."""
+        return mul(Sym(self.dim), Const(self.size))
+
+    def part(self, at: Meeting) -> Part:
         """The tile at hand: where it begins and how long it is; the last one may be shorter."""
-        start = mul(Sym(self.dim), Const(self.size))
-        stop = minimum(add(start, Const(self.size)), self.region.extent)
-        return Part(start, extent(Slice(start, stop)))
+        stop = minimum(add(self.start, Const(self.size)), self.ways.length(at))
+        return Part(self.start, extent(Slice(self.start, stop)))
+
+    def domain(self, at: Meeting, dims: tuple[str, ...]) -> Domain:
+        """The points at which tiles of a node are made, of these dimensions and that of tiles."""
+        where = self.old.nodes[at.node].domain.where
+        if self.partial:
+            begun = compare("<", self.start, self.ways.length(at))
+            where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
+        return self.tiled(Domain(dims, where))
+
+    def last(self, at: Meeting) -> Expr:
+        """The number of the last tile of a node's axis."""
+        if not self.partial:
+            return sub(self.bound, ONE)
+        return floordiv(maximum(ZERO, sub(self.ways.length(at), ONE)), self.size)
 
     def tile(self, at: Meeting, version: Version) -> Node:
         """The node that makes the tiles of another one."""
@@ -143,11 +167,11 @@ class Cutter(Maker):
         if key not in self.made:
             node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
-            domain = self.tiled(Domain(version.dims, node.domain.where))
+            domain = self.domain(at, version.dims)
             if isinstance(at.way, Star):
                 self.made[key] = self.starred(node, at.way, inputs, domain).name
             else:
-                op = narrowed(node.op, at.way, self.part)
+                op = narrowed(node.op, at.way, self.part(at))
                 self.made[key] = self.put(node, "tile", op, inputs, domain).name
         return self.nodes[self.made[key]]
 
@@ -175,7 +199,7 @@ class Cutter(Maker):
     def here(self, star: Star) -> dict[str, Expr]:
         """Where a point of a tile stands along the dimension that is cut."""
         last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
-        return {star.dim: minimum(add(self.part.start, Sym(self.row)), last)}
+        return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
 
     def inputs(self, at: Meeting, version: Version) -> list[Edge]:
         """The operands of a node, cut along its axis."""
@@ -199,7 +223,7 @@ class Cutter(Maker):
             return edge
         if axis < slices(edge):
             return self.cut_slice(edge, axis)
-        return self.rows(reader.node, version, edge, axis)
+        return self.rows(reader, version, edge, axis)
 
     def sliced(self, reader: Meeting, version: Version, edge: Edge, tile: Node) -> Edge:
         """A slice of the points of a tile, as an axis of an operand."""
@@ -210,12 +234,12 @@ class Cutter(Maker):
         every = replace(edge, source=tile.name, entries=entries)
         axis, last = self.ways.slice_of(edge, way.dim), slices(edge) - 1
         node = self.old.nodes[reader.node]
-        domain = self.tiled(Domain(version.dims, node.domain.where))
+        domain = self.domain(reader, version.dims)
         if axis != last:
             rank = len(operand_type(self.view(), every).shape)
             order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
-        return self.taken(node, every, axis, ZERO, domain)
+        return self.taken(reader, every, axis, ZERO, domain)
 
     def is_cheap(self, at: Meeting) -> bool:
         """Whether a node outside the region is made again, tile by tile."""
@@ -233,7 +257,7 @@ class Cutter(Maker):
         whole = entries[place]
         assert isinstance(whole, Slice)
         step = Const(whole.step)
-        first = add(whole.lo, mul(self.part.start, step))
+        first = add(whole.lo, mul(self.start, step))
         stop = minimum(add(first, Const(self.size * whole.step)), whole.hi)
         entries[place] = Slice(first, stop, whole.step)
         return replace(edge, entries=tuple(entries))
@@ -246,22 +270,20 @@ class Cutter(Maker):
             edge, source=tile.name, entries=tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
         )
 
-    def rows(self, reader: str, version: Version, edge: Edge, axis: int) -> Edge:
+    def rows(self, reader: Meeting, version: Version, edge: Edge, axis: int) -> Edge:
         """The tile's positions of an operand that is there as a whole."""
-        node = self.old.nodes[reader]
-        domain = self.tiled(Domain(version.dims, node.domain.where))
-        return self.taken(node, edge, axis, self.part.start, domain)
+        return self.taken(reader, edge, axis, self.start, self.domain(reader, version.dims))
 
-    def taken(self, node: Node, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+    def taken(self, at: Meeting, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
         """As many elements of an axis as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.made:
             shape = operand_type(self.view(), edge).shape
             entries = tuple(
-                (start, self.part.count, 1) if k == axis else (ZERO, e, 1)
+                (start, self.part(at).count, 1) if k == axis else (ZERO, e, 1)
                 for k, e in enumerate(shape)
             )
-            op = SpatialIndex(entries=entries)
+            op, node = SpatialIndex(entries=entries), self.old.nodes[at.node]
             self.made[key] = self.put(node, "rows", op, (edge,), domain).name
         return read_of(self.nodes[self.made[key]])
 
@@ -273,8 +295,10 @@ class Cutter(Maker):
         (type_,), args = node.types, operand_types(self.old, node)
         how = combination(node.op, args, type_.dtype)
         assert how is not None
-        domain = self.tiled(node.domain)
+        domain = self.domain(at, node.domain.dims)
         inputs = self.inputs(at, self.own(node.name))
+        if isinstance(node.op, Max):
+            inputs = [self.filled(at, inputs[0], how.start, domain)]
         if how.dtype is not type_.dtype and isinstance(node.op, Reduction):
             cast = Cast(dtype=how.dtype)
             inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
@@ -282,7 +306,7 @@ class Cutter(Maker):
         if each.types[0].dtype is not how.dtype:
             each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
         now = self.added(node, each, how, TensorType(how.dtype, type_.shape))
-        end = at_point(now.domain, self.dim, sub(self.bound, ONE))
+        end = at_point(now.domain, self.dim, self.last(at))
         total = Edge(source=now.name, entries=end)
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
@@ -294,32 +318,49 @@ class Cutter(Maker):
             last = replace(node, op=Cast(dtype=type_.dtype), inputs=(read_of(wide),))
         self.nodes[node.name] = last
 
+    def filled(self, at: Meeting, edge: Edge, value: Number, domain: Domain) -> Edge:
+        """An operand without nothing in it: where a tile may be empty, it is filled up."""
+        (axis,) = self.ways.places(at)
+        assert axis is not None
+        count = operand_type(self.view(), edge).shape[axis]
+        if self.space.implies(domain, compare(">=", count, ONE)):
+            return edge
+        rank = len(operand_type(self.view(), edge).shape)
+        op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
+        return read_of(self.put(self.old.nodes[at.node], "full", op, (edge,), domain))
+
+    def up_to_size(self, axis: int, rank: int, count: Expr) -> tuple[tuple[Expr, Expr], ...]:
+        """The widths by which a tile with so many elements along an axis becomes a full one."""
+        after = (ZERO, sub(Const(self.size), count))
+        return tuple(after if k == axis else (ZERO, ZERO) for k in range(rank))
+
     # ------------------------------------------------------------ putting together
 
     def join(self, node: Node) -> None:
         """A node that others read as a whole, put together from its tiles."""
         way = self.region.kept[node.name]
-        tile = self.tile(Meeting(node.name, way), self.own(node.name))
+        at = Meeting(node.name, way)
+        tile = self.tile(at, self.own(node.name))
         if isinstance(way, Star):
             point = Sym(way.dim)
-            at = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
-            there = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
+            places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
+            there = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
             edge = Edge(source=tile.name, entries=there)
             self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
             return
         (axis,) = way.results
         assert axis is not None
-        widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * len(node.types[0].shape)
-        widths[axis] = (ZERO, sub(Const(self.size), self.part.count))
-        full = self.put(node, "full", Pad(widths=tuple(widths)), (read_of(tile),), tile.domain)
-        every = Slice(ZERO, self.bound)
+        widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
+        full = self.put(node, "full", Pad(widths=widths), (read_of(tile),), tile.domain)
+        count = add(self.last(at), ONE)
+        every = Slice(ZERO, count)
         entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
         edge = Edge(source=full.name, entries=entries)
         shape = full.types[0].shape
         if axis:
             order = (*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1))
             edge = read_of(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
-        long = (*shape[:axis], mul(self.bound, Const(self.size)), *shape[axis + 1 :])
+        long = (*shape[:axis], mul(count, Const(self.size)), *shape[axis + 1 :])
         joined = self.put(node, "joined", Reshape(shape=long), (edge,), node.domain)
         taken = tuple((ZERO, e, 1) for e in node.types[0].shape)
         index = SpatialIndex(entries=taken)

@@ -147,10 +147,9 @@ class _Search:
         for at in (Meeting(name, way) for way in self.ways.through(name)):
             if not at.way.is_reduced and at not in self.tried:
                 extent = self.ways.extent(at)
-                dims = [s for s in symbols(extent) if self.graph.universe.is_dim(s)]
                 varies = any(s in self.graph.universe.lengths for s in symbols(extent))
                 summed = not isinstance(at.way, Star) or at.way.dim in self.ways.summed
-                if symbols(extent) and not dims and not varies and is_affine(extent) and summed:
+                if symbols(extent) and not varies and is_affine(extent) and summed:
                     yield at
 
     # ------------------------------------------------------------ whether it is worth it
@@ -165,7 +164,7 @@ class _Search:
 
     def rows(self, region: Region, name: str) -> int:
         """How long the axis of a region is taken to be, at one of its nodes."""
-        return max(1, evaluate(region.extent, self.at(name)))
+        return max(1, evaluate(self.ways.extent(Meeting(name, region.kept[name])), self.at(name)))
 
     def against(self, region: Region, size: int) -> str:
         """Why a region stays as it is; empty if it is worth cutting."""
@@ -234,10 +233,7 @@ class _Search:
 
     def tiled(self, name: str, region: Region, order: Mapping[str, int], size: int) -> Graph:
         """The graph with the region in tiles."""
-        space = self.context.space
-        count = ceildiv(region.extent, size)
-        if not space.implies(Domain(()), compare(">=", region.extent, ONE)):
-            count = maximum(ONE, count)
+        count = self.count(region, size)
         stars = any(isinstance(way, Star) for way in region.kept.values())
         nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
         own = {d for n in nodes for d in n.domain.dims}
@@ -256,11 +252,34 @@ class _Search:
             dim=tiles,
             row=rows,
             size=size,
+            partial=self.is_partial(region),
             is_large=self.is_large,
         )
         text = f"`{name}` would take {self.formula(name)} bytes; computed {size} rows at a time"
         self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
         return cutter.cut()
+
+    def count(self, region: Region, size: int) -> Expr:
+        """The most tiles that an axis of the region takes, at least one."""
+        space = self.context.space
+        every = {**region.kept, **region.ends}
+        longest = dict.fromkeys(
+            space.upper_bound(self.ways.length(Meeting(n, way)), self.graph.nodes[n].domain)
+            for n, way in every.items()
+        )
+        extent = maximum(*longest)
+        count = ceildiv(extent, size)
+        if not space.implies(Domain(()), compare(">=", extent, ONE)):
+            count = maximum(ONE, count)
+        return count
+
+    def is_partial(self, region: Region) -> bool:
+        """Whether points of loops have axes of different lengths, and none is computed at once."""
+        every = {**region.kept, **region.ends}
+        named = {n: symbols(self.ways.length(Meeting(n, way))) for n, way in every.items()}
+        stars = {d for n in every for d in self.graph.nodes[n].vector}
+        dims = {s for names in named.values() for s in names if self.graph.universe.is_dim(s)}
+        return bool(dims) and not dims & stars
 
 
 def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Universe, str]:

@@ -18,7 +18,7 @@ from tempoc.poly.space import Space
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import Use, operand_types, topological, users
+from tempoc.sdg.query import Use, operand_type, operand_types, topological, users
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
@@ -119,6 +119,13 @@ class Ways:
             return Sym(self.graph.universe.dim(at.way.dim).bound)
         out, axis = next((k, a) for k, a in enumerate(at.way.results) if a is not None)
         return node.types[out].shape[axis]
+
+    def length(self, at: Meeting) -> Expr:
+        """The extent of an axis, at a node that has it or reduces it."""
+        if isinstance(at.way, Star) or not at.way.is_reduced:
+            return self.extent(at)
+        slot, axis = next((k, a) for k, a in enumerate(at.way.operands) if a is not None)
+        return operand_type(self.graph, self.graph.nodes[at.node].inputs[slot]).shape[axis]
 
     def places(self, at: Meeting) -> tuple[int | None, ...]:
         """In which axis of each operand a node has its axis from."""
