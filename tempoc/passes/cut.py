@@ -15,7 +15,7 @@ from tempoc.ops.movement import Pad, Transpose
 from tempoc.ops.reduction import Max, Reduction
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.spell import Number
-from tempoc.ops.types import TensorType
+from tempoc.ops.types import DType, TensorType
 from tempoc.passes.combine import combination
 from tempoc.passes.making import Maker, at_point, read_of
 from tempoc.passes.region import Region
@@ -50,10 +50,14 @@ CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", 
 
 
 class Version(NamedTuple):
-    """Tiles that are made in a phase, at the points of these dimensions."""
+    """Tiles that are made in a phase, at the points of these dimensions.
+
+    ``top``: they are measured from the maximum of that name as far as it is known.
+    """
 
     phase: int
     dims: tuple[str, ...]
+    top: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +76,7 @@ class Cutter(Maker):
     partial: bool
     is_large: Callable[[str], bool]
     made: dict[tuple[object, ...], str] = field(default_factory=dict)
+    sums: dict[str, str] = field(default_factory=dict)
 
     def cut(self) -> Graph:
         """The graph with tiles, without those nodes that no one reads any more."""
@@ -305,9 +310,11 @@ class Cutter(Maker):
         each = self.put(node, "each", how.part, inputs, domain)
         if each.types[0].dtype is not how.dtype:
             each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
-        now = self.added(node, each, how, TensorType(how.dtype, type_.shape))
+        wide = TensorType(how.dtype, type_.shape)
+        now = self.added(node, each, how, wide, self.scale(node, how.dtype))
+        self.sums[node.name] = now.name
         end = at_point(now.domain, self.dim, self.last(at))
-        total = Edge(source=now.name, entries=end)
+        total = self.finished(node, Edge(source=now.name, entries=end))
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
             last = replace(node, op=Divide(), inputs=(total, read_of(count)))
@@ -317,6 +324,14 @@ class Cutter(Maker):
             wide = self.put(node, "total", last.op, last.inputs, node.domain)
             last = replace(node, op=Cast(dtype=type_.dtype), inputs=(read_of(wide),))
         self.nodes[node.name] = last
+
+    def scale(self, node: Node, dtype: DType) -> Edge | None:
+        """What a sum so far is multiplied by at each tile."""
+        return None
+
+    def finished(self, node: Node, total: Edge) -> Edge:
+        """What is made of the sum of all tiles."""
+        return total
 
     def filled(self, at: Meeting, edge: Edge, value: Number, domain: Domain) -> Edge:
         """An operand without nothing in it: where a tile may be empty, it is filled up."""

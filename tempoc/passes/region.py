@@ -13,7 +13,7 @@ Nodes that come after have a later *phase*; what they read of large tensors is c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.ops.contraction import Einsum, MatMul
@@ -145,24 +145,33 @@ class Finder:
         return any(m is None or known.get(m.node) != m.way for m in readers)
 
 
-def phases(ways: Ways, region: Region) -> dict[str, int] | None:
-    """For each node of the region after how many loops over tiles it can be computed.
+Needs = Mapping[str, Sequence[tuple[str, int]]]
+"""For each node what it needs, and whether it waits for a loop over tiles to end (1, or 0)."""
 
-    ``None`` if some wait for themselves.
-    """
-    inputs: dict[str, list[tuple[str, int]]] = {}
+
+def needs(ways: Ways, region: Region) -> Needs:
+    """What each node needs if the region is computed tile by tile."""
+    found: dict[str, list[tuple[str, int]]] = {}
     for need in ways.needs:
         made = need.source in region.kept or need.source in region.ends
         later = made and not _is_aligned(ways, region, need)
-        inputs.setdefault(need.sink, []).append((need.source, int(later)))
+        found.setdefault(need.sink, []).append((need.source, int(later)))
+    return found
+
+
+def phases(ways: Ways, region: Region, needs: Needs) -> dict[str, int] | None:
+    """For each node after how many loops over tiles it can be computed.
+
+    ``None`` if nodes of the region wait for themselves.
+    """
     found: dict[str, int] = {}
-    for part in components(list(ways.order), lambda n: [s for s, _ in inputs.get(n, ())]):
+    for part in components(list(ways.order), lambda n: [s for s, _ in needs.get(n, ())]):
         if len(part) > 1 and any(n in region.kept or n in region.ends for n in part):
             return None
         for name in part:
-            before = (found.get(s, 0) + later for s, later in inputs.get(name, ()))
+            before = (found.get(s, 0) + later for s, later in needs.get(name, ()))
             found[name] = max(before, default=0)
-    return {n: found[n] for n in (*region.kept, *region.ends)}
+    return found
 
 
 def _is_aligned(ways: Ways, region: Region, need: Dependence) -> bool:

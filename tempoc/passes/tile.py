@@ -39,8 +39,9 @@ from typing import ClassVar
 
 from tempoc.base.source import Span
 from tempoc.passes.context import PassContext
-from tempoc.passes.cut import Cutter
-from tempoc.passes.region import Finder, Region, phases
+from tempoc.passes.online import Runners
+from tempoc.passes.region import Finder, Needs, Region, needs, phases
+from tempoc.passes.running_cut import RunningCutter
 from tempoc.passes.sizes import bytes_of, formula, unknown, usual
 from tempoc.passes.ways import Meeting, Star, Ways, slices
 from tempoc.sdg.build import is_computed
@@ -110,9 +111,10 @@ class _Search:
             size = self.size(region)
             why = self.against(region, size)
             if not why:
-                order = phases(self.ways, region)
+                waits = needs(self.ways, region)
+                order = phases(self.ways, region, waits)
                 if order is not None:
-                    return self.tiled(start.node, region, order, size)
+                    return self.tiled(start.node, region, waits, order, size)
                 why = "what it is made of needs what is made of it"
             self.missed(start.node, why, first)
         return None
@@ -231,8 +233,12 @@ class _Search:
 
     # ------------------------------------------------------------ cutting
 
-    def tiled(self, name: str, region: Region, order: Mapping[str, int], size: int) -> Graph:
+    def tiled(
+        self, name: str, region: Region, waits: Needs, order: Mapping[str, int], size: int
+    ) -> Graph:
         """The graph with the region in tiles."""
+        finder = Runners(ways=self.ways, region=region, needs=waits, phases=order)
+        running, order = finder.found()
         count = self.count(region, size)
         stars = any(isinstance(way, Star) for way in region.kept.values())
         nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
@@ -243,11 +249,12 @@ class _Search:
             graph = replace(self.graph, universe=universe)
             universe, rows = _declared(graph, "row", Const(size), own)
         self.context.declare(universe)
-        cutter = Cutter(
+        cutter = RunningCutter(
             old=self.graph,
             ways=self.ways,
             region=region,
             phases=order,
+            running=running,
             space=self.context.space,
             dim=tiles,
             row=rows,
@@ -257,6 +264,9 @@ class _Search:
         )
         text = f"`{name}` would take {self.formula(name)} bytes; computed {size} rows at a time"
         self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+        for end, how in running.items():
+            text = f"`{end}` is summed along with the maximum so far (online softmax)"
+            self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
         return cutter.cut()
 
     def count(self, region: Region, size: int) -> Expr:
