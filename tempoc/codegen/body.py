@@ -38,7 +38,7 @@ from tempoc.sdg.query import operand_type
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.expr import TRUE, Expr, Slice, Sym, compare, conjunction, disjunction, negation
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.walk import substitute
 
 
 class Body:
@@ -321,10 +321,7 @@ class Body:
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
         finite = not array.gathered and is_zeros(read, self.statement, self.stages, turned)
-        dims = self.shared.get(read.tensor, ())
-        starts = [e.lo if isinstance(e, Slice) else e for e in read.entries]
-        apart = array.gathered and any(d in symbols(e) for e in starts for d in dims)
-        many = not apart and has_many_ends(read, dims)
+        many = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
         value = Value(text, type_, array.padded, finite, shared, array.last)
         return self.out.align(value, self._padded(type_))

@@ -93,7 +93,7 @@ def greatest(dtype: DType) -> str:
 
 def lowest(dtype: DType) -> float:
     """The least finite number of a float dtype."""
-    return float(ml_dtypes.finfo(_NUMPY[dtype]).min)
+    return float(ml_dtypes.finfo(_NUMPY[dtype]).min)  # type: ignore[no-untyped-call]
 
 
 def cast(text: str, have: DType, want: DType) -> str:

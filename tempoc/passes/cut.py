@@ -310,8 +310,8 @@ class Cutter(Maker):
         each = self.put(node, "each", how.part, inputs, domain)
         if each.types[0].dtype is not how.dtype:
             each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
-        wide = TensorType(how.dtype, type_.shape)
-        now = self.added(node, each, how, wide, self.scale(node, how.dtype))
+        result = TensorType(how.dtype, type_.shape)
+        now = self.added(node, each, how, result, self.scale(node, how.dtype))
         self.sums[node.name] = now.name
         end = at_point(now.domain, self.dim, self.last(at))
         total = self.finished(node, Edge(source=now.name, entries=end))

@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tempoc.ops.arithmetic import Add, Divide, Multiply, Subtract
+from tempoc.ops.axes import Link
 from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.control import Copy, StopGradient
 from tempoc.ops.elementwise import Cast, Exp, Negative
@@ -30,7 +31,7 @@ from tempoc.ops.reshape import Reshape
 from tempoc.ops.shapes import Shape
 from tempoc.passes.combine import combination
 from tempoc.passes.region import Needs, Region, phases
-from tempoc.passes.ways import Link, Meeting, Ways
+from tempoc.passes.ways import Meeting, Ways
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Node
 from tempoc.sdg.query import operand_type, operand_types
@@ -122,8 +123,9 @@ class Runners:
     def is_soon(self, name: str, running: Running, order: Mapping[str, int]) -> bool:
         """Whether an end is in the loop of its maximum, and its factors are there after that."""
         left_out = {f.step for f in running.factors}
-        factors = [x for b, s in pairwise(running.steps) if s in left_out for x in self.beside(s, b)]
-        late = max((order[s] + later for s, later in factors), default=0)
+        pairs = [(step, before) for before, step in pairwise(running.steps) if step in left_out]
+        waits = [need for pair in pairs for need in self.beside(*pair)]
+        late = max((order[source] + later for source, later in waits), default=0)
         return order[name] == order[running.top] and late <= order[name] + 1
 
     def running(self, name: str) -> Running | None:

@@ -14,8 +14,8 @@ is infinite or none: so are the terms then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tempoc.ops.arithmetic import Add, Maximum, Subtract
 from tempoc.ops.elementwise import Cast, Exp
@@ -81,11 +81,9 @@ class RunningCutter(Cutter):
         for running in self.along(version.top):
             if running.steps[0].node == at.node:
                 terms, _ = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
-                base: Node = self.base(running.top)
-                for name in running.moves:
-                    node = self.old.nodes[name]
-                    base = self.put(node, "base", node.op, (read_of(base),), base.domain)
-                return [self.read(at, version, *terms), read_of(base)]
+                base = self.base(running.top)
+                moved = self.moved(running, read_of(base), base.domain)
+                return [self.read(at, version, *terms), moved]
         return Cutter.inputs(self, at, version)
 
     def base(self, top: str) -> Node:
@@ -133,7 +131,8 @@ class RunningCutter(Cutter):
         top = self.old.nodes[running.top]
         dtype = operand_type(self.view(), total).dtype
         gap = self.gap(top)
-        edge = self.placed(node, self.moved(running, read_of(gap), domain), running.axes, domain)
+        edge = self.moved(running, read_of(gap), top.domain)
+        edge = self.placed(node, edge, running.axes, domain)
         edge = self.cast(node, edge, dtype, domain)
         total = read_of(self.put(node, "sum", Add(), (total, edge), domain))
         for factor in running.factors:
@@ -160,8 +159,11 @@ class RunningCutter(Cutter):
     def moved(self, running: Running, edge: Edge, domain: Domain) -> Edge:
         """What has the axes of a maximum, with those of what that is subtracted from."""
         for name in running.moves:
-            node = self.old.nodes[name]
-            edge = read_of(self.put(node, "moved", node.op, (edge,), domain))
+            key = ("moved", edge, name)
+            if key not in self.made:
+                node = self.old.nodes[name]
+                self.made[key] = self.put(node, "moved", node.op, (edge,), domain).name
+            edge = read_of(self.nodes[self.made[key]])
         return edge
 
     def placed(self, node: Node, edge: Edge, axes: Axes, domain: Domain) -> Edge:

@@ -38,6 +38,7 @@ from math import prod
 from typing import ClassVar
 
 from tempoc.base.source import Span
+from tempoc.ops.types import TensorType
 from tempoc.passes.context import PassContext
 from tempoc.passes.online import Runners
 from tempoc.passes.region import Finder, Needs, Region, needs, phases
@@ -124,8 +125,13 @@ class _Search:
     def bytes(self, name: str) -> int:
         """The bytes of the largest result of a node, at all points that are computed at once."""
         node, at = self.graph.nodes[name], self.at(name)
-        each = max((bytes_of(t, at) for t in node.types), default=0)
+        each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
         return each * prod(at[d] + 1 for d in node.vector)
+
+    def longest(self, type_: TensorType, node: Node) -> TensorType:
+        """A type with the greatest extents that it has at any point of a node."""
+        shape = (self.context.space.upper_bound(e, node.domain) for e in type_.shape)
+        return replace(type_, shape=tuple(shape))
 
     def at(self, name: str) -> Mapping[str, int]:
         """What bounds and dimensions are taken for where a node is judged."""
@@ -166,7 +172,9 @@ class _Search:
 
     def rows(self, region: Region, name: str) -> int:
         """How long the axis of a region is taken to be, at one of its nodes."""
-        return max(1, evaluate(self.ways.extent(Meeting(name, region.kept[name])), self.at(name)))
+        extent = self.ways.extent(Meeting(name, region.kept[name]))
+        most = self.context.space.upper_bound(extent, self.graph.nodes[name].domain)
+        return max(1, evaluate(most, self.at(name)))
 
     def against(self, region: Region, size: int) -> str:
         """Why a region stays as it is; empty if it is worth cutting."""
@@ -229,7 +237,7 @@ class _Search:
         """The bytes of a node's result as text."""
         node = self.graph.nodes[name]
         bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
-        return formula(node.types[0], bounds)
+        return formula(self.longest(node.types[0], node), bounds)
 
     # ------------------------------------------------------------ cutting
 
