@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tempoc.ops.arithmetic import Divide
-from tempoc.ops.axes import Part, narrowed
+from tempoc.ops.axes import Link, Part, narrowed
 from tempoc.ops.control import Copy
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.ops.movement import Pad, Transpose
+from tempoc.ops.opdef import Op
 from tempoc.ops.reduction import Max, Reduction
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.spell import Number
@@ -20,7 +21,7 @@ from tempoc.passes.combine import combination
 from tempoc.passes.making import Maker, at_point, read_of
 from tempoc.passes.region import Region
 from tempoc.passes.view import moved
-from tempoc.passes.ways import Meeting, Star, Ways, slices
+from tempoc.passes.ways import Meeting, Star, Ways, column, slices
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, operand_types
 from tempoc.symbolic.domain import Domain
@@ -176,9 +177,20 @@ class Cutter(Maker):
             if isinstance(at.way, Star):
                 self.made[key] = self.starred(node, at.way, inputs, domain).name
             else:
-                op = narrowed(node.op, at.way, self.part(at))
+                op = self.narrowed(node.op, at)
                 self.made[key] = self.put(node, "tile", op, inputs, domain).name
         return self.nodes[self.made[key]]
+
+    def narrowed(self, op: Op, at: Meeting) -> Op:
+        """An operator on a tile; what is padded becomes a full one."""
+        turn = self.ways.turn(at.node)
+        if turn is None or turn.link != at.way:
+            assert isinstance(at.way, Link)
+            return narrowed(op, at.way, self.part(at))
+        assert isinstance(op, Pad)
+        (axis,) = turn.link.operands
+        assert axis is not None
+        return replace(op, widths=self.up_to_size(axis, len(op.widths), self.part(at).count))
 
     def starred(self, node: Node, star: Star, inputs: Iterable[Edge], domain: Domain) -> Node:
         """A node at the points of a tile; those beyond the last one are like the last one."""
@@ -189,10 +201,15 @@ class Cutter(Maker):
         types = tuple(
             replace(t, shape=tuple(substitute(e, here) for e in t.shape)) for t in node.types
         )
+        op, read = moved(node.op, here), column(node)
+        if read is not None and self.ways.turn(node.inputs[0].source) is not None:
+            assert isinstance(op, SpatialIndex)
+            columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
+            op = replace(op, entries=tuple(columns))
         found = replace(
             node,
             name=self.free(node, "tile"),
-            op=moved(node.op, here),
+            op=op,
             inputs=tuple(inputs),
             domain=Domain(dims, domain.where),
             types=types,
@@ -219,16 +236,21 @@ class Cutter(Maker):
             tile = self.tile(source, self.version(reader.node, version, source.node))
             if isinstance(source.way, Star) and axis is not None:
                 return self.sliced(reader, version, edge, tile)
-            return self.at_tile(edge, tile)
+            turned = isinstance(reader.way, Star) and isinstance(source.way, Link)
+            return self.at_tile(self.at_row(reader, edge) if turned else edge, tile)
         if isinstance(reader.way, Star):
-            here = self.here(reader.way)
-            entries = tuple(substitute_entry(e, here) for e in edge.entries)
-            return replace(edge, entries=entries)
+            return self.at_row(reader, edge)
         if axis is None:
             return edge
         if axis < slices(edge):
             return self.cut_slice(edge, axis)
         return self.rows(reader, version, edge, axis)
+
+    def at_row(self, reader: Meeting, edge: Edge) -> Edge:
+        """A read at a point of a tile."""
+        assert isinstance(reader.way, Star)
+        here = self.here(reader.way)
+        return replace(edge, entries=tuple(substitute_entry(e, here) for e in edge.entries))
 
     def sliced(self, reader: Meeting, version: Version, edge: Edge, tile: Node) -> Edge:
         """A slice of the points of a tile, as an axis of an operand."""
