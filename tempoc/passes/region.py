@@ -180,6 +180,16 @@ def needs(ways: Ways, region: Region) -> Needs:
     return found
 
 
+def side_by_side(ways: Ways, region: Region, needs: Needs) -> Needs:
+    """The same, and what points read columns of is made in one loop: it is large, and kept there.
+
+    Else readers that are put into one kernel may have to wait for each other's loops.
+    """
+    turned = [name for name in region.kept if ways.turn(name) is not None]
+    every = [need for name in turned for need in needs.get(name, ())]
+    return {**needs, **dict.fromkeys(turned, every)}
+
+
 def phases(ways: Ways, region: Region, needs: Needs) -> dict[str, int] | None:
     """For each node after how many loops over tiles it can be computed.
 

@@ -41,7 +41,7 @@ from tempoc.base.source import Span
 from tempoc.ops.types import TensorType
 from tempoc.passes.context import PassContext
 from tempoc.passes.online import Runners
-from tempoc.passes.region import Finder, Needs, Region, needs, phases
+from tempoc.passes.region import Finder, Needs, Region, needs, phases, side_by_side
 from tempoc.passes.running_cut import RunningCutter
 from tempoc.passes.sizes import bytes_of, formula, unknown, usual
 from tempoc.passes.ways import Meeting, Star, Ways, slices
@@ -112,10 +112,11 @@ class _Search:
             size = self.size(region)
             why = self.against(region, size)
             if not why:
-                waits = needs(self.ways, region)
-                order = phases(self.ways, region, waits)
-                if order is not None:
-                    return self.tiled(start.node, region, waits, order, size)
+                plain = needs(self.ways, region)
+                for waits in (side_by_side(self.ways, region, plain), plain):
+                    order = phases(self.ways, region, waits)
+                    if order is not None:
+                        return self.tiled(start.node, region, waits, order, size)
                 why = "what it is made of needs what is made of it"
             self.missed(start.node, why, first)
         return None

@@ -61,7 +61,8 @@ def column(node: Node) -> Column | None:
         return None
     points = [(e, k) for k, e in enumerate(node.op.entries) if not isinstance(e, tuple)]
     ((entry, axis),) = points if len(points) == 1 else ((None, 0),)
-    return Column(entry.name, axis) if isinstance(entry, Sym) and entry.name in node.vector else None
+    own = isinstance(entry, Sym) and entry.name in node.vector
+    return Column(entry.name, axis) if isinstance(entry, Sym) and own else None
 
 
 class Meeting(NamedTuple):
