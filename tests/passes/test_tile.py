@@ -72,6 +72,14 @@ output o = %o[0:T]
 output o = %o[0:T]
 output l = %l[0:T]
 """,
+    "columns of what is cut along keys, as in derivatives": """
+%z = matmul %y[0:t+1], %y : [t*] f32[t+1]
+%e = exp %z : [t*] f32[t+1]
+%p = pad{widths=((0, T-1-t),)} %e : [t*] f32[T]
+%g = getitem{entries=((0, T-t, 1), t)} %p[t:T] : [t*] f32[T-t]
+%o = matmul %g, %y[t:T] : [t*] f32[3]
+output o = %o[0:T]
+""",
     "a sum of squares does not run along": """
 %z = exp %y[0:T] : [] f32[T, 3]
 %m = max{axes=(0,), keepdims=true} %z : [] f32[1, 3]

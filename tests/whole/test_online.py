@@ -6,7 +6,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
-from tests.support.agreement import agree
+from tempoc.runtime.bounds import resolve
+from tempoc.runtime.budget import usual_given
+from tempoc.runtime.rehearsal import forecast
+from tests.support.agreement import agree, compile_text
 
 PASSES = "canonicalize,algebra,canonicalize,{}tile{{size={}}},accumulate,fuse"
 SIZES = tuple({"T": t, "B": b} for t, b in ((1, 1), (2, 2), (3, 1), (5, 2), (8, 1)))
@@ -70,6 +73,51 @@ a = nn.softmax(k[0:T] @ q[T-1]) @ v[0:T]
 output a
 """,
 }
+
+
+SLOPES = """
+l = mean(sum(y * y)[t = 0:T])
+dq = grad(l, q)
+dk = grad(l, k)
+dv = grad(l, v)
+output l, dq, dk, dv
+"""
+LEARNED = {
+    "what is before": "y = nn.softmax(k[0:t+1] @ q) @ v[0:t+1]",
+    "what comes": "y = nn.softmax(k[t:T] @ q) @ v[t:T]",
+    "all": "y = nn.softmax(k[0:T] @ q) @ v[0:T]",
+    "two layers": """z = nn.softmax(k[0:t+1] @ q) @ v[0:t+1]
+y = nn.softmax(z[0:t+1] @ z) @ z[0:t+1]""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNED)
+def test_gradients_agree(name: str) -> None:
+    agree(HEAD + LEARNED[name] + SLOPES, *SIZES, passes=PASSES.format("vectorize,", 3))
+
+
+def test_gradients_of_heads_agree() -> None:
+    text = """
+s = einsum("shd,hd->hs", K[b, 0:t+1], Q)
+y = einsum("hs,shd->hd", nn.softmax(s), V[b, 0:t+1])
+l = mean(sum(y * y)[b = 0:B, t = 0:T])
+dQ = grad(l, Q)
+dK = grad(l, K)
+dV = grad(l, V)
+output dQ, dK, dV
+"""
+    agree(HEAD + text, *SIZES, passes=PASSES.format("vectorize,", 3))
+
+
+def test_training_keeps_no_square_of_scores() -> None:
+    text = HEAD + LEARNED["what is before"] + SLOPES
+    _, loaded = compile_text(text, 2, PASSES.format("vectorize,", 16))
+    peaks = []
+    for size in (512, 1024):
+        values = resolve(loaded.program, {"T": size, "B": 1}, (), {}).values
+        peaks.append(forecast(loaded.program, values, usual_given(loaded.program)).peak)
+    assert peaks[1] < 2.1 * peaks[0]
 
 
 @pytest.mark.parametrize("vector", ["", "vectorize,"])
