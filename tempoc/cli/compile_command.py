@@ -7,7 +7,7 @@ import click
 
 from tempoc.cli.memory import budget_option
 from tempoc.cli.options import FileName, compile_options, dump_options, options_from
-from tempoc.cli.show import echo_counts, echo_remarks, echo_timing, write_dumps
+from tempoc.cli.show import echo_about, write_dumps
 from tempoc.driver.compilation import Compilation
 
 
@@ -28,6 +28,7 @@ def command(
     tile: int | None,
     regions: bool | None,
     bucket: int,
+    precision: str | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -38,7 +39,7 @@ def command(
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    options = options_from(defines, level, passes, verify_each, tile, regions, bucket)
+    options = options_from(defines, level, passes, verify_each, tile, regions, bucket, precision)
     options = replace(options, memory_budget=memory_budget)
     compilation = Compilation.from_path(file, options)
     write_dumps(compilation, dump_after, dump_dir)
@@ -47,9 +48,4 @@ def command(
 
         check_least(compilation.emitted.program, memory_budget)
     compilation.write(out)
-    if remarks:
-        echo_remarks(compilation, error_format)
-    if stats:
-        echo_counts(compilation)
-    if timing:
-        echo_timing(compilation)
+    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)

@@ -7,18 +7,21 @@ from typing import Any
 
 import click
 
+from tempoc.cli.checkpoints import checkpoint_options
 from tempoc.cli.memory import budget_option
 from tempoc.cli.options import (
     FileName,
     define_option,
     error_format_option,
     options_from,
+    precision_option,
+    refuse,
     refuse_if_compiled,
 )
 from tempoc.cli.run_options import run_options, run_options_from
 from tempoc.cli.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
-from tempoc.runtime.execute import RunOptions, execute
+from tempoc.runtime.execute import RunOptions, check_every, execute
 
 
 @click.command("run")
@@ -30,6 +33,8 @@ from tempoc.runtime.execute import RunOptions, execute
     "--memory", is_flag=True, help="Say what stores took at most, and what was predicted."
 )
 @budget_option
+@checkpoint_options
+@precision_option
 @click.option(
     "--profile", type=FileName(), metavar="FILE", help="Write a Chrome trace of all kernel calls."
 )
@@ -45,7 +50,7 @@ def command(
     Bounds that can be read off the shapes of the data need not be given. Without --output and
     --output-dir, a table of the outputs is printed.
     """
-    wanted = replace(run_options_from(program, given), record=verify)
+    wanted = check_every(replace(run_options_from(program, given), record=verify), refuse)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
         return _run(wanted, None, verify)

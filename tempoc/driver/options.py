@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tempoc.program.bounds import BUDGET
+from tempoc.program.precision import PRECISION, PRECISIONS
 
 BUCKET = 512
 """Room for so many steps costs little, and few kernels are compiled again when it is used up."""
@@ -17,7 +18,8 @@ class Options:
     `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
     `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
     `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
-    grows. `memory_budget`: how many bytes the stores of a run may take.
+    grows. `memory_budget`: how many bytes the stores of a run may take. `precision`: of products of
+    matrices.
     """
 
     level: int = 2
@@ -28,6 +30,7 @@ class Options:
     regions: bool | None = None
     bucket: int = BUCKET
     memory_budget: int | None = None
+    precision: str = PRECISIONS[0]
 
     @property
     def on_device(self) -> bool:
@@ -44,6 +47,7 @@ class Options:
         chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
         if self.memory_budget is not None:
             chosen[BUDGET] = str(self.memory_budget)
+        chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -56,6 +60,7 @@ class Options:
             tile=int(kept["tile"]) if "tile" in kept else None,
             regions=kept["regions"] == "yes" if "regions" in kept else None,
             memory_budget=int(kept[BUDGET]) if BUDGET in kept else None,
+            precision=kept.get(PRECISION, PRECISIONS[0]),
             bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},
         )

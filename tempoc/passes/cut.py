@@ -7,21 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tempoc.ops.arithmetic import Divide
-from tempoc.ops.axes import Link, Part, narrowed
+from tempoc.ops.axes import Link
 from tempoc.ops.control import Copy
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.ops.movement import Pad, Transpose
-from tempoc.ops.opdef import Op
 from tempoc.ops.reduction import Max, Reduction
 from tempoc.ops.reshape import Reshape
 from tempoc.ops.spell import Number
 from tempoc.ops.types import DType, TensorType
 from tempoc.passes.combine import combination
-from tempoc.passes.making import Maker, at_point, read_of
+from tempoc.passes.making import at_point, read_of
 from tempoc.passes.region import Region
+from tempoc.passes.tiling import Tiling
 from tempoc.passes.view import moved
-from tempoc.passes.ways import Meeting, Star, Ways, column, slices
+from tempoc.passes.ways import Meeting, Star, column, slices
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, operand_types
 from tempoc.symbolic.domain import Domain
@@ -35,16 +35,13 @@ from tempoc.symbolic.expr import (
     Sym,
     add,
     compare,
-    conjunction,
-    disjunction,
     floordiv,
-    maximum,
     minimum,
     mod,
     mul,
     sub,
 )  # fmt: skip
-from tempoc.symbolic.walk import extent, substitute, substitute_entry
+from tempoc.symbolic.walk import substitute, substitute_entry
 
 CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
 """What only moves or makes values is done for each tile rather than cut out of a whole."""
@@ -62,19 +59,15 @@ class Version(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Cutter(Maker):
-    """Makes tiles of ``size`` along the axis of a region, one at each point of ``dim``.
+class Cutter(Tiling):
+    """Makes tiles along the axis of a region.
 
-    ``space`` knows the new dimension. Large tensors are made again in each phase that reads them.
-    ``partial``: a point has only as many tiles as its own axis takes, at least one.
+    Large tensors are made again in each phase that reads them.
     """
 
-    ways: Ways
     region: Region
     phases: Mapping[str, int]
     row: str
-    size: int
-    partial: bool
     is_large: Callable[[str], bool]
     made: dict[tuple[object, ...], str] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
@@ -143,30 +136,6 @@ class Cutter(Maker):
 
     # ------------------------------------------------------------ tiles
 
-    @property
-    def start(self) -> Expr:
-        """Where the tile at hand begins."""
-        return mul(Sym(self.dim), Const(self.size))
-
-    def part(self, at: Meeting) -> Part:
-        """The tile at hand: where it begins and how long it is; the last one may be shorter."""
-        stop = minimum(add(self.start, Const(self.size)), self.ways.length(at))
-        return Part(self.start, extent(Slice(self.start, stop)))
-
-    def domain(self, at: Meeting, dims: tuple[str, ...]) -> Domain:
-        """The points at which tiles of a node are made, of these dimensions and that of tiles."""
-        where = self.old.nodes[at.node].domain.where
-        if self.partial:
-            begun = compare("<", self.start, self.ways.length(at))
-            where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
-        return self.tiled(Domain(dims, where))
-
-    def last(self, at: Meeting) -> Expr:
-        """The number of the last tile of a node's axis."""
-        if not self.partial:
-            return sub(self.bound, ONE)
-        return floordiv(maximum(ZERO, sub(self.ways.length(at), ONE)), self.size)
-
     def tile(self, at: Meeting, version: Version) -> Node:
         """The node that makes the tiles of another one."""
         key = (at, version)
@@ -180,17 +149,6 @@ class Cutter(Maker):
                 op = self.narrowed(node.op, at)
                 self.made[key] = self.put(node, "tile", op, inputs, domain).name
         return self.nodes[self.made[key]]
-
-    def narrowed(self, op: Op, at: Meeting) -> Op:
-        """An operator on a tile; what is padded becomes a full one."""
-        turn = self.ways.turn(at.node)
-        if turn is None or turn.link != at.way:
-            assert isinstance(at.way, Link)
-            return narrowed(op, at.way, self.part(at))
-        assert isinstance(op, Pad)
-        (axis,) = turn.link.operands
-        assert axis is not None
-        return replace(op, widths=self.up_to_size(axis, len(op.widths), self.part(at).count))
 
     def starred(self, node: Node, star: Star, inputs: Iterable[Edge], domain: Domain) -> Node:
         """A node at the points of a tile; those beyond the last one are like the last one."""
@@ -365,11 +323,6 @@ class Cutter(Maker):
         rank = len(operand_type(self.view(), edge).shape)
         op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
         return read_of(self.put(self.old.nodes[at.node], "full", op, (edge,), domain))
-
-    def up_to_size(self, axis: int, rank: int, count: Expr) -> tuple[tuple[Expr, Expr], ...]:
-        """The widths by which a tile with so many elements along an axis becomes a full one."""
-        after = (ZERO, sub(Const(self.size), count))
-        return tuple(after if k == axis else (ZERO, ZERO) for k in range(rank))
 
     # ------------------------------------------------------------ putting together
 

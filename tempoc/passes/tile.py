@@ -181,7 +181,9 @@ class _Search:
         """Why a region stays as it is; empty if it is worth cutting."""
         if not any(self.is_temporal(Meeting(*item)) for item in region.kept.items()):
             return "the axis comes from no temporal slice"
-        if not region.ends and any(isinstance(way, Star) for way in region.kept.values()):
+        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        stars = any(isinstance(way, Star) for way in region.kept.values())
+        if not region.ends and stars and not turned:
             return "nothing adds up what is computed at once"
         rows = max(self.rows(region, n) for n in region.kept)
         if rows <= size:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,13 @@ DeviceError = jax.errors.JaxRuntimeError
 
 
 @contextmanager
-def settings(x64: bool) -> Iterator[None]:
+def settings(x64: bool, precision: str = "highest") -> Iterator[None]:
     """The settings under which kernels run that are compiled already, as far as anybody knows.
 
-    float32 products are exact to float32: the results should not depend on the device's shortcuts.
+    Unless somebody wants less ``precision``, float32 products are exact to float32: the results
+    should not depend on the device's shortcuts.
     """
-    with jax.default_matmul_precision("highest"):
+    with jax.default_matmul_precision(precision):
         if jax.config.jax_enable_x64 == x64:
             yield
         else:
@@ -38,10 +40,10 @@ def settings(x64: bool) -> Iterator[None]:
 
 
 @contextmanager
-def session(x64: bool) -> Iterator[None]:
+def session(x64: bool, precision: str = "highest") -> Iterator[None]:
     """The settings under which kernels are compiled and run; they end with the block."""
     _use_cache()
-    with settings(x64), warnings.catch_warnings():
+    with settings(x64, precision), warnings.catch_warnings():
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         # A cache that is damaged, full or not ours costs time, nothing else.
@@ -97,6 +99,38 @@ def compile_region(
         return found
 
     return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """A compiled function: its operations as text, bytes updated in place, bytes beside arrays."""
+
+    text: str
+    updated: int
+    temporary: int
+
+
+def inspected(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    arguments: Sequence[Any],
+) -> Inspected:
+    """What XLA makes of a function for arguments that are only described: no array is made."""
+    positions = tuple(i + 1 for i in donated)
+    jitted = jax.jit(functools.partial(function, **static), donate_argnums=positions)
+    found = jitted.lower(*arguments).compile()
+    memory = found.memory_analysis()
+    return Inspected(
+        text=found.as_text() or "",
+        updated=memory.alias_size_in_bytes,
+        temporary=memory.temp_size_in_bytes,
+    )
+
+
+def described(shape: tuple[int, ...], dtype: str) -> Any:
+    """What stands for an array where only its type counts."""
+    return jax.ShapeDtypeStruct(shape, NUMPY[dtype])
 
 
 def compiles_late() -> bool:
@@ -188,6 +222,11 @@ def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
 def host(array: DeviceArray) -> Array:
     """The array on the host; waits for it. Read-only, may share memory with the device."""
     return np.asarray(array)
+
+
+def is_gone(array: DeviceArray) -> bool:
+    """Whether an array was given away to a kernel: nobody can read it any more."""
+    return isinstance(array, jax.Array) and array.is_deleted()
 
 
 def wait(arrays: object) -> None:

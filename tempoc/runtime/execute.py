@@ -24,6 +24,8 @@ from tempoc.runtime.files import (
     write_arrays,
     write_bytes,
 )  # fmt: skip
+from tempoc.runtime.interrupts import held_when_interrupted
+from tempoc.runtime.keeping import EVERY, Keep
 from tempoc.runtime.load import load
 from tempoc.runtime.problems import Problem, RunError
 from tempoc.runtime.progress import progress_bar
@@ -51,9 +53,24 @@ class RunOptions:
     stats: bool = False
     memory: bool = False
     memory_budget: int | None = None
+    precision: str | None = None
     profile: str | None = None
     extern_path: tuple[str, ...] = ()
     record: bool = False
+    checkpoint: str | None = None
+    every: float | None = None
+    resume: str | None = None
+
+    @property
+    def keep(self) -> Keep | None:
+        """Whether the run may be held, or goes on."""
+        if self.checkpoint is None and self.resume is None:
+            return None
+        return Keep(
+            directory=None if self.checkpoint is None else Path(self.checkpoint),
+            every=EVERY if self.every is None else self.every,
+            resume=None if self.resume is None else Path(self.resume),
+        )
 
 
 def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:
@@ -77,6 +94,13 @@ def check_inputs(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> Non
             refuse(f"--input wants NAME=FILE or FILE, not '{item}'")
 
 
+def check_every(options: RunOptions, refuse: Callable[[str], NoReturn]) -> RunOptions:
+    """The options, if they go together; ``refuse`` is called with what is wrong with them."""
+    if options.every is not None and options.checkpoint is None:
+        refuse("--every says how often --checkpoint DIR writes: name the directory")
+    return options
+
+
 def execute(options: RunOptions) -> tuple[Given, RunResult]:
     """Run and deliver: files, or a table on standard output. Raises ``RunError``."""
     loaded = load(options.directory, options.extern_path)
@@ -86,12 +110,15 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     settings = Settings(
         account=options.stats or options.memory or options.profile is not None,
         budget=options.memory_budget,
+        precision=options.precision,
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
         show=outside(options),
         record=options.record,
+        keep=options.keep,
     )
-    result = run_given(loaded, given, settings)
+    with held_when_interrupted(settings.keep):
+        result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
         write_bytes(options.profile, trace.to_json())

@@ -22,6 +22,7 @@ from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
+from tempoc.runtime.keeping import Keeper
 from tempoc.runtime.prepared import Prepared, called
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
@@ -49,6 +50,11 @@ class Lengths(dict[tuple[int, ...] | int, int]):
     def __missing__(self, outer: tuple[int, ...] | int) -> int:
         """The end has not been seen there."""
         return self.largest
+
+    def put(self, outer: tuple[int, ...], length: int) -> None:
+        """The end has been seen there."""
+        self.found[outer] = length
+        self[outer[0] if len(outer) == 1 else outer] = length
 
 
 def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
@@ -80,6 +86,7 @@ class Machine:
         own: Mapping[str, Hosted] = MappingProxyType({}),
         trace: Trace | None = None,
         record: Record | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         program, layouts, bounds = prepared.program, prepared.layouts, prepared.bounds
         self.program = program
@@ -122,6 +129,8 @@ class Machine:
         self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
         self._add_stores(prepared, given, wishes.account)
         self.given_bytes = prepared.given_bytes(walk, given, self.rooms.now)
+        if keeper is not None:
+            self.scope |= keeper.names(self, given)
 
     def _add_stores(self, prepared: Prepared, given: Mapping[str, Cells], account: bool) -> None:
         for name, cells in given.items():
@@ -233,8 +242,7 @@ class Machine:
         Raises ``RunError`` if an assumption is violated, or a bound that follows is below 1.
         """
         self.check()
-        self.lengths[bound].found[outer] = length
-        self.lengths[bound][outer[0] if len(outer) == 1 else outer] = length
+        self.lengths[bound].put(outer, length)
         self.bounds[at_point(bound, outer)] = length
         if not outer:
             settle(self.program, self.bounds)

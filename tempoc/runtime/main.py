@@ -10,10 +10,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tempoc.program.precision import PRECISIONS
 from tempoc.runtime import errors
-from tempoc.runtime.execute import RunOptions, check_inputs, execute, parse_bounds
+from tempoc.runtime.execute import RunOptions, check_every, check_inputs, execute, parse_bounds
 from tempoc.runtime.problems import RunError, render, render_all
-from tempoc.runtime.sizes import parse_size
+from tempoc.runtime.sizes import parse_seconds, parse_size
 from tempoc.runtime.streams import abandon_output, prepare_streams
 
 INTERRUPTED = 130
@@ -37,6 +38,10 @@ def parser() -> argparse.ArgumentParser:
     add("--stats", action="store_true", help="say on standard error what the run took")
     add("--memory", action="store_true", help="say what stores took, and what was predicted")
     add("--memory-budget", type=_size, metavar="SIZE", help="refuse a run that takes more: 24GiB")
+    add("--checkpoint", metavar="DIR", help="write what the run needs to go on into DIR")
+    add("--every", type=_seconds, metavar="TIME", help="how often, such as 60s (as it is) or 5min")
+    add("--resume", metavar="DIR", help="go on from the checkpoint in DIR")
+    add("--precision", choices=PRECISIONS, help="of products of matrices on GPUs and TPUs")
     add("--profile", metavar="FILE", help="write a Chrome trace of all kernel calls")
     add("--extern-path", action="append", default=[], metavar="DIR", help="where to find externs")
     return p
@@ -47,6 +52,13 @@ def _size(text: str) -> int:
     if size is None:
         raise argparse.ArgumentTypeError(f"'{text}' is no size in bytes, such as 24GiB or 500MB")
     return size
+
+
+def _seconds(text: str) -> float:
+    seconds = parse_seconds(text)
+    if seconds is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time, such as 60s or 5min")
+    return seconds
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptions:
     check_inputs(options.input, p.error)
-    return RunOptions(
+    wanted = RunOptions(
         directory=options.directory,
         bounds=parse_bounds(options.bounds, p.error),
         input=tuple(options.input),
@@ -93,6 +105,11 @@ def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptio
         stats=options.stats,
         memory=options.memory,
         memory_budget=options.memory_budget,
+        precision=options.precision,
         profile=options.profile,
         extern_path=tuple(options.extern_path),
+        checkpoint=options.checkpoint,
+        every=options.every,
+        resume=options.resume,
     )
+    return check_every(wanted, p.error)

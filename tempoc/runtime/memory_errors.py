@@ -47,3 +47,48 @@ def missing_for_memory(names: Sequence[str]) -> Problem:
         f"{'is' if len(names) == 1 else 'are'} not given",
         help=f"add --bounds {','.join(f'{name}=...' for name in names)}",
     )
+
+
+def host_functions(names: Sequence[str]) -> Problem:
+    """A run that calls Python functions of the user's cannot be held."""
+    return Problem(
+        code="RT583",
+        message=f"no checkpoint of this run is possible: it calls {', '.join(names)}",
+        notes=("a host function may have a state of its own, of which nobody knows here",),
+        help="run without --checkpoint and --resume, or make them extern jax if they are pure",
+    )
+
+
+def checkpoint_exists(directory: str) -> Problem:
+    """Checkpoints would replace one of another run."""
+    return Problem(
+        code="RT584",
+        message=f"{directory} holds a checkpoint of an earlier run already",
+        help=f"go on with that run (--resume {directory}), name another directory, or remove it",
+    )
+
+
+def no_checkpoint(directory: str, exists: bool) -> Problem:
+    """There is nothing to go on from."""
+    return Problem(
+        code="RT585",
+        message=f"there is no checkpoint in {directory}"
+        if exists
+        else f"the directory {directory} does not exist",
+        help="name the directory of --checkpoint; a run that ends early has written none",
+    )
+
+
+def broken_checkpoint(path: str, reason: str) -> Problem:
+    """A checkpoint that cannot be used."""
+    return Problem(code="RT586", message=f"the checkpoint {path} cannot be used: {reason}")
+
+
+def other_run(directory: str, differing: Sequence[str]) -> Problem:
+    """A checkpoint of a run that is not this one."""
+    return Problem(
+        code="RT587",
+        message=f"the checkpoint in {directory} is of another run",
+        notes=tuple(f"different: {what}" for what in differing),
+        help="go on with the same program, bounds, seed and data",
+    )

@@ -23,7 +23,16 @@ from tempoc.runtime.telling import some
 from tempoc.runtime.walk import Walk, Wishes, is_local
 from tempoc.runtime.walker import write_walk
 
-CELL = object()
+
+class _Cell:
+    """What stands for an array, and for several of them by their places."""
+
+    def __getitem__(self, place: object) -> _Cell:
+        """One of them."""
+        return self
+
+
+CELL = _Cell()
 """An array that nobody looks into."""
 
 

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -38,14 +39,31 @@ def open_safetensors(path: Path) -> dict[str, Source]:
     return {name: _source(name, entry, body, path) for name, entry in header.items()}
 
 
+def read_metadata(path: Path) -> dict[str, str]:
+    """The texts that a file has beside its tensors. Raises ``ValueError``."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(_LENGTH), "little")
+        if length > min(_HEADER_LIMIT, path.stat().st_size):
+            raise ValueError("it is not a safetensors file")
+        found = _parsed(file.read(length)).get("__metadata__", {})
+    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        raise ValueError("its metadata are not texts")
+    return found
+
+
 def _header(raw: bytes) -> dict[str, Any]:
+    header = _parsed(raw)
+    header.pop("__metadata__", None)
+    return header
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
     try:
         header = json.loads(raw)
     except (ValueError, RecursionError):
         raise ValueError("its header is not JSON") from None
     if not isinstance(header, dict):
         raise ValueError("its header is not an object")
-    header.pop("__metadata__", None)
     return header
 
 
@@ -76,9 +94,16 @@ def _source(name: str, entry: Any, body: Array, path: Path) -> Source:
     return Source(name=name, dtype=dtype, shape=tuple(shape), origin=str(path), read=read)
 
 
-def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array]) -> None:
-    """Write tensors, in the order given. Raises ``ValueError`` for a dtype the format lacks."""
-    header: dict[str, object] = {}
+def write_safetensors(
+    file: BinaryIO,
+    tensors: Mapping[str, Array],
+    metadata: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Write tensors, in the order given, and texts beside them.
+
+    Raises ``ValueError`` for a dtype the format lacks.
+    """
+    header: dict[str, object] = {"__metadata__": dict(metadata)} if metadata else {}
     offset = 0
     for name, array in tensors.items():
         tag = safetensors_tag(array.dtype)

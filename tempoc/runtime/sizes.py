@@ -1,4 +1,4 @@
-"""Numbers of bytes as people write them."""
+"""Numbers of bytes, and times, as people write them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int | None:
@@ -20,6 +21,14 @@ def parse_size(text: str) -> int | None:
     base = 1000 if not binary and text.strip()[-1] in "bB" else 1024
     size = Fraction(number) * base ** ("KMGT".index(prefix.upper()) + 1 if prefix else 0)
     return int(size) if size >= 1 else None
+
+
+def parse_seconds(text: str) -> float | None:
+    """``60s``, ``5min``, ``1.5h`` or ``90`` in seconds; ``None`` if it is no time."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        return None
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}[found[2].lower()]
 
 
 def size_text(n: int) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tempoc.program.arith import Arith, Operation, evaluate, names, text
-from tempoc.program.nodes import Cell, Loop, Program
+from tempoc.program.nodes import Cell, Cells, Loop, Program
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.walk import is_local
 
@@ -68,6 +68,24 @@ class Spelled:
             inner = self.expression(e)
             parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+    def passed(self, cells: Cells) -> str:
+        """The arrays of a store that a region takes."""
+        found = {place: self.cell(cell) for place, cell in self.arrays(cells)}
+        if not cells.places:
+            return next(iter(found.values()))
+        return "{" + ", ".join(f"{place}: {text}" for place, text in found.items()) + "}"
+
+    def arrays(self, cells: Cells) -> Iterator[tuple[str, Cell]]:
+        """The cells of a region, each with the slots by which its kernel knows it."""
+        moduli = self.layouts[cells.store].moduli
+        for key in cells.keys:
+            slots = []
+            for k in cells.places:
+                slot = evaluate(key[k], self.bounds)
+                slots.append(str(slot % moduli[k] if moduli[k] else slot))
+            place = slots[0] if len(slots) == 1 else f"({', '.join(slots)})"
+            yield place, Cell(store=cells.store, key=key)
 
 
 def tables(program: Program) -> dict[str, str]:

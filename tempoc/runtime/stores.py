@@ -230,6 +230,13 @@ class Ledger:
         """A cell was given back."""
         self._add(store, -self.live.pop((store, key), 0))
 
+    def restart(self, peak: int, top: Sequence[int]) -> None:
+        """Nothing is there but what stands for missing arguments; so much there was at most."""
+        for store, key in [*self.live]:
+            if not isinstance(key, str):
+                self.freed(store, key)
+        self.peak, self.top = max(peak, self.now), [*top]
+
     def at_peak(self) -> dict[str, int]:
         """The bytes of each store when there were most in all of them."""
         found = zip(self.layouts, self.top, strict=True)

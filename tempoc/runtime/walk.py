@@ -49,11 +49,13 @@ class Wishes:
     """What the text should do beside walking: count calls, keep the ledger.
 
     ``rehearse``: of long loops only the steps that tell what the ledger would say of all of them.
+    ``hold``: let the machine hold the run at boundaries, and go on from one.
     """
 
     count: bool = False
     account: bool = False
     rehearse: bool = False
+    hold: bool = False
 
 
 def is_local(store: Layout) -> bool:

@@ -4,16 +4,17 @@ Text only. Cells of stores without keys are local variables, others live in dict
 expressions are inlined with the bounds as numbers. So a step costs little more than the call of its
 kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable, ``n0`` lengths of the
 first bound that ends during the run, by point. A region is called for a few steps of its loop at a
-time; ``turns`` says for how many.
+time; ``turns`` says for how many. One that may be held has boundaries (``boundaries.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.arith import Arith, Operation, evaluate
+from tempoc.program.arith import Arith, Operation
 from tempoc.program.bounds import length_at
 from tempoc.program.nodes import (
     Block,
@@ -34,6 +35,7 @@ from tempoc.program.nodes import (
 )  # fmt: skip
 from tempoc.program.parts import given_back, starts_anew
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
+from tempoc.runtime.boundaries import Boundaries
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
 from tempoc.runtime.rooms import Group, groups
 from tempoc.runtime.spelled import Spelled, tables
@@ -62,6 +64,9 @@ def write_walk(
         rename={name: str(value) for name, value in bounds.items()} | tables(program),
         growing=Growing(groups(program)),
     )
+    if wishes.hold:
+        alike = whole_blocks(program.tree, bounds, given, layouts)
+        writer.held = Boundaries(writer.lines, wanted=True, whole=alike)
     return writer.write()
 
 
@@ -80,6 +85,7 @@ class _Writer(Spelled):
     hosts: list[Host] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     growing: Growing = field(default_factory=lambda: Growing(()))
+    held: Boundaries = field(default_factory=lambda: Boundaries([]))
 
     def write(self) -> Walk:
         self.line(0, "def walk():")
@@ -93,13 +99,19 @@ class _Writer(Spelled):
         for name in dict.fromkeys(late(tree, self.whole)):
             if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
                 self.line(1, f"s{self.numbers[name]} = None")
+        place = self.held.start(1)
         for item in items:
-            self.allocate(item)
-            self.statement(item, 1)
+            self.held.boundary(1)
+            with self.held.part(Sequence(items=()), 1) as depth:
+                self.allocate(item, depth)
+            with self.held.part(item, 1) as depth:
+                self.statement(item, depth)
+        cells = (f"s{i}" for name, i in self.numbers.items() if is_local(self.layouts[name]))
+        self.held.finish(1, place, cells)
         results = []
         for output in {o.store: o for o in self.program.outputs}.values():
             if is_local(self.layouts[output.store]):
-                self.allocate_store(output.store)
+                self.allocate_store(output.store, 1)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
         self.grow(at_the_end(self.program.outputs, self.grows()), 1)
@@ -119,7 +131,7 @@ class _Writer(Spelled):
 
     # -------------------------------------------------------------- allocation
 
-    def allocate(self, item: Statement) -> None:
+    def allocate(self, item: Statement, depth: int) -> None:
         """Cells that start as zeros come into being before the outermost statement with them."""
         if isinstance(item, Block) and item.kernel in self.whole:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
@@ -127,40 +139,47 @@ class _Writer(Spelled):
         for name in needed(item, self.whole):
             if self.layouts[name].group < 0 and starts_anew(first, name):
                 self.allocated[name] = None
-            self.allocate_store(name)
+            self.allocate_store(name, depth)
 
-    def allocate_store(self, name: str) -> None:
+    def allocate_store(self, name: str, depth: int) -> None:
         store = self.layouts[name]
         known = name in self.given or name in self.allocated
         if name in self.filled and is_local(store) and not known:
             self.allocated[name] = None
             i = self.numbers[name]
-            self.line(1, f"s{i} = zeros{i}()")
+            self.line(depth, f"s{i} = zeros{i}()")
             if store.group >= 0:
                 self.growing.local.setdefault(store.group, []).append(i)
             if self.wishes.account:
-                self.line(1, f"wrote({i}, ())")
+                self.line(depth, f"wrote({i}, ())")
 
     # -------------------------------------------------------------- statements
 
     def statement(self, s: Statement, depth: int) -> None:
         match s:
             case Sequence(items=items):
+                held = self.held.within(s)
                 for item in items:
-                    self.statement(item, depth)
+                    with self.held.part(item, depth) if held else nullcontext(depth) as inner:
+                        self.statement(item, inner)
                 if not items:
                     self.line(depth, "pass")
             case Loop(var=var, limit=limit, step=step, body=body):
                 self.grow(ahead(s), depth)
                 self.rename[var] = f"v_{var}"
                 wanted = self.wishes.rehearse, self.layouts, self.growing.groups, self.expression
-                self.line(depth, f"for v_{var} in {chosen(s, self.steps(s), *wanted)}:")
+                steps = self.held.steps(var, chosen(s, self.steps(s), *wanted), depth)
+                self.line(depth, f"for v_{var} in {steps}:")
                 if limit is not None and step > 0:
-                    self.line(depth + 1, f"if v_{var} >= {self.expression(limit)}: break")
+                    over = self.held.unless(f"v_{var} >= {self.expression(limit)}")
+                    self.line(depth + 1, f"if {over}: break")
+                self.held.boundary(depth + 1)
                 with self.growing.within():
                     self.statement(body, depth + 1)
             case Guard(condition=condition, body=body):
-                self.line(depth, f"if {self.expression(condition)}:")
+                holds = self.expression(condition)
+                holds = self.held.or_else(holds) if self.held.within(body) else holds
+                self.line(depth, f"if {holds}:")
                 with self.growing.within():
                     self.statement(body, depth + 1)
             case Call():
@@ -190,7 +209,10 @@ class _Writer(Spelled):
             self.wanted(cells, depth)
         self.rename[loop.var] = f"v_{loop.var}"
         left = self.growing.left(region, self.expression)
-        self.line(depth, f"for at, turn in turns({number}, {ends}, ({outer.rstrip()}){left}):")
+        turns, hold = self.held.turns(
+            lambda steps: f"turns({number}, {steps}, ({outer.rstrip()}){left})", ends, depth
+        )
+        self.line(depth, f"for at, turn in {turns}:")
         if left or region.lengths:
             self.line(depth + 1, f"v_{loop.var} = int(at[0])")
         if region.endings and loop.limit is not None:
@@ -215,6 +237,8 @@ class _Writer(Spelled):
         for k, place in enumerate(region.endings):
             length = self.length(region.lengths[place])
             self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
+        if hold:
+            self.line(depth + 1, hold)
         if dead := given_back(loop.body, frozenset(region.local)):
             # What the last step would give back; within a region nothing is.
             self.rename[loop.var] = f"v_{loop.var}"
@@ -225,7 +249,8 @@ class _Writer(Spelled):
     def block(self, block: Block, depth: int) -> None:
         """Call the kernel of a block, or walk through it."""
         if block.kernel not in self.whole:
-            self.statement(block.body, depth)
+            with self.held.none(block.kernel):
+                self.statement(block.body, depth)
             return
         number = self.kernels[block.kernel]
         kernel = self.program.kernels[number]
@@ -254,13 +279,6 @@ class _Writer(Spelled):
             made = f"; wrote({i}, ())" if self.wishes.account else ""
             self.line(depth, f"if s{i} is None: s{i} = zeros{i}(){made}")
 
-    def passed(self, cells: Cells) -> str:
-        """The arrays of a store that a region takes."""
-        found = {place: self.cell(cell) for place, cell in self.arrays(cells)}
-        if not cells.places:
-            return next(iter(found.values()))
-        return "{" + ", ".join(f"{place}: {text}" for place, text in found.items()) + "}"
-
     def store(self, number: int, cells: Cells, depth: int) -> None:
         """Put away what a region gives back."""
         found = dict(self.arrays(cells))
@@ -269,17 +287,6 @@ class _Writer(Spelled):
             self.line(depth, f"{self.cell(cell)} = r{number}{part}")
             if self.wishes.account:
                 self.line(depth, f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
-
-    def arrays(self, cells: Cells) -> Iterator[tuple[str, Cell]]:
-        """The cells of a region, each with the slots by which its kernel knows it."""
-        moduli = self.layouts[cells.store].moduli
-        for key in cells.keys:
-            slots = []
-            for k in cells.places:
-                slot = evaluate(key[k], self.bounds)
-                slots.append(str(slot % moduli[k] if moduli[k] else slot))
-            place = slots[0] if len(slots) == 1 else f"({', '.join(slots)})"
-            yield place, Cell(store=cells.store, key=key)
 
     def grows(self) -> dict[str, Group]:
         """The stores that grow, with their groups."""
