@@ -56,6 +56,8 @@ ROUNDS = 8
 """The most loops over tiles that one program gets."""
 TENSORS = 8
 """How many tensors of a tile's size the limit leaves room for."""
+LONG = 512
+"""Fewest rows of a tile that is made for many points at once, each with a range of its own."""
 PATIENCE = 4
 """By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
 
@@ -125,9 +127,13 @@ class _Search:
 
     def bytes(self, name: str) -> int:
         """The bytes of the largest result of a node, at all points that are computed at once."""
+        vector, at = self.graph.nodes[name].vector, self.at(name)
+        return self.each(name) * prod(at[d] + 1 for d in vector)
+
+    def each(self, name: str) -> int:
+        """The bytes of the largest result of a node at one point."""
         node, at = self.graph.nodes[name], self.at(name)
-        each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
-        return each * prod(at[d] + 1 for d in node.vector)
+        return max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
         """A type with the greatest extents that it has at any point of a node."""
@@ -169,7 +175,8 @@ class _Search:
             return self.options.size
         row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.kept))
         fitting = max(1, self.options.limit // TENSORS // row)
-        return max(self.options.least, 1 << (fitting.bit_length() - 1))
+        least = LONG if self.is_ragged(region) else self.options.least
+        return max(least, 1 << (fitting.bit_length() - 1))
 
     def rows(self, region: Region, name: str) -> int:
         """How long the axis of a region is taken to be, at one of its nodes."""
@@ -185,6 +192,8 @@ class _Search:
         stars = any(isinstance(way, Star) for way in region.kept.values())
         if not region.ends and stars and not turned:
             return "nothing adds up what is computed at once"
+        if why := self.in_batches(region):
+            return why
         rows = max(self.rows(region, n) for n in region.kept)
         if rows <= size:
             return f"{rows} rows are a small tile already"
@@ -202,6 +211,33 @@ class _Search:
             most = max(left, key=left.__getitem__)
             return f"`{most}`, which is as large, is needed as a whole"
         return ""
+
+    def in_batches(self, region: Region) -> str:
+        """Why ranges of points that are computed at once need no tiles; empty if they do.
+
+        What one kernel makes for itself is made for some points at a time, if there are many
+        (``codegen/batches.py``): only columns that another one reads are kept for all points.
+        """
+        if self.options.size or not self.is_ragged(region):
+            return ""
+        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        named, most = self.lengths(region), 0
+        for name in region.kept:
+            along = [d for d in self.graph.nodes[name].vector if turned and d in named[name]]
+            most = max(most, self.each(name) * prod(self.at(name)[d] + 1 for d in along))
+        if most > self.options.limit * (PATIENCE if turned else 1):
+            return ""
+        return "of each sequence it is small" if turned else "some points at a time are small"
+
+    def is_ragged(self, region: Region) -> bool:
+        """Whether points that are computed at once have axes of different lengths."""
+        named = self.lengths(region)
+        return any(d in named[n] for n in named for d in self.graph.nodes[n].vector)
+
+    def lengths(self, region: Region) -> dict[str, tuple[str, ...]]:
+        """What the lengths of the axis depend on, at each node."""
+        every = {**region.kept, **region.ends}
+        return {n: symbols(self.ways.length(Meeting(n, way))) for n, way in every.items()}
 
     def at_each(self, region: Region) -> str:
         """A node that reads all points of a dimension, which are cut, at each of its own points."""
@@ -296,9 +332,8 @@ class _Search:
 
     def is_partial(self, region: Region) -> bool:
         """Whether points of loops have axes of different lengths, and none is computed at once."""
-        every = {**region.kept, **region.ends}
-        named = {n: symbols(self.ways.length(Meeting(n, way))) for n, way in every.items()}
-        stars = {d for n in every for d in self.graph.nodes[n].vector}
+        named = self.lengths(region)
+        stars = {d for n in named for d in self.graph.nodes[n].vector}
         dims = {s for names in named.values() for s in names if self.graph.universe.is_dim(s)}
         return bool(dims) and not dims & stars
 

@@ -175,6 +175,28 @@ def test_nothing_is_cut_that_fits() -> None:
     assert said == ["`z` would take 16*T bytes; computed 256 rows at a time"]
 
 
+def test_ranges_in_one_kernel_are_left_to_its_batches() -> None:
+    before = graph(text_of(100, "attention to a prefix, for all points at once"))
+    assert tiled(before, Tile(limit=400)) == (before, [])
+    said = tiled(before, Tile(limit=399, least=1))[1]
+    assert said == []  # a tile of 512 rows is no smaller
+    long = graph(text_of(1000, "attention to a prefix, for all points at once"))
+    said = tiled(long, Tile(limit=3999))[1]
+    assert said[0] == "`z` would take 4*T*T bytes; computed 512 rows at a time"
+
+
+def test_columns_that_another_kernel_reads_are_cut() -> None:
+    name = "columns of what is cut along keys, as in derivatives"
+    before = graph(text_of(1000, name))
+    assert tiled(before, Tile(limit=1000 * 1000))[0] == before
+    assert tiled(before, Tile(limit=1000 * 1000 - 1))[0] != before
+
+
+def text_of(most: int, name: str) -> str:
+    """A case in which ``T`` is not greater than that."""
+    return HEAD.replace("dim b < B", f"assume T <= {most}\ndim b < B", 1) + MADE[name]
+
+
 def test_tiles_do_not_become_too_small() -> None:
     before = graph(HEAD + MADE["a mean of what is computed for each row"])
     said = tiled(before, Tile(limit=1))[1]
