@@ -7,7 +7,7 @@ import click
 
 from tempoc.cli.memory import budget_option
 from tempoc.cli.options import FileName, compile_options, dump_options, options_from
-from tempoc.cli.show import echo_counts, echo_remarks, echo_timing, write_dumps
+from tempoc.cli.show import echo_about, write_dumps
 from tempoc.driver.compilation import Compilation
 
 
@@ -47,9 +47,4 @@ def command(
 
         check_least(compilation.emitted.program, memory_budget)
     compilation.write(out)
-    if remarks:
-        echo_remarks(compilation, error_format)
-    if stats:
-        echo_counts(compilation)
-    if timing:
-        echo_timing(compilation)
+    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)

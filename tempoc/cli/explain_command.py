@@ -13,9 +13,9 @@ from tempoc.cli.options import (
     refuse,
     refuse_if_compiled,
 )
-from tempoc.cli.show import echo_counts, echo_remarks, echo_timing, write_dumps
+from tempoc.cli.show import echo_about, echo_stages, write_dumps
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.stages import VIEWS, stage_text
+from tempoc.driver.stages import VIEWS
 
 
 @click.command("explain")
@@ -30,6 +30,11 @@ from tempoc.driver.stages import VIEWS, stage_text
 @click.option(
     "--memory", is_flag=True, help="The peak of all stores as a formula of the bounds, by store."
 )
+@click.option(
+    "--copies",
+    is_flag=True,
+    help="What XLA updates in place, needs beside stores, and copies, for given --bounds.",
+)
 @memory_options
 @click.option("--dump-program", is_flag=True, help="What the runner executes.")
 @click.option("--dump-kernels", is_flag=True, help="The emitted JAX.")
@@ -43,6 +48,7 @@ def command(
     dump_schedule: bool,
     dump_memory: bool,
     memory: bool,
+    copies: bool,
     bounds: tuple[str, ...],
     solve: str | None,
     memory_budget: int | None,
@@ -65,7 +71,7 @@ def command(
     """Show stages of FILE, a program or a directory made by `tempoc compile`.
 
     Without --dump options: the schedule, and where every tensor lives. With --memory the most bytes
-    that are in stores at one time.
+    that are in stores at one time, with --copies what XLA makes of the kernels.
     """
     if file != "-" and Path(file).is_dir():
         refuse_if_compiled(file)
@@ -74,24 +80,23 @@ def command(
     later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     flags = (dump_sdg, dump_passes, *later)
     chosen = [view for view, flag in zip(VIEWS, flags, strict=True) if flag]
-    if not memory and (bounds or solve is not None or memory_budget is not None):
-        refuse("--bounds, --solve and --memory-budget belong to --memory")
-    if not chosen and not memory and dump_after is None and dump_dir is None:
+    if not memory and (solve is not None or memory_budget is not None):
+        refuse("--solve and --memory-budget belong to --memory")
+    reports = memory or copies
+    if bounds and not reports:
+        refuse("--bounds belongs to --memory and --copies")
+    if not chosen and not reports and dump_after is None and dump_dir is None:
         chosen = ["schedule", "memory"]
-    texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
-    for number, (stage, text) in enumerate(texts):
-        if len(chosen) > 1:
-            click.echo(("\n" if number else "") + f"# {stage}")
-        click.echo(text, nl=False)
+    echo_stages(compilation, chosen)
+    if chosen and reports:
+        click.echo()
     if memory:
-        click.echo("\n" if chosen else "", nl=False)
         from tempoc.cli.memory_report import echo_memory
 
         echo_memory(compilation, bounds, solve, memory_budget)
+    if copies:
+        from tempoc.cli.copies_report import echo_copies
+
+        echo_copies(compilation, bounds, memory)
     write_dumps(compilation, dump_after, dump_dir)
-    if remarks:
-        echo_remarks(compilation, error_format)
-    if stats:
-        echo_counts(compilation)
-    if timing:
-        echo_timing(compilation)
+    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)

@@ -29,7 +29,7 @@ budget_option = click.option(
 )
 memory_options = stack(
     click.option(
-        "--bounds", multiple=True, metavar="T=64,B=2", help="Values of bounds, for --memory."
+        "--bounds", multiple=True, metavar="T=64,B=2", help="Values of bounds."
     ),
     click.option(
         "--solve", metavar="NAME", help="The largest value of a bound that keeps to the budget."

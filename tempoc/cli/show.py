@@ -1,5 +1,6 @@
 """Dumps, remarks and timings of a compilation, printed or written."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -26,6 +27,27 @@ def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path
         for number, stage in enumerate(STAGES, 1):
             path = dump_dir / f"{number:02}_{stage}.{SUFFIX.get(stage, 'txt')}"
             path.write_text(stage_text(compilation, stage), encoding="utf-8")
+
+
+def echo_stages(compilation: Compilation, chosen: Sequence[str]) -> None:
+    """Some stages as text, with headings if there are several."""
+    texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
+    for number, (stage, text) in enumerate(texts):
+        if len(chosen) > 1:
+            click.echo(("\n" if number else "") + f"# {stage}")
+        click.echo(text, nl=False)
+
+
+def echo_about(
+    compilation: Compilation, error_format: str, *, remarks: bool, stats: bool, timing: bool
+) -> None:
+    """What somebody wants to know about the compilation itself."""
+    if remarks:
+        echo_remarks(compilation, error_format)
+    if stats:
+        echo_counts(compilation)
+    if timing:
+        echo_timing(compilation)
 
 
 def echo_remarks(compilation: Compilation, error_format: str) -> None:

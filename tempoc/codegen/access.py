@@ -7,6 +7,7 @@ read of it is ``[*axes, *spatial]`` again. Of each axis a read takes
 - a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order nobody looks at;
 - a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
 - an *end*, ``k[t:T]``: as much of the axis as its longest one takes, in which garbage comes first;
+- of an axis that is a part of one, around the points at hand (``windows.py``): all there is;
 - anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
   garbage (the reader masks them).
 
@@ -20,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tempoc.memory.storage import Axis, Store
-from tempoc.ops.opdef import Emitter
+from tempoc.ops.opdef import Emitter, Stretch
 from tempoc.symbolic.expr import (
     TRUE,
     ZERO,
@@ -66,13 +67,14 @@ class Array:
     """An array in the kernel: its text and the static extents that it really has.
 
     ``gathered``: positions beyond the end of a slice repeat others. ``last``: axes whose valid
-    elements come last (``Value.last``).
+    elements come last (``Value.last``), ``amid`` those that have garbage on both sides.
     """
 
     text: str
     padded: tuple[Expr, ...]
     gathered: bool = False
     last: tuple[int, ...] = ()
+    amid: tuple[Stretch, ...] = ()
 
 
 # ---------------------------------------------------------------- reading
@@ -99,6 +101,7 @@ def read(
     padded: list[Expr] = []
     points: list[int] = []
     last: list[int] = []
+    amid: list[Stretch] = []
     for number, axis in enumerate(store.axes):
         entry = at[axis.dim]
         if axis.dim in rows or not isinstance(entry, Slice):
@@ -108,6 +111,10 @@ def read(
             continue
         pad = frame.out.pad(extent(entry))
         if turned and axis.ring:
+            padded.append(axis.size)
+            continue
+        if axis.begin is not None:
+            amid.append(Stretch(len(padded), entry.lo, entry.hi, axis.begin))
             padded.append(axis.size)
             continue
         index[number], move = _slice(entry, pad, axis, frame)
@@ -125,7 +132,8 @@ def read(
         source = frame.out.bind(hint, text) if not text.isidentifier() else text
         text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
     gathered = any(move.startswith("jnp.take") for _, move in moves)
-    return Array(in_order(text, left), (*padded, *store.shape), gathered, tuple(last))
+    sides = tuple(last), tuple(amid)
+    return Array(in_order(text, left), (*padded, *store.shape), gathered, *sides)
 
 
 def _point(entry: Entry) -> Expr:

@@ -9,7 +9,8 @@ write in stores, the kernel says how many bytes a point takes, and ``in_batches`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tempoc.codegen.stages import Stages
 from tempoc.memory.sizes import typical_bounds
@@ -95,12 +96,15 @@ def _large_bounds(stages: Stages) -> dict[str, int]:
 
 def _made(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
     """The bytes of what a point computes, and of what it cuts out of stores."""
-    graph = stages.graph
+    graph, stages = stages.graph, replace(stages, windows=())
     for member in single.members:
         for type_ in graph.nodes[member].types:
             yield _bytes(type_, single, stages)
     for read in single.reads:
-        if _cuts(read, statement) and not _is_shared(read, single, statement, stages):
+        part = any(a.begin is not None for a in stages.plan.stores[read.tensor].axes)
+        if part or not _cuts(read, statement):
+            continue
+        if not _is_shared(read, single, statement, stages):
             type_ = operand_type(graph, graph.nodes[read.member].inputs[read.slot])
             yield _bytes(type_, single, stages)
 
@@ -150,3 +154,30 @@ def _bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
     return product(
         (Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
     )
+
+
+# ---------------------------------------------------------------- text of calls
+
+
+def vmapped(
+    function: str, places: Sequence[int | None], outs: Sequence[int], size: str = ""
+) -> str:
+    """``jax.vmap`` of a function, axes spelled out where they are not all the first.
+
+    In batches if ``size``, the bytes that a point takes, is given.
+    """
+    more = axes_text(places, outs)
+    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
+
+
+def axes_text(places: Sequence[int | None], outs: Sequence[int]) -> str:
+    """The axes of arguments and results, spelled out where they are not all the first."""
+    more = "" if all(p == 0 for p in places) else f", in_axes={joined([str(p) for p in places])}"
+    return more + (f", out_axes={joined([str(p) for p in outs])}" if any(outs) else "")
+
+
+def joined(texts: Sequence[str], several: bool = False) -> str:
+    """One value bare, several as a tuple; one, too, where ``several`` may come."""
+    if several and len(texts) == 1:
+        return f"({texts[0]},)"
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"

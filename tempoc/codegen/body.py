@@ -21,6 +21,7 @@ from tempoc.codegen.naming import access_name, identifier
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages, either
 from tempoc.codegen.unordered import unordered
+from tempoc.codegen.window import numbers
 from tempoc.memory.storage import Store
 from tempoc.ops.effects import Effect
 from tempoc.ops.emission import KernelEmitter
@@ -62,7 +63,7 @@ class Body:
         self.frame = Frame(
             out=out,
             proves=lambda condition: stages.proves(statement, condition),
-            dims=(*statement.domain.dims, *stages.graph.universe.lengths),
+            dims=(*statement.domain.dims, *stages.graph.universe.lengths, *stages.starts),
             x64=stages.x64,
         )
 
@@ -83,8 +84,6 @@ class Body:
     def failure(self) -> str:
         """The text of the number of the first check that failed, or 0."""
         return self.out.failure()
-
-    # ------------------------------------------------------------ members and operands
 
     def _member(self, name: str) -> None:
         node = self.stages.graph.nodes[name]
@@ -112,13 +111,16 @@ class Body:
         args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
         types = self._inferred(node, args)
         same = DomainFacts(self.stages.space, node.domain).equal
+        if (here := numbers(node.op, types, self.stages.windows, self.out)) is not None:
+            self._values[name, 0] = self._as(here, node.types[0])
+            return
         args, sides = settled(node.op, args, types, same, self.out)
         texts = node.op.emit(args, types, self.out)
         for k, (text, type_, wanted) in enumerate(zip(texts, types, node.types, strict=True)):
             hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
             inline = text.isidentifier() or isinstance(node.op, Literal)
             bound = text if inline else self.out.bind(hint, text)
-            value = Value(bound, type_, self._padded(type_), last=sides[k])
+            value = Value(bound, type_, self._padded(type_), False, "", *sides[k])
             self._values[name, k] = self._as(value, wanted)
 
     def _inferred(self, node: Node, args: tuple[Value, ...]) -> tuple[TensorType, ...]:
@@ -130,8 +132,8 @@ class Body:
         ragged = any(v.is_ragged(k) for v in args for k in range(v.type.ndim))
         if not ragged or not any(t.shape for t in node.types):
             return node.types
+        facts = DomainFacts(self.stages.space, node.domain)
         try:
-            facts = DomainFacts(self.stages.space, node.domain)
             found = node.op.infer(tuple(v.type for v in args), facts)
         except OperandError:
             return node.types
@@ -151,9 +153,8 @@ class Body:
             self._fetch_points(member)
         results = [(name, 0), *wanted_outside(name, served, self.statement, self.stages.graph)]
         types = [self.stages.graph.nodes[m].types[out] for m, out in results]
-        then, orelse = (
-            self.out.apart(partial(self._branch, name, results, slot)) for slot in (1, 2)
-        )
+        branches = (partial(self._branch, name, results, slot) for slot in (1, 2))
+        then, orelse = map(self.out.apart, branches)
         hints = tuple(self._hint(m) if out == 0 else f"{self._hint(m)}_{out}" for m, out in results)
         texts = self.out.choose(hints, condition, then, orelse)
         for output, text, type_ in zip(results, texts, types, strict=True):
@@ -202,7 +203,7 @@ class Body:
         array = access.read(contents, store, at, self.frame, hint, {dim: place})
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         type_ = self.stages.graph.nodes[name].types[0]
-        value = Value(text, type_, array.padded, last=array.last)
+        value = Value(text, type_, array.padded, last=array.last, amid=array.amid)
         return self.out.align(plain(value, self.out), self._padded(type_))
 
     def _bring_up(self, tensor: str) -> None:
@@ -240,8 +241,8 @@ class Body:
         text = cast(value.text, value.type.dtype, type_.dtype)
         if text != value.text:
             text = self.out.bind(value.text, text)
-        shaped = Value(text, type_, value.padded, value.finite, last=value.last)
-        return self.out.align(shaped, self._padded(type_))
+        value = replace(value, text=text, type=type_, shared="")
+        return self.out.align(value, self._padded(type_))
 
     def _is_local(self, member: str, slot: int) -> bool:
         """Whether the operand is another member's result at the same point."""
@@ -320,10 +321,11 @@ class Body:
         text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
         node = self.stages.graph.nodes[read.member]
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
-        finite = not array.gathered and is_zeros(read, self.statement, self.stages, turned)
+        near = array.gathered or array.amid
+        finite = not near and is_zeros(read, self.statement, self.stages, turned)
         many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
-        value = Value(text, type_, array.padded, finite, shared, array.last)
+        value = Value(text, type_, array.padded, finite, shared, array.last, array.amid)
         return self.out.align(value, self._padded(type_))
 
     def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
@@ -364,7 +366,7 @@ class Body:
         tensor = self.stages.statements.tensors
         type_, store = tensor[write.tensor].type, self._store(write)
         text = cast(value.text, value.type.dtype, type_.dtype)
-        if value.type.ndim < type_.ndim:  # a literal for a whole tensor
+        if value.type.ndim < type_.ndim:  # a literal for all of it
             return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
         dims = tensor[write.tensor].domain.dims
         at = dict(zip(dims, write.point, strict=True))
@@ -375,8 +377,7 @@ class Body:
         """Write pending rows of these tensors into their stores."""
         for w in [w for w in self._pending if w.tensor in tensors]:
             self._pending.remove(w)
-            cell = self._cell(w)
-            name = self._latest[cell]
+            name = self._latest[cell := self._cell(w)]
             dims = self.stages.statements.tensors[w.tensor].domain.dims
             at = dict(zip(dims, w.point, strict=True))
             where = TRUE if self.frame.proves(w.where) else w.where

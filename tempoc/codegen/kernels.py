@@ -17,6 +17,7 @@ from tempoc.codegen.rooms import lines as room_lines
 from tempoc.codegen.rooms import rooms, with_rooms
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.codegen.vector import Together
+from tempoc.codegen.windows import windows
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement, Vector
 from tempoc.symbolic.domain import Domain
@@ -65,9 +66,11 @@ def function(
     sizes = rooms(stages.plan.needs.get(statement.name, ()), universe, taken)
     taken, stored = (*taken, *(r.name for r in sizes)), stages.plan.stores
     stages = replace(stages, rooms=sizes, plan=with_rooms(stages.plan, sizes))
+    stages = replace(stages, windows=windows(statement, stages, taken))
+    taken = (*taken, *(n for w in stages.windows for n in (w.size, w.start)))
     names = Names([*RESERVED, *taken])
     out = KernelEmitter(
-        dims=(*point.domain.dims, *lengths),
+        dims=(*point.domain.dims, *lengths, *stages.starts),
         bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),
         names=names,
         imports=stages.imports,
@@ -109,9 +112,9 @@ def _room(point: Statement, stages: Stages, extent: Expr) -> Expr:
     A kernel of one point is never traced there, one of all points is.
     """
     found = stages.pad(point, extent)
-    if any(found == Sym(r.name) for r in stages.rooms):
+    if any(found == Sym(n) for n in stages.sizes):
         return found
-    known = not any(r.name in symbols(found) for r in stages.rooms)
+    known = not any(n in symbols(found) for n in stages.sizes)
     # What holds whatever a length is holds for the largest one.
     lengths: dict[str, Expr] = {n: Sym(b) for b, e in stages.largest.items() for n in symbols(e)}
     asked = compare(">=", substitute(found, lengths), ZERO)

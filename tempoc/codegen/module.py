@@ -9,6 +9,7 @@ from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
 from tempoc.codegen.region_text import FIRST_FAULT
 from tempoc.codegen.stages import BATCH
+from tempoc.codegen.windows import in_windows
 from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.opdef import Import
 
@@ -39,6 +40,7 @@ def module(
     """
     kernels = "\n\n".join(f.text for f in functions)
     batches = [in_batches(batch)] if "in_batches(" in kernels else []
+    batches += [in_windows(batch)] if "in_windows(" in kernels else []
     loops = "\n\n".join(regions)
     faults = [FIRST_FAULT] if "first_fault(" in loops else []
     last = [*faults, *([loops] if loops else [])]

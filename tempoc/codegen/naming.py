@@ -18,6 +18,7 @@ RESERVED = tuple(
             *dir(builtins),
             *HELPERS,
             "in_batches",
+            "in_windows",
             "at",
             "jax",
             "jnp",

@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from tempoc.codegen.naming import access_name
 from tempoc.codegen.stages import Stages
-from tempoc.memory.storage import Axis
+from tempoc.memory.storage import Axis, Store
 from tempoc.ops.control import Copy
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.sdg.graph import Edge, Node
@@ -118,6 +118,13 @@ def _apart(before: Pointwise, read: Read) -> Pointwise:
     at = dict(zip(tensor.domain.dims, read.entries, strict=True))
     axes = [a.dim for a in store.axes]
     name = f"{access_name(read.tensor, axes, [at[d] for d in axes])}@{'_'.join(axes)}"
+    return renamed(before, read, name, store)
+
+
+def renamed(before: Pointwise, read: Read, name: str, store: Store) -> Pointwise:
+    """The statement with equal reads become reads of a tensor of their own, in such a store."""
+    stages = before.stages
+    tensor = stages.statements.tensors[read.tensor]
     while name in before.origins:
         name += "@"
     source = stages.graph.nodes[tensor.node]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.codegen.rooms import Room
+from tempoc.codegen.window import Window
 from tempoc.memory.storage import Plan
 from tempoc.ops.opdef import Emitter, Import
 from tempoc.poly.space import Space
@@ -31,7 +32,8 @@ class Stages:
     for all lengths; these are over the names in ``largest``, like all sizes of the plan.
     ``batch``: how many bytes the largest array may have that points make together.
     ``imports`` has the name in ``kernels.py`` of each Python function that kernels call. ``rooms``
-    are the sizes that a kernel takes from arrays that grow.
+    are the sizes that a kernel takes from arrays that grow, ``windows`` what its points read of
+    arrays around themselves.
     """
 
     graph: Graph
@@ -45,21 +47,32 @@ class Stages:
     largest: Mapping[str, Expr] = field(default_factory=dict)
     batch: int = BATCH
     rooms: tuple[Room, ...] = ()
+    windows: tuple[Window, ...] = ()
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The names of slots where parts of arrays begin that points read around themselves."""
+        return tuple(w.start for w in self.windows)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of sizes that a kernel takes from its arrays."""
+        return (*(r.name for r in self.rooms), *(w.size for w in self.windows))
 
     def proves(self, statement: Statement, condition: Expr) -> bool:
         """Whether the condition provably holds wherever the statement is executed."""
         if condition == TRUE:
             return True
-        if any(r.name in symbols(condition) for r in self.rooms):
+        if any(n in symbols(condition) for n in (*self.sizes, *self.starts)):
             return False
         return is_affine(condition) and self.space.implies(statement.domain, condition)
 
     def pad(self, statement: Statement, extent: Expr) -> Expr:
         """The least known upper bound of an extent, wherever the statement is executed."""
-        for room in self.rooms:
-            found = room.pad(extent)
-            if found is not None:
-                return found
+        pads = (*(r.pad(extent) for r in self.rooms), *(w.pad(extent) for w in self.windows))
+        found = next((e for e in pads if e is not None), None)
+        if found is not None:
+            return found
         return substitute(self.room.upper_bound(extent, statement.domain), self.largest)
 
 

@@ -16,23 +16,26 @@ there goes through the function as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
 from tempoc.codegen.access import out_of_order
-from tempoc.codegen.batches import bytes_of_a_point
+from tempoc.codegen.batches import axes_text, bytes_of_a_point, joined, vmapped
 from tempoc.codegen.body import Body
+from tempoc.codegen.home import Home
 from tempoc.codegen.naming import identifier
-from tempoc.codegen.positions import Element, pointwise, shift
+from tempoc.codegen.positions import pointwise, shift
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages
-from tempoc.memory.storage import Axis, Store
+from tempoc.codegen.windows import seen
+from tempoc.memory.storage import Axis
 from tempoc.ops.emission import Block, KernelEmitter
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.expr import (
     TRUE,
     ZERO,
+    Const,
     Expr,
     Sym,
     add,
@@ -41,32 +44,7 @@ from tempoc.symbolic.expr import (
     mul,
     sub,
 )
-from tempoc.symbolic.walk import symbols
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Home:
-    """The store of a tensor; where only ``x[t+c]`` is touched, ``shifts`` has ``t: c``.
-
-    With ``element`` it stands for an array of another tensor, one of its spatial axes being ``t``.
-    """
-
-    store: Store
-    shifts: Mapping[str, Expr]
-    element: Element | None = None
-
-    def place(self, dim: str, done: Sequence[str]) -> int | None:
-        """The position of a mapped axis when those of ``done`` are gone; ``None`` if not mapped."""
-        if dim not in self.shifts:
-            return None
-        gone = [k for k, a in enumerate(self.store.axes) if a.dim in done and a.dim in self.shifts]
-        own = next(k for k, a in enumerate(self.store.axes) if a.dim == dim)
-        left = [k for k in self.store.order if k not in gone]
-        return left.index(own) + self.before(dim)
-
-    def before(self, dim: str) -> int:
-        """How many spatial axes stand before the axis of a dimension."""
-        return self.element.axis if self.element and self.element.dim == dim else 0
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +63,9 @@ class Together:
         assert statement.single is not None
         self.statement = statement
         one = pointwise(statement, stages)
+        self.window = next(iter(stages.windows), None)
+        if self.window is not None:
+            one = seen(one, statement, self.window)
         self.single, self.stages, self.elements = one.single, one.stages, one.elements
         self.origins = one.origins
         self.out = out
@@ -159,7 +140,7 @@ class Together:
 
     # ------------------------------------------------------------ one point
 
-    def _home(self, tensor: str) -> _Home:
+    def _home(self, tensor: str) -> Home:
         """Which dimensions every access takes at the point's own index, all at one distance."""
         dims = self.stages.statements.tensors[tensor].domain.dims
         accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
@@ -174,7 +155,7 @@ class Together:
         element = self.elements.get(tensor)
         if element is not None:
             shifts[element.dim] = sub(element.at, Sym(element.dim))
-        return _Home(store=store, shifts=shifts, element=element)
+        return Home(store=store, shifts=shifts, element=element)
 
     def _inside(self) -> tuple[Statement, Stages]:
         """The statement of a point, and the stages as it sees them."""
@@ -206,33 +187,70 @@ class Together:
                 return [text for text in same if text]
         returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
         size = bytes_of_a_point(replace(self.statement, single=self.single), self.stages)
-        moving = [a for a in arguments if self.homes[a.cell[0]].shifts]
+        moving = [a for a in arguments if self.homes[a.cell[0]].is_seen_in_part]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
         indices = [d for d in self.vector if d in words or d not in mapped]
         point = self.names.fresh("point")
+        given = {a.name: self._outer(a).name for a in arguments}
         for array, name in self.out.ahead.items():
-            self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({array}))")
-        self.out.lines.append(f"def {point}({', '.join([*indices, *(a.name for a in moving)])}):")
-        self.out.lines += [f"    {line}" for line in (*block.lines, f"return {_tuple(returned)}")]
+            self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({given.get(array, array)}))")
+        starts = [self.window.start] if self.window else []
+        parameters = [*indices, *(a.name for a in moving), *starts]
+        self.out.lines.append(f"def {point}({', '.join(parameters)}):")
+        sizes = self._near(moving) if self.window and self.window.size in words else []
+        lines = (*sizes, *block.lines, f"return {joined(returned)}")
+        self.out.lines += [f"    {line}" for line in lines]
         each = point
+        inside = len(starts)
         for k, dim in reversed(list(enumerate(self.vector))):
             done = list(self.vector)[:k]
             places = [0 if d == dim else None for d in indices]
             places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
             outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
-            each = _vmap(each, places, outs, "" if size is None else self.out.static(size))
+            bytes_ = "" if size is None else self.out.static(size)
+            count = sub(self.vector[dim].upper, self.vector[dim].lower)
+            if self.window and dim == self.window.dim:
+                parts: list[int | None] = [None for _ in indices]
+                parts += [self.homes[a.cell[0]].part(done) for a in moving]
+                each = self._in_windows(each, bytes_, parts, places, outs)
+                inside, count = 0, mul(Const(2), self.window.width)
+            else:
+                each = vmapped(each, [*places, *[None] * inside], outs, bytes_)
             if size is not None:
-                size = mul(size, sub(self.vector[dim].upper, self.vector[dim].lower))
+                size = mul(size, count)
             if k > 0:
                 self.out.lines.append(f"{point} = {each}")
                 each = point
-        given = [self._steps(d) for d in indices] + [self._moved(a) for a in moving]
+        passed = [self._steps(d) for d in indices] + [self._moved(a) for a in moving]
         made = [self.names.fresh(self._hint(r)) for r in inner]
         made += [self.names.fresh("fault")] * bool(block.checks)
         comma = "," if len(made) == 1 and len(returned) != 1 else ""
-        self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(given)})")
+        self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(passed)})")
         return made
+
+    def _near(self, moving: Sequence[Argument]) -> list[str]:
+        """How much of arrays a point is given."""
+        assert self.window is not None
+        homes = ((a.name, self.homes[a.cell[0]].part(list(self.vector))) for a in moving)
+        name, axis = next((name, axis) for name, axis in homes if axis is not None)
+        return [f"{self.window.size} = {name}.shape[{axis}]"]
+
+    def _in_windows(
+        self,
+        function: str,
+        size: str,
+        parts: Sequence[int | None],
+        places: Sequence[int | None],
+        outs: Sequence[int],
+    ) -> str:
+        """The call of a function for all points, some at a time."""
+        assert self.window is not None
+        dim, low = self.window.dim, self.vector[self.window.dim].lower
+        first = self.out.index(substitute(self.window.entry.lo, {dim: add(Sym(dim), low)}))
+        width = self.out.static(self.window.width)
+        axes = f"axes={joined([str(p) for p in parts], several=True)}{axes_text(places, outs)}"
+        return f"in_windows({function}, lambda {dim}: {first}, {width}, {size or 0}, {axes})"
 
     def _unchanged(self, inner: Result, arguments: Sequence[Argument]) -> str | None:
         """The array of which every point gives back its own part; ``None`` if they do more."""
@@ -332,7 +350,7 @@ class Together:
         self._latest[cell] = self.out.bind(old, new)
         return Result(cell=cell, text=self._latest[cell])
 
-    def _place(self, axis: Axis, write: Write | None, home: _Home) -> _Place:
+    def _place(self, axis: Axis, write: Write | None, home: Home) -> _Place:
         """Where along an axis of a store goes what the points made."""
         at = home.shifts.get(axis.dim)
         if write is not None:
@@ -370,19 +388,3 @@ class Together:
 def _alias(write: Write, number: int) -> str:
     """What the rows of a write are called within the kernel: no tensor has that name."""
     return f"{write.tensor}.rows{number}"
-
-
-def _vmap(function: str, places: Sequence[int | None], outs: Sequence[int], size: str = "") -> str:
-    """``jax.vmap`` of a function, axes spelled out where they are not all the first.
-
-    In batches if ``size``, the bytes that a point takes, is given.
-    """
-    more = "" if all(p == 0 for p in places) else f", in_axes={_tuple([str(p) for p in places])}"
-    if any(outs):
-        more += f", out_axes={_tuple([str(p) for p in outs])}"
-    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
-
-
-def _tuple(texts: Sequence[str]) -> str:
-    """One value bare, several as a tuple."""
-    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"

@@ -261,13 +261,6 @@ class _Sending:
             return None
         return moving[0], factor, rest
 
-    def searched(self, entry: Slice) -> bool:
-        """Whether the position of the point at hand must be looked for, reader by reader."""
-        if not self.inverse.exact:
-            return True
-        moves = any(n in self.sliced for n in symbols(entry.lo))
-        return moves and self.shift(entry) is None
-
     def picked(self, term: Term, lead: tuple[str, ...]) -> Term:
         """The element of the slices, for each reader, that is the point at hand.
 
@@ -275,28 +268,29 @@ class _Sending:
         """
         c = self.build.calculus
         parts: list[Part] = [(ZERO, e, 1) for e in term.shape]
-        along: list[tuple[int, Term, int]] = []
+        along: list[tuple[int, Term]] = []
         searched: list[tuple[int, Slice, str]] = []
         axis = len(lead)
         for k, (entry, dim) in enumerate(self.slices()):
             shift = self.shift(entry)
-            if self.searched(entry):
+            if not self.inverse.exact:
                 searched.append((axis, entry, dim))
-                axis += 1
-            elif shift is None:
+            elif not any(n in self.sliced for n in symbols(entry.lo)):
                 parts[len(lead) + k] = floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step)
+                continue
+            elif shift is None:
+                along.append((axis, self.place(entry, dim, lead)))
             else:
-                positions = self.positions(entry, dim, shift)
-                along.append((axis, positions, lead.index(shift[0])))
-                axis += 1
+                others = [k for k, d in enumerate(lead) if d != shift[0]]
+                along.append((axis, c.expand(self.positions(entry, dim, shift), others)))
+            axis += 1
         if any(isinstance(p, Expr) for p in parts):
             term = c.op(SpatialIndex(entries=tuple(parts)), term)
-        for axis, positions, place in along:
-            expanded = [k for k in range(term.type.ndim) if k != place]
-            index = c.expand(positions, expanded)
-            term = c.op(TakeAlong(axis=axis), term, index)
+        for axis, positions in along:
+            index = self.wide(positions, term.type.ndim)
+            term = c.op(TakeAlong(axis=axis, sure=True), term, index)
         term = self.found(term, lead, searched)
-        gone = [a for a, _, _ in along]
+        gone = [a for a, _ in along]
         gone = [a - sum(s < a for s, _, _ in searched) for a in gone]
         return c.op(Squeeze(axes=tuple(gone)), term) if gone else term
 
@@ -333,6 +327,13 @@ class _Sending:
     def wide(self, x: Term, ndim: int) -> Term:
         """A term that has the first axes only, with as many as wanted."""
         return self.build.calculus.expand(x, range(x.type.ndim, ndim)) if x.type.ndim else x
+
+    def place(self, entry: Slice, dim: str, lead: tuple[str, ...]) -> Term:
+        """For each reader the place of the point at hand, wherever its slice begins."""
+        ranging = Ranging(
+            calculus=self.build.calculus, over={_marked(d): self.sliced[d] for d in lead}
+        )
+        return ranging.value(floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step))
 
     def positions(self, entry: Slice, dim: str, shift: tuple[str, int, Expr]) -> Term:
         """For each reader the place of the point at hand in what it reads."""

@@ -26,7 +26,8 @@ class Axis:
 
     One that ``grows`` has fewer slots at first, and ``size`` when all are needed. A kernel sees
     what it has now as ``size``, and that this is no less than any of ``least``. ``behind`` so many
-    spatial axes it stands in the array; all other axes stand before these.
+    spatial axes it stands in the array; all other axes stand before these. A kernel may also see
+    only a part of an axis, its first slot being ``begin``.
     """
 
     dim: str
@@ -35,6 +36,7 @@ class Axis:
     grows: bool = False
     least: tuple[Expr, ...] = ()
     behind: int = 0
+    begin: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ movement   Transpose(axes or None) ExpandDims(axis) Squeeze(axes) BroadcastTo(sh
            Reshape(shape; Const(-1) may stand once)
 joining    Concat(axis) Stack(axis) of all operands; Split(sections, axis), that many results
 indexing   SpatialIndex(entries), made by ``slicing.spatial_index`` Take(axis) of x, indices
-           TakeAlong(axis) of x, indices OneHot(n: E, dtype)
+           TakeAlong(axis, sure) of x, indices OneHot(n: E, dtype)
            ScatterAdd(axis, n: E) of x, indices
            Pick(lo: E, hi: E, step, axis) of a temporal slice, index
 contract   MatMul() Einsum(spec) Conv(stride, padding) of x, w

@@ -6,13 +6,14 @@ are Python integers. A mask is written once and found again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from types import MappingProxyType
 
 from tempoc.base.names import Names
-from tempoc.ops.opdef import Import, Value
+from tempoc.ops.opdef import Import, Stretch, Value
 from tempoc.ops.padding import along, taken
 from tempoc.ops.spell import scalar
 from tempoc.symbolic.expr import (
@@ -221,10 +222,16 @@ class KernelEmitter:
     def valid(self, v: Value, axis: int) -> str:
         """A boolean mask of the positions that are no garbage, shaped to broadcast."""
         extent = v.type.shape[axis]
-        key = ("valid", v.padded[axis], extent, v.type.ndim - axis, axis in v.last)
+        amid = v.stretch(axis)
+        ends = (amid.start, amid.stop, amid.begin) if amid else (axis in v.last,)
+        key = ("valid", v.padded[axis], extent, v.type.ndim - axis, *ends)
         if key not in self._known:
             steps = f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
             mask = f"{steps} < {self.index(extent)}"
+            if amid is not None:
+                spots = self.spots(v, amid)
+                mask = f"{spots} >= {self.index(amid.start)}"
+                mask = f"({mask}) & ({spots} < {self.index(amid.stop)})"
             if axis in v.last:
                 mask = f"{steps} >= {self.index(_start(v, axis))}"
             spread = along(f"({mask})", axis, v.type.ndim)
@@ -260,6 +267,7 @@ class KernelEmitter:
         """``v`` with these padded extents: axes cut, or lengthened by zeros, where garbage is."""
         if v.padded == padded:
             return v
+        v = self.first(v, tuple(s.axis for s in v.amid if v.padded[s.axis] != padded[s.axis]))
         key = (v.text, v.padded, padded, v.last)
         if key not in self._known:
             self._known[key] = self.bind(v.text, self._fitted(v, padded))
@@ -294,7 +302,35 @@ class KernelEmitter:
                 self._known[key] = self.bind(v.text, taken(v.text, places, axis))
             rest = tuple(k for k in v.last if k != axis)
             v = replace(v, text=self._known[key], shared="", finite=False, last=rest)
+        for stretch in (s for s in v.amid if s.axis in axes):
+            first = self.index(sub(stretch.start, stretch.begin))
+            places = f"{first} + {self._steps(v, stretch.axis)}"
+            left = tuple(s for s in v.amid if s != stretch)
+            v = replace(self._at(v, stretch, places, "first"), amid=left)
         return v
+
+    def moved(self, v: Value, to: Stretch) -> Value:
+        """``v``, whose valid elements come first along an axis, with them at such a stretch."""
+        places = f"{self.spots(v, to)} - {_bracketed(self.index(to.start))}"
+        return replace(self._at(v, to, places, "moved"), amid=(*v.amid, to))
+
+    def _steps(self, v: Value, axis: int) -> str:
+        return f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
+
+    def spots(self, v: Value, stretch: Stretch) -> str:
+        """The positions of a part of an array within all of it."""
+        key = ("spots", v.padded[stretch.axis], stretch.begin)
+        if key not in self._known:
+            text = f"{self.index(stretch.begin)} + {self._steps(v, stretch.axis)}"
+            self._known[key] = self.bind("spots", text)
+        return self._known[key]
+
+    def _at(self, v: Value, stretch: Stretch, places: str, how: str) -> Value:
+        """The elements at other places of an axis."""
+        key = (how, v.text, v.type.shape, stretch)
+        if key not in self._known:
+            self._known[key] = self.bind(v.text, taken(v.text, places, stretch.axis))
+        return replace(v, text=self._known[key], shared="", finite=False)
 
     # ------------------------------------------------------------ checks
 
@@ -310,6 +346,10 @@ class KernelEmitter:
             condition = self._conditions[number - 1]
             text = f"jnp.where({condition}, {text}, jnp.int32({number}))"
         return text
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if re.search(r"[-+]", text) else text
 
 
 def _start(v: Value, axis: int) -> Expr:

@@ -132,11 +132,11 @@ class SpatialIndex(Op):
             assert isinstance(part, tuple)
             room[k] = out.pad(part[1])
         x = out.align(x, tuple(room))
-        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.last), out)
+        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.displaced), out)
         text = x.text
         for axis in reversed(range(x.type.ndim)):
             e = self.entries[axis]
-            if axis in x.last:
+            if axis in x.displaced:
                 continue
             if isinstance(e, tuple):
                 text = _sliced(text, e, axis, x, out)
@@ -223,9 +223,13 @@ class Take(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeAlong(Op):
-    """``take_along(x, idx, axis)``: NumPy's ``take_along_axis``; the other axes broadcast."""
+    """``take_along(x, idx, axis)``: NumPy's ``take_along_axis``; the other axes broadcast.
+
+    Of positions that are ``sure`` it is known that they are none that is not there.
+    """
 
     axis: int = -1
+    sure: bool = False
 
     name = "take_along"
 
@@ -251,7 +255,7 @@ class TakeAlong(Op):
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """A checked gather."""
+        """A gather, checked unless positions are sure."""
         x, idx = args
         axis = axis_of(self.axis, x.type.ndim)
         wanted = padded(results[0].shape, out)
@@ -259,7 +263,10 @@ class TakeAlong(Op):
         own = out.pad(x.type.shape[axis])
         x = spread(x, tuple(own if k == axis else e for k, e in enumerate(wanted)), out)
         x = nonempty(x, (axis,), out)
-        positions = guarded(idx, x.type.shape[axis], axis, out)
+        if self.sure:
+            positions = retyped(idx, DType.I32, out).text
+        else:
+            positions = guarded(idx, x.type.shape[axis], axis, out)
         return (f'jnp.take_along_axis({x.text}, {positions}, axis={axis}, mode="clip")',)
 
 

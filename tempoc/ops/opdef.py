@@ -44,6 +44,19 @@ class OperandError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Where the valid elements of an axis are: from ``start`` on, before ``stop``.
+
+    Positions are those of the array of which this is the part that begins at ``begin``.
+    """
+
+    axis: int
+    start: Expr
+    stop: Expr
+    begin: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """An operand or result in emitted code.
 
@@ -53,7 +66,8 @@ class Value:
     ``finite`` promises that this garbage has no NaN and no infinity, so that zero times it is zero.
     ``shared`` names the array that all points of a kernel read this from, each with an end of its
     own; empty if there is no such array. ``last`` has the axes that are the other way around: valid
-    elements come last and garbage first, as in ``x[t:T]`` where ``x`` is read whole.
+    elements come last and garbage first, as in ``x[t:T]`` where ``x`` is read whole. ``amid`` has
+    those that have garbage on both sides, as in ``x[t:t+5]`` where many points read one array.
     """
 
     text: str
@@ -62,10 +76,20 @@ class Value:
     finite: bool = False
     shared: str = ""
     last: tuple[int, ...] = ()
+    amid: tuple[Stretch, ...] = ()
 
     def is_ragged(self, axis: int) -> bool:
         """Whether the axis has invalid positions."""
         return self.padded[axis] != self.type.shape[axis]
+
+    @property
+    def displaced(self) -> tuple[int, ...]:
+        """The axes of which valid elements do not come first."""
+        return tuple(sorted((*self.last, *(s.axis for s in self.amid))))
+
+    def stretch(self, axis: int) -> Stretch | None:
+        """Where the valid elements of an axis are that has garbage on both sides."""
+        return next((s for s in self.amid if s.axis == axis), None)
 
 
 class Emitter(Protocol):
@@ -108,6 +132,9 @@ class Emitter(Protocol):
 
     def first(self, v: Value, axes: tuple[int, ...]) -> Value:
         """``v`` with valid elements first along these axes."""
+
+    def moved(self, v: Value, to: Stretch) -> Value:
+        """``v``, whose valid elements come first along an axis, with them at such a stretch."""
 
     def function(
         self, hint: str, parameters: tuple[str, ...], write: Callable[[tuple[str, ...]], str]

@@ -102,41 +102,51 @@ class Recurrence(Op):
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """A loop that reads the row before from where it was written, and writes the next one."""
+        """A loop that writes one row of each tensor in a step.
+
+        One tensor is read back where the row before was written. Of several, the rows are carried
+        beside them: XLA copies a tensor in each step if a row is read from it that the row written
+        to it is not made of, or not alone.
+        """
         first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
         xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
-        count = out.static(self.count)
+        count, alone = out.static(self.count), len(first) == 1
 
         def body(names: tuple[str, ...]) -> str:
             k, *rows = names
             if self.reverse:
                 k = out.bind("k", f"{out.static(sub(self.count, ONE))} - {k}")
             before, after = (_plus(k, 1), k) if self.reverse else (k, _plus(k, 1))
-            known = [
-                Value(out.bind("before", _read(row, before, self._bare(v))), v.type, v.padded)
-                for row, v in zip(rows, first, strict=True)
-            ]
+            last = rows[len(first) :]
+            if alone:
+                last = [out.bind("before", _read(rows[0], before, self._bare(first[0])))]
+            known = [Value(b, v.type, v.padded) for b, v in zip(last, first, strict=True)]
             known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
             known = written(self.steps, [*known, *rest], out)
-            texts = []
-            for row, v, n in zip(rows, first, self.carried, strict=True):
+            texts, new = [], []
+            for row, v, n in zip(rows, first, self.carried, strict=False):
                 made = out.align(known[n], v.padded)
-                new = cast(made.text, made.type.dtype, v.type.dtype)
+                text = cast(made.text, made.type.dtype, v.type.dtype)
+                new.append(text if alone or text.isidentifier() else out.bind("new", text))
                 plain = f", {PLAIN}" * self._bare(v)
-                texts.append(f"lax.dynamic_update_index_in_dim({row}, {new}, {after}, 0{plain})")
-            return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+                put = f"lax.dynamic_update_index_in_dim({row}, {new[-1]}, {after}, 0{plain})"
+                texts.append(put)
+            return texts[0] if alone else f"({', '.join([*texts, *new])})"
 
-        hints = ["rows"] if len(first) == 1 else [f"rows_{n}" for n in range(len(first))]
+        numbers = range(len(first))
+        hints = ["rows"] if alone else [f"rows_{n}" for n in numbers]
+        hints += [] if alone else [f"before_{n}" for n in numbers]
         name = out.function("step", ("k", *hints), body)
         shapes = [static_shape((add(self.count, ONE), *v.padded), out) for v in first]
         start = [
             f"jnp.broadcast_to({v.text}, {shape})" for v, shape in zip(first, shapes, strict=True)
         ]
-        if len(first) == 1:
+        if alone:
             return (f"lax.fori_loop(0, {count}, {name}, {start[0]})",)
+        start += [v.text for v in first]
         loop = f"lax.fori_loop(0, {count}, lambda k, rows: {name}(k, *rows), ({', '.join(start)}))"
         made = out.bind("made", loop)
-        return tuple(f"{made}[{n}]" for n in range(len(first)))
+        return tuple(f"{made}[{n}]" for n in numbers)
 
     def _bare(self, row: Value) -> bool:
         """Whether a step does so little that it counts how a row is indexed."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,38 @@ def compile_region(
         return found
 
     return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """A compiled function: its operations as text, bytes updated in place, bytes beside arrays."""
+
+    text: str
+    updated: int
+    temporary: int
+
+
+def inspected(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    arguments: Sequence[Any],
+) -> Inspected:
+    """What XLA makes of a function for arguments that are only described: no array is made."""
+    positions = tuple(i + 1 for i in donated)
+    jitted = jax.jit(functools.partial(function, **static), donate_argnums=positions)
+    found = jitted.lower(*arguments).compile()
+    memory = found.memory_analysis()
+    return Inspected(
+        text=found.as_text() or "",
+        updated=memory.alias_size_in_bytes,
+        temporary=memory.temp_size_in_bytes,
+    )
+
+
+def described(shape: tuple[int, ...], dtype: str) -> Any:
+    """What stands for an array where only its type counts."""
+    return jax.ShapeDtypeStruct(shape, NUMPY[dtype])
 
 
 def compiles_late() -> bool:

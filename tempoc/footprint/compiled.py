@@ -1,0 +1,188 @@
+"""What XLA makes of the functions of a program: what is updated in place, and what is copied.
+
+Each function that the runner calls is compiled for the shapes that it will see; nothing is
+allocated. An array that is given away should come back at the same place, and no step of a loop
+should copy one that is carried. Copies within fused operations do not show as such: they are among
+the temporaries. Stores that grow have their last size.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tempoc.program.arith import evaluate
+from tempoc.program.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Guard,
+    Loop,
+    Program,
+    Region,
+    Sequence,
+    Statement,
+)  # fmt: skip
+from tempoc.program.parts import calls
+from tempoc.runtime import backend
+from tempoc.runtime.blocks import whole_blocks
+from tempoc.runtime.load import Loaded
+from tempoc.runtime.rooms import groups
+from tempoc.runtime.stores import Layout, layout
+
+Called = Region | Block | Call
+"""What the runner calls a function for."""
+
+LEAST = 1024
+"""Smaller copies cost no more than the operations around them."""
+
+_BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s64": 8, "u64": 8, "f64": 8}
+_HEAD = re.compile(r"(?:ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
+_COPY = re.compile(r"= (\w+)\[([\d,]*)\]\S* copy(?:-start)?\(")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """An array that is copied in each step of a loop: its type as XLA writes it, and its bytes.
+
+    ``stores`` are those of this size that the function writes: one of them it may be.
+    """
+
+    type: str
+    nbytes: int
+    stores: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A function of ``kernels.py`` as XLA has it, sizes in bytes.
+
+    ``loop`` is the variable of the loop that it runs, if it does. Of what is ``given`` away so much
+    is ``updated`` in place. ``copies`` are those in bodies of loops from ``LEAST`` on.
+    """
+
+    kernel: str
+    loop: str
+    given: int
+    updated: int
+    temporary: int
+    copies: tuple[Copy, ...]
+
+
+def compiled(
+    loaded: Loaded, bounds: Mapping[str, int], filled: Collection[str]
+) -> Iterator[Compiled]:
+    """The functions that a run with these bounds calls; ``filled`` are stores given before it."""
+    program = loaded.program
+    growing = groups(program)
+    layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
+    whole = whole_blocks(program.tree, bounds, filled, layouts)
+    seen: set[str] = set()
+    for traced in loaded.traced:
+        traced.bounds = bounds
+    with backend.session(program.x64):
+        for called in _called(program.tree, whole):
+            if called.kernel not in seen:
+                seen.add(called.kernel)
+                yield _compiled(called, loaded, layouts, bounds)
+
+
+def _called(s: Statement, whole: Collection[str]) -> Iterator[Called]:
+    """What the runner calls, in order; of blocks that are no single call, their parts."""
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from _called(item, whole)
+        case Loop(body=body) | Guard(body=body):
+            yield from _called(body, whole)
+        case Block(kernel=kernel, body=body) if kernel not in whole:
+            yield from _called(body, whole)
+        case Effect(call=call):
+            yield call
+        case Region() | Block() | Call():
+            yield s
+        case _:
+            pass
+
+
+def _compiled(
+    called: Called, loaded: Loaded, layouts: Mapping[str, Layout], bounds: Mapping[str, int]
+) -> Compiled:
+    program = loaded.program
+    number = next(k for k, found in enumerate(program.kernels) if found.name == called.kernel)
+    kernel = program.kernels[number]
+    args = _args(called)
+    at = backend.described((_coordinates(called, program),), "i32")
+    given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
+    static = {name: bounds[name] for name in kernel.bounds}
+    found = backend.inspected(loaded.functions[number], static, kernel.donated, (at, *given))
+    away = [args[k] for k in kernel.donated]
+    sizes: dict[int, dict[str, None]] = {}
+    for store in (cell.store for call in calls(called) for cell in call.results):
+        sizes.setdefault(layouts[store].nbytes(), {})[store] = None
+    copies = (
+        Copy(type=kind, nbytes=size, stores=tuple(sizes.get(size, ())))
+        for kind, size in dict.fromkeys(_copies(found.text))
+        if size >= LEAST
+    )
+    return Compiled(
+        kernel=kernel.name,
+        loop=called.loop.var if isinstance(called, Region) else "",
+        given=sum(layouts[c.store].nbytes() * len({*c.keys}) for c in away),
+        updated=found.updated,
+        temporary=found.temporary,
+        copies=tuple(sorted(copies, key=lambda copy: (-copy.nbytes, copy.type))),
+    )
+
+
+def _args(called: Called) -> tuple[Cells, ...]:
+    if isinstance(called, Call):
+        return tuple(map(_alone, called.args))
+    return (*called.carried, *called.read)
+
+
+def _alone(cell: Cell) -> Cells:
+    return Cells(store=cell.store, keys=(cell.key,))
+
+
+def _coordinates(called: Called, program: Program) -> int:
+    """How many numbers the function is told."""
+    match called:
+        case Region(point=point, lengths=lengths):
+            return 2 + len(point) + len(lengths)
+        case Block(point=point):
+            return len(point)
+        case Call(kernel=name, point=point):
+            return len(point) + sum(len(k.lengths) for k in program.kernels if k.name == name)
+
+
+def _arrays(cells: Cells, store: Layout, bounds: Mapping[str, int]) -> Any:
+    """What stands for the arrays of a store: one, or a dict by slots."""
+    array = backend.described(store.shape, store.dtype)
+    if not cells.places:
+        return array
+    found = {}
+    for key in cells.keys:
+        slots = []
+        for k in cells.places:
+            slot, modulo = evaluate(key[k], bounds), store.moduli[k]
+            slots.append(slot % modulo if modulo else slot)
+        found[slots[0] if len(slots) == 1 else (*slots,)] = array
+    return found
+
+
+def _copies(text: str) -> Iterator[tuple[str, int]]:
+    """The types of arrays that bodies of loops copy, with their bytes."""
+    bodies = {*re.findall(r"body=%?([\w.\-]+)", text)}
+    computation = ""
+    for line in text.splitlines():
+        if head := _HEAD.match(line):
+            computation = head[1]
+        elif computation in bodies and (found := _COPY.search(line)) and found[2]:
+            elements = math.prod(map(int, found[2].split(",")))
+            yield f"{found[1]}[{found[2]}]", elements * _BYTES.get(found[1], 4)

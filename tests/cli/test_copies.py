@@ -1,0 +1,42 @@
+"""`explain --copies`: what XLA updates in place, and what it copies."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from tempoc.runtime import blocks
+from tests.cli.session import Session
+from tests.support.examples import ROOT
+from tests.support.golden import Golden
+
+
+@pytest.mark.usefixtures("as_users")
+def test_the_report(
+    tempoc: Session, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "LONG", 0)
+    monkeypatch.setattr(blocks, "BRIEF", 0)
+    shutil.copy(ROOT / "examples" / "03_heat_equation.rt", "heat.rt")
+    for line in (
+        "explain fib.rt --copies --bounds N=1000",
+        "explain heat.rt --copies --bounds N=1000,T=9",
+        "compile sums.rt -o out",
+        "explain out --copies --bounds T=5",
+    ):
+        assert tempoc(line) == 0, line
+    # What is temporary differs between versions of XLA.
+    golden("cli/copies.txt", re.sub(r"  \d+$", "  ...", tempoc.text, flags=re.MULTILINE))
+
+
+def test_wrong_questions(tempoc: Session, golden: Golden) -> None:
+    for line, code in (
+        ("explain fib.rt --copies", 1),
+        ("explain fib.rt --copies --bounds M=3", 1),
+        ("explain fib.rt --copies --bounds N=0", 1),
+        ("explain fib.rt --copies --bounds N", 2),
+    ):
+        assert tempoc(line) == code, line
+    golden("cli/copies_errors.txt", tempoc.text)

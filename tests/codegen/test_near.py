@@ -1,0 +1,129 @@
+"""Windows of many points: a part of an array for some neighbours, of which each sees its own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.codegen import windows
+from tempoc.codegen.assemble import Emitted, assemble
+from tempoc.driver import compilation
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tests.support.agreement import agree
+
+PLAIN = "canonicalize,vectorize,fuse"
+"""Passes that keep every NaN where it is."""
+HEAD = """import nn
+dim b < B
+dim t < T
+dim s < T
+input q[b, t]: f32[3]
+input k[b, t]: f32[3]
+input v[t]: f32[3]
+input h[t]: f32[2, 3]
+input m[t]: f32
+input z[s]: f32[3]
+"""
+BEFORE, AFTER, AROUND = "max(0, t-3):t+1", "t:min(t+4, T)", "max(0, t-2):min(t+3, T)"
+NEAR = {
+    "attention": f"y = nn.softmax(v[{BEFORE}] @ v) @ v[{BEFORE}]",
+    "attention to what comes": f"y = nn.softmax(v[{AFTER}] @ v) @ v[{AFTER}]",
+    "attention on both sides": f"y = nn.softmax(v[{AROUND}] @ v) @ v[{AROUND}]",
+    "batches": f"y = nn.softmax(k[t = {BEFORE}] @ q) @ v[{BEFORE}]",
+    "heads": f'y = einsum("sh,shd->hd", einsum("hd,shd->sh", h, h[{BEFORE}]), h[{BEFORE}])',
+    "a bias by distance": f"y = nn.softmax(v[{BEFORE}] @ v - 0.5 * f32(arange(min(4, t+1))))"
+    f" @ v[{BEFORE}]",
+    "a mask": f"y = where(m[{BEFORE}] > 0.0, v[{BEFORE}] @ v, 0.0) @ v[{BEFORE}]",
+    "positions": f"y = (v[{AFTER}] @ v * f32(arange(t, min(t+4, T)))) @ v[{AFTER}]",
+    "half steps": "y = (v[max(0, t//2-2):t//2+1] @ v) @ v[max(0, t//2-2):t//2+1]",
+    "other steps": f"y = (z[s = {BEFORE}] @ v) @ z[s = {BEFORE}]",
+    "scores that are kept": f"e = v[{BEFORE}] @ v\ny = sum(e * e)\nx = sum(e[t = max(0, t-1)])",
+    "the first and the greatest": f"e = v[{BEFORE}] @ v\ny = e[0] + f32(argmax(e))",
+    "two windows": f"y = (v[{BEFORE}] @ v) @ v[{BEFORE}] + (v[{AFTER}] @ v) @ v[{AFTER}]",
+    "without the last": f"y = (v[{BEFORE}] @ v)[0:min(3, t)] @ v[max(0, t-3):t]",
+    "a running maximum": f"y = sum(cumsum(v[{BEFORE}] @ v) * (v[{BEFORE}] @ v))",
+    "from the second on": f"x[0] = v[0]\nx[t] = (v[{BEFORE}] @ v) @ v[{BEFORE}]\ny = x * x",
+    "more of the heads": f'y = nn.softmax(v[{BEFORE}] @ transpose(h)[:, 0]) @ h[{BEFORE}][:, 1]',
+}
+TWO = ("two windows", "without the last")
+"""One of these is copied."""
+GRADIENTS = {
+    "what was before": (BEFORE, "d, e = grad(cost, v), grad(cost, k)"),
+    "what comes": (AFTER, "d, e = grad(cost, v), grad(cost, k)"),
+    "both sides": (AROUND, "d, e = grad(cost, v), grad(cost, k)"),
+    "every second": ("max(0, t//2-2):t//2+1", "d, e = grad(cost, v), grad(cost, k)"),
+}
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short windows count, too, and few points are computed at a time."""
+    monkeypatch.setattr(windows, "WIDE", 1)
+    monkeypatch.setattr(windows, "LEAST", 2)
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_windows_mean_the_same(name: str) -> None:
+    text = source(name)
+    agree(text, *({"B": 2, "T": n} for n in (1, 2, 5, 11)), levels=(2,))
+    agree(text, {"B": 2, "T": 11}, special=True, passes=PLAIN)
+
+
+@pytest.mark.parametrize("name", [n for n in NEAR if n not in TWO])
+def test_no_window_is_copied(name: str) -> None:
+    found = kernels(source(name))
+    assert "in_windows(point, " in found and "_near" in found
+    assert not re.search(r"(take|dynamic_slice_in_dim)\([vkhz](_near)?, ", found)
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name: str) -> None:
+    window, last = GRADIENTS[name]
+    text = f"""{HEAD}y = nn.softmax(k[t = {window}] @ q) @ v[{window}]
+cost = mean((y * y)[b = 0:B, t = 0:T])
+{last}
+output cost, d, e
+"""
+    agree(text, *({"B": 2, "T": n} for n in (1, 2, 5, 9)), levels=(2,))
+    agree(text, {"B": 2, "T": 9}, special=True, passes=PLAIN)
+    found = kernels(text)
+    assert found.count("in_windows(point, ") > 1 and " == " not in found  # nobody is searched for
+
+
+def test_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many points at a time as memory allows, also fewer than a window has elements."""
+
+    def small(*parts: Any, batch: int, blocks: bool) -> Emitted:
+        return assemble(*parts, batch=min(batch, 40), blocks=blocks)
+
+    monkeypatch.setattr(compilation, "assemble", small)
+    for name in ("batches", "heads", "two windows"):
+        agree(source(name), {"B": 3, "T": 7}, levels=(2,))
+
+
+def test_wide_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert "in_windows(" not in kernels(source("attention"))
+    assert "in_windows(" in kernels(source("attention").replace("t-3", "t-15"))
+
+
+def test_ends_are_no_windows() -> None:
+    """What begins or ends at one place for all points is read whole."""
+    for end in ("t:T", "0:t+1", "0:T"):
+        assert "in_windows(" not in kernels(f"{HEAD}y = (v[{end}] @ v) @ v[{end}]\noutput y\n")
+
+
+def source(name: str) -> str:
+    text = NEAR[name]
+    made = [line.split(" = ")[0] for line in text.split("\n")]
+    return f"{HEAD}{text}\noutput {', '.join(dict.fromkeys(n for n in made if n in 'xy'))}\n"
+
+
+def kernels(text: str) -> str:
+    options = Options(level=2, verify_each=True)
+    return Compilation(load_source(Source("m.rt", text)), options).emitted.kernels
