@@ -17,7 +17,8 @@ class Options:
     `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
     `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
     `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
-    grows. `memory_budget`: how many bytes the stores of a run may take.
+    grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
+    bytes is computed in tiles; `sizes` are the bounds for which that is judged.
     """
 
     level: int = 2
@@ -28,6 +29,8 @@ class Options:
     regions: bool | None = None
     bucket: int = BUCKET
     memory_budget: int | None = None
+    limit: int | None = None
+    sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def on_device(self) -> bool:
@@ -44,18 +47,23 @@ class Options:
         chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
         if self.memory_budget is not None:
             chosen[BUDGET] = str(self.memory_budget)
+        chosen |= {} if self.limit is None else {"limit": str(self.limit)}
+        chosen |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
     def from_provenance(cls, kept: Mapping[str, str]) -> "Options":
         """The options that gave `to_provenance`."""
         names = [key.removeprefix("define.") for key in kept if key.startswith("define.")]
+        sizes = [key.removeprefix("size.") for key in kept if key.startswith("size.")]
         return cls(
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
             tile=int(kept["tile"]) if "tile" in kept else None,
             regions=kept["regions"] == "yes" if "regions" in kept else None,
             memory_budget=int(kept[BUDGET]) if BUDGET in kept else None,
+            limit=int(kept["limit"]) if "limit" in kept else None,
+            sizes={name: int(kept[f"size.{name}"]) for name in sizes},
             bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},
         )
