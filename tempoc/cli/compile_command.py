@@ -34,6 +34,7 @@ def command(
     tile: int | None,
     regions: bool | None,
     bucket: int,
+    precision: str | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -45,7 +46,7 @@ def command(
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    options = options_from(defines, level, passes, verify_each, tile, regions, bucket)
+    options = options_from(defines, level, passes, verify_each, tile, regions, bucket, precision)
     options = replace(options, memory_budget=memory_budget)
     if bounds and memory_budget is None:
         refuse("--bounds are those with which a run is to keep to --memory-budget")

@@ -60,6 +60,7 @@ def command(
     tile: int | None,
     regions: bool | None,
     bucket: int,
+    precision: str | None,
     verify_each: bool,
     timing: bool,
     remarks: bool,
@@ -74,17 +75,14 @@ def command(
     that are in stores at one time, with --copies what XLA makes of the kernels.
     """
     if file != "-" and Path(file).is_dir():
-        refuse_if_compiled(file)
-    options = options_from(defines, level, passes, verify_each, tile, regions, bucket)
+        refuse_if_compiled(file, "precision")
+    options = options_from(defines, level, passes, verify_each, tile, regions, bucket, precision)
     compilation = Compilation.from_path(file, options)
     later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     flags = (dump_sdg, dump_passes, *later)
     chosen = [view for view, flag in zip(VIEWS, flags, strict=True) if flag]
-    if not memory and (solve is not None or memory_budget is not None):
-        refuse("--solve and --memory-budget belong to --memory")
     reports = memory or copies
-    if bounds and not reports:
-        refuse("--bounds belongs to --memory and --copies")
+    _refuse_alone(memory, reports, bounds, solve, memory_budget)
     if not chosen and not reports and dump_after is None and dump_dir is None:
         chosen = ["schedule", "memory"]
     echo_stages(compilation, chosen)
@@ -100,3 +98,13 @@ def command(
         echo_copies(compilation, bounds, memory)
     write_dumps(compilation, dump_after, dump_dir)
     echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+
+
+def _refuse_alone(
+    memory: bool, reports: bool, bounds: tuple[str, ...], solve: str | None, budget: int | None
+) -> None:
+    """Options that say something about a report that nobody wants."""
+    if not memory and (solve is not None or budget is not None):
+        refuse("--solve and --memory-budget belong to --memory")
+    if bounds and not reports:
+        refuse("--bounds belongs to --memory and --copies")

@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from tempoc.driver.options import BUCKET, Options
+from tempoc.program.precision import PRECISIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,6 +66,13 @@ error_format_option = click.option(
     show_default=True,
     help="How errors are written on standard error.",
 )
+precision_option = click.option(
+    "--precision",
+    type=click.Choice(PRECISIONS),
+    default=None,
+    metavar="HOW",
+    help="Products on GPUs and TPUs: highest (float32 means float32), high or default (faster).",
+)
 compile_options = stack(
     define_option,
     click.option(
@@ -97,6 +105,7 @@ compile_options = stack(
         show_default=True,
         help="Room for N steps at first in what grows with a sequence; 0: for all from the start.",
     ),
+    precision_option,
     click.option("--verify-each", is_flag=True, help="Prove every stage again, independently."),
     click.option("--timing", is_flag=True, help="How long each stage took."),
     click.option(
@@ -125,6 +134,7 @@ def options_from(
     tile: int | None = None,
     regions: bool | None = None,
     bucket: int = BUCKET,
+    precision: str | None = None,
 ) -> Options:
     """The compilation options of a command line."""
     if tile is not None and (level != "2" if passes is None else "tile" not in passes):
@@ -135,16 +145,17 @@ def options_from(
         tile=tile,
         regions=regions,
         bucket=bucket,
+        precision=precision or PRECISIONS[0],
         defines=parse_defines(defines),
         verify_each=verify_each,
     )
 
 
-def refuse_if_compiled(path: str) -> None:
-    """A compiled program keeps the options with which it was compiled."""
+def refuse_if_compiled(path: str, *more: str) -> None:
+    """A compiled program keeps the options with which it was compiled; `more` are such, too."""
     context = click.get_current_context()
     flags = {"defines": "-D", "level": "-O"}
-    flags |= {name: f"--{name}" for name in ("passes", "tile", "regions", "bucket")}
+    flags |= {name: f"--{name}" for name in ("passes", "tile", "regions", "bucket", *more)}
     for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

@@ -14,6 +14,7 @@ from tempoc.cli.options import (
     define_option,
     error_format_option,
     options_from,
+    precision_option,
     refuse,
     refuse_if_compiled,
 )
@@ -33,6 +34,7 @@ from tempoc.runtime.execute import RunOptions, check_every, execute
 )
 @budget_option
 @checkpoint_options
+@precision_option
 @click.option(
     "--profile", type=FileName(), metavar="FILE", help="Write a Chrome trace of all kernel calls."
 )

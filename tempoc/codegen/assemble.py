@@ -60,7 +60,7 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import operand_types
 from tempoc.sdg.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import TRUE, Const, Expr, Sym
+from tempoc.symbolic.expr import TRUE, Const, Expr, Slice, Sym
 from tempoc.symbolic.walk import substitute
 
 
@@ -69,12 +69,14 @@ class Emitted:
     """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``.
 
     ``batches``: the bytes that a point takes, by statements that run in batches of points.
+    ``windows``: what neighbouring points of statements read together.
     ``left``: the variables of loops that were meant for the device and stay with the host.
     """
 
     program: nodes.Program
     kernels: str
     batches: Mapping[str, Expr]
+    windows: Mapping[str, Slice]
     left: tuple[str, ...] = ()
 
 
@@ -130,6 +132,7 @@ def assemble(
         program=program,
         kernels=module(graph.name, emitted, functions_of, batch, texts),
         batches={name: size for name, size in batches.items() if size is not None},
+        windows={name: w.entry for name, f in functions.items() for w in f.windows},
         left=device.left,
     )
 

@@ -17,6 +17,7 @@ from tempoc.codegen.rooms import lines as room_lines
 from tempoc.codegen.rooms import rooms, with_rooms
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.codegen.vector import Together
+from tempoc.codegen.window import Window
 from tempoc.codegen.windows import windows
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement, Vector
@@ -37,7 +38,8 @@ class Function:
     ``endings`` are the bounds of which the kernel says after its results whether they end;
     ``checks`` the messages of the run-time checks, in which case
     the function returns one more i32 (0, or the number from 1 of the check that failed); with
-    ``vector`` that and the place of the first failing point among all points.
+    ``vector`` that and the place of the first failing point among all points. ``windows`` are read
+    by neighbouring points together.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Function:
     vector: tuple[Vector, ...] = ()
     lengths: tuple[str, ...] = ()
     endings: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
 
 
 Writer = type[Body]
@@ -103,6 +106,7 @@ def function(
         vector=statement.vector,
         lengths=passed,
         endings=tuple(body.endings),
+        windows=stages.windows,
     )
 
 

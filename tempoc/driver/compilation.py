@@ -216,13 +216,20 @@ class Compilation:
         found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
         for name, size in found.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
-            spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()
-            span = spans[0] if spans else None
-            self.later_remarks.append(Remark(step="vectorize", message=message, span=span))
+            self._about(name, message)
+        for name, window in found.windows.items():
+            message = f"neighbours share a part of what `{name}` reads at {text(window)}"
+            self._about(name, message)
         for var in found.left:
             message = "which arrays its calls share depends on the loops around"
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
         return found
+
+    def _about(self, name: str, message: str) -> None:
+        """Say something of how a statement computes its points."""
+        spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()
+        span = spans[0] if spans else None
+        self.later_remarks.append(Remark(step="vectorize", message=message, span=span))
 
     def texts_after(self, step: str) -> tuple[str, ...]:
         """The graph after each run of a pass of that name, as text."""

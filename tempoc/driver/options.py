@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tempoc.program.bounds import BUDGET
+from tempoc.program.precision import PRECISION, PRECISIONS
 
 BUCKET = 512
 """Room for so many steps costs little, and few kernels are compiled again when it is used up."""
@@ -18,7 +19,8 @@ class Options:
     `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
     `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
     grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
-    bytes is computed in tiles; `sizes` are the bounds for which that is judged.
+    bytes is computed in tiles; `sizes` are the bounds for which that is judged. `precision`: of
+    products of matrices.
     """
 
     level: int = 2
@@ -31,6 +33,7 @@ class Options:
     memory_budget: int | None = None
     limit: int | None = None
     sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    precision: str = PRECISIONS[0]
 
     @property
     def on_device(self) -> bool:
@@ -49,6 +52,7 @@ class Options:
             chosen[BUDGET] = str(self.memory_budget)
         chosen |= {} if self.limit is None else {"limit": str(self.limit)}
         chosen |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
+        chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
     @classmethod
@@ -64,6 +68,7 @@ class Options:
             memory_budget=int(kept[BUDGET]) if BUDGET in kept else None,
             limit=int(kept["limit"]) if "limit" in kept else None,
             sizes={name: int(kept[f"size.{name}"]) for name in sizes},
+            precision=kept.get(PRECISION, PRECISIONS[0]),
             bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},
         )

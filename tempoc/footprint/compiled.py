@@ -29,6 +29,7 @@ from tempoc.program.nodes import (
     Statement,
 )  # fmt: skip
 from tempoc.program.parts import calls
+from tempoc.program.precision import precision_of
 from tempoc.runtime import backend
 from tempoc.runtime.blocks import whole_blocks
 from tempoc.runtime.load import Loaded
@@ -85,7 +86,7 @@ def compiled(
     seen: set[str] = set()
     for traced in loaded.traced:
         traced.bounds = bounds
-    with backend.session(program.x64):
+    with backend.session(program.x64, precision_of(program)):
         for called in _called(program.tree, whole):
             if called.kernel not in seen:
                 seen.add(called.kernel)

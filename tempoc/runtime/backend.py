@@ -25,12 +25,13 @@ DeviceError = jax.errors.JaxRuntimeError
 
 
 @contextmanager
-def settings(x64: bool) -> Iterator[None]:
+def settings(x64: bool, precision: str = "highest") -> Iterator[None]:
     """The settings under which kernels run that are compiled already, as far as anybody knows.
 
-    float32 products are exact to float32: the results should not depend on the device's shortcuts.
+    Unless somebody wants less ``precision``, float32 products are exact to float32: the results
+    should not depend on the device's shortcuts.
     """
-    with jax.default_matmul_precision("highest"):
+    with jax.default_matmul_precision(precision):
         if jax.config.jax_enable_x64 == x64:
             yield
         else:
@@ -39,10 +40,10 @@ def settings(x64: bool) -> Iterator[None]:
 
 
 @contextmanager
-def session(x64: bool) -> Iterator[None]:
+def session(x64: bool, precision: str = "highest") -> Iterator[None]:
     """The settings under which kernels are compiled and run; they end with the block."""
     _use_cache()
-    with settings(x64), warnings.catch_warnings():
+    with settings(x64, precision), warnings.catch_warnings():
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         # A cache that is damaged, full or not ours costs time, nothing else.

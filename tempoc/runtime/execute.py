@@ -53,6 +53,7 @@ class RunOptions:
     stats: bool = False
     memory: bool = False
     memory_budget: int | None = None
+    precision: str | None = None
     profile: str | None = None
     extern_path: tuple[str, ...] = ()
     record: bool = False
@@ -109,6 +110,7 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     settings = Settings(
         account=options.stats or options.memory or options.profile is not None,
         budget=options.memory_budget,
+        precision=options.precision,
         trace=trace,
         watch=progress_bar if sys.stderr.isatty() else None,
         show=outside(options),

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tempoc.program.precision import PRECISIONS
 from tempoc.runtime import errors
 from tempoc.runtime.execute import RunOptions, check_every, check_inputs, execute, parse_bounds
 from tempoc.runtime.problems import RunError, render, render_all
@@ -40,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     add("--checkpoint", metavar="DIR", help="write what the run needs to go on into DIR")
     add("--every", type=_seconds, metavar="TIME", help="how often, such as 60s (as it is) or 5min")
     add("--resume", metavar="DIR", help="go on from the checkpoint in DIR")
+    add("--precision", choices=PRECISIONS, help="of products of matrices on GPUs and TPUs")
     add("--profile", metavar="FILE", help="write a Chrome trace of all kernel calls")
     add("--extern-path", action="append", default=[], metavar="DIR", help="where to find externs")
     return p
@@ -103,6 +105,7 @@ def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptio
         stats=options.stats,
         memory=options.memory,
         memory_budget=options.memory_budget,
+        precision=options.precision,
         profile=options.profile,
         extern_path=tuple(options.extern_path),
         checkpoint=options.checkpoint,

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from tempoc.program.nodes import Output, Program
+from tempoc.program.precision import precision_of
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
 from tempoc.runtime.budget import check_budget
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
-from tempoc.runtime.keeping import Keep, Keeper, keeper_of
+from tempoc.runtime.keeping import Keep, Keeper, identity, keeper_of
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine
 from tempoc.runtime.outputs import Taking, taking
@@ -39,7 +40,8 @@ class Settings:
 
     ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
     calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
-    more bytes. ``keep``: write checkpoints, or go on from one.
+    more bytes. ``keep``: write checkpoints, or go on from one. ``precision``: of products of
+    matrices, in place of what it was compiled for.
     """
 
     account: bool = False
@@ -49,6 +51,7 @@ class Settings:
     record: bool = False
     budget: int | None = None
     keep: Keep | None = None
+    precision: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +85,12 @@ def run(
     cast_params: bool = False,
     seed: int = 0,
     extern_path: Sequence[str | Path] = (),
+    precision: str | None = None,
 ) -> RunResult:
-    """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong."""
+    """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
+
+    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/precision.py``.
+    """
     given = Given(
         bounds=bounds or {},
         inputs=as_sources(inputs or {}),
@@ -91,7 +98,7 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    return run_given(load(directory, extern_path), given, Settings())
+    return run_given(load(directory, extern_path), given, Settings(precision=precision))
 
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
@@ -102,9 +109,14 @@ def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     watched = settings.watch is not None
     wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
     check_budget(loaded.program, bindings.bounds, stores, settings.budget)
-    keeper = None if keep is None else keeper_of(keep, loaded, bindings, stores, settings.show)
+    precision = settings.precision or precision_of(loaded.program)
+    keeper = None
+    if keep is not None:
+        same = identity(loaded, bindings, precision)
+        keeper = keeper_of(keep, loaded.program, same, stores, settings.show)
     known = prepared.has_run(stores, wishes)
-    with (backend.settings if known else backend.session)(loaded.program.x64):
+    under = backend.settings if known else backend.session
+    with under(loaded.program.x64, precision):
         try:
             walk = prepared.walk(stores, wishes)
             result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper)

@@ -35,6 +35,7 @@ from tests.bench.prefill import prefill
 from tests.bench.recurrences import recurrences
 from tests.bench.rnn import rnn
 from tests.bench.training import training
+from tests.bench.windows import windows
 
 JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compile": compiling,
@@ -47,6 +48,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "frozen": frozen,
     "chunked": chunked,
     "training": training,
+    "windows": windows,
     "ppo": ppo,
     "decode": decode,
     "llama": decoding,

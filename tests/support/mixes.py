@@ -126,7 +126,8 @@ class Mixer(Writer):
         e, x = bound(d), self.with_dim(d)
         ahead = f"{x}[{d} = {d}+1] if {d} < {e} - 1 else {self.operand(dims)}"
         inner = f"({x}[{d} = {d}-1] if {d} % 2 == 1 else ({ahead}))"
-        calls = f"[smooth({self.operand(dims)} + 0. * {d}, {d}, k = 0.1 * q) for q in range(2)]"
+        everywhere = f"{self.operand(dims)} + 0. * ({' + '.join(dims)})"
+        calls = f"[smooth({everywhere}, {d}, k = 0.1 * q) for q in range(2)]"
         return [
             f"{name}c = {calls}",
             f"{access(name, dims, {})} = {inner} + {access(f'{name}c', dims, {})}[1]"
