@@ -24,10 +24,26 @@ A starred dimension is an axis too: ``%z : [t*]``, of which sums are read, becom
 ``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; those
 beyond the last one are cut off where the tile is read as a slice.
 
+An axis may vary with the point, like the scores of one step with all steps so far:
+
+    %s = matmul %k[0:t+1], %q : [t*] f32[t+1]
+
+becomes, with ``tiles`` enough for the longest one,
+
+    %s.tile = matmul %k[512*tile:min(512*tile+512, t+1)], %q : [t*, tile] f32[max(0, min(...))]
+
+and has no elements where the tile begins beyond its end. Points of a loop have only the tiles that
+they need. What is summed of ``exp(s - max(s))`` is summed in the loop that finds the maximum, from
+the greatest element so far (``online.py``, ``running_cut.py``): a softmax and what it weighs take
+one loop. Derivatives take others, in which tiles of the scores are made again; they read columns of
+what is padded, ``%p[t:T]`` at ``[:, t]``, and the axis goes on as the dimension ``t`` (``Turn`` in
+``ways.py``).
+
 What two loops over tiles need is made in both, so duplicates must not be looked for afterwards.
 
 Nothing is cut that fits into ``limit`` bytes, nor where the largest tensor would not become
-smaller, nor below ``least`` rows. Sizes are estimates (``sizes.py``).
+smaller, nor below ``least`` rows, nor what one kernel makes for some points at a time. Sizes are
+estimates (``sizes.py``).
 """
 
 from __future__ import annotations
