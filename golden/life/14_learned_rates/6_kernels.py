@@ -479,7 +479,7 @@ def test_d_train_mse_sub_1(at, *, N):
 def looped(lower, upper, step, carry):
     """``lax.fori_loop``, of arrays without their axes of length 1 (see ``updated``)."""
     arrays, tree = jax.tree.flatten(carry)
-    shapes = [a.shape for a in arrays]
+    shapes = [jnp.shape(a) for a in arrays]
     def wide(arrays):
         return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
     def narrow(carry):
