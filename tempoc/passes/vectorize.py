@@ -80,9 +80,7 @@ class Vectorize:
         return whole(graph, parts)
 
 
-def _along(
-    graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext
-) -> Graph:
+def _along(graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _into_merges(graph)
