@@ -12,7 +12,8 @@ def shown(found: Iterable[Span], program: str) -> tuple[str, ...]:
     """``file.rt:7: h[t] = tanh(a[t])`` for each equation, in source order, of a program."""
     # As keys, so that an equation of many members stands once.
     spans = dict.fromkeys(found)
-    whole = [s for s in spans if not any(_is_part(s, other) for other in spans)]
+    outer = _outermost(spans)
+    whole = [s for s in spans if s in outer]
 
     # The program's own equations first, wherever the files lie.
     def place(span: Span) -> tuple[bool, str, int]:
@@ -23,10 +24,15 @@ def shown(found: Iterable[Span], program: str) -> tuple[str, ...]:
     return tuple(f"{name}:{line}: {text}" for (name, line), text in texts.items())
 
 
-def _is_part(span: Span, other: Span) -> bool:
-    """Whether a span lies inside another one."""
-    inside = other.start <= span.start and span.end <= other.end
-    return inside and span != other and span.source.path == other.source.path
+def _outermost(spans: Iterable[Span]) -> set[Span]:
+    """The spans that do not lie inside others."""
+    found: set[Span] = set()
+    last: Span | None = None
+    for span in sorted(spans, key=lambda s: (s.source.path, s.start, -s.end)):
+        if last is None or last.source.path != span.source.path or span.end > last.end:
+            found.add(span)
+            last = span
+    return found
 
 
 def _source_text(span: Span) -> str:

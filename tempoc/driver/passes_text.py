@@ -1,7 +1,8 @@
 """How a graph changes its shape: its text after each pass, with what is new marked.
 
 A chapter for each pass begins with what the pass is for, the first line of its own description. A
-line is new if no line of the text before says the same; columns do not count.
+line is new if no line of the text before says the same; columns do not count. Nodes that are no
+more are named.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.text import show
 
 NEW, OLD = "> ", "  "
+GONE = 8
+"""How many nodes are named that are no more."""
 
 
 def passes_text(compilation: Compilation) -> str:
@@ -26,8 +29,8 @@ def passes_text(compilation: Compilation) -> str:
         aim = (sys.modules[type(step).__module__].__doc__ or "").split("\n", 1)[0]
         head = f"# {number} {record.step}"
         if record.changed:
-            body = f"{_numbers(size_of(record.after))}\n# {aim}\n\n{_marked(record.after, graph)}"
-            parts.append(f"{head}: {body}")
+            about = f"{head}: {_numbers(size_of(record.after))}\n# {aim}\n"
+            parts.append(f"{about}{_gone(graph, record.after)}\n{_marked(record.after, graph)}")
         else:
             parts.append(f"{head}: no change\n")
         graph = record.after
@@ -45,6 +48,13 @@ def _numbers(size: Size) -> str:
     return ", ".join(
         f"{n} {k if n != 1 else k[:-1]}" for k, n in found.items() if n or k == "nodes"
     )
+
+
+def _gone(before: Graph, after: Graph) -> str:
+    """A line with the first of the nodes that there are no more, if any."""
+    names = [name for name in before.nodes if name not in after.nodes]
+    more = f" and {len(names) - GONE} more" if len(names) > GONE else ""
+    return f"# Gone: {', '.join(f'%{n}' for n in names[:GONE])}{more}\n" if names else ""
 
 
 def _marked(graph: Graph, before: Graph | None) -> str:

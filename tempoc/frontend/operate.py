@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from typing import Any
 
+from tempoc.base.members import members
 from tempoc.base.source import Span
 from tempoc.frontend import ending_errors, type_errors
 from tempoc.frontend.draft import Draft, Wire
@@ -216,8 +216,8 @@ def _extents(types: tuple[TensorType, ...]) -> Iterator[Expr]:
 
 def attributes(op: Op) -> Iterator[Entry]:
     """The index expressions among an operator's attributes."""
-    for f in fields(op):
-        yield from _found(getattr(op, f.name))
+    for name in members(op):
+        yield from _found(getattr(op, name))
 
 
 def _found(value: object) -> Iterator[Entry]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
+from tempoc.base.members import members
 from tempoc.base.source import Span
 from tempoc.frontend import ast
 from tempoc.frontend.modules import Loaded
@@ -66,5 +67,5 @@ def _marks(node: object) -> Iterator[Span]:
             yield node.span
         elif isinstance(node, (ast.For, ast.ListComp)):
             yield node.over.span
-        for field in fields(node):
-            yield from _marks(getattr(node, field.name))
+        for name in members(node):
+            yield from _marks(getattr(node, name))

@@ -27,6 +27,9 @@ def forward_copies(graph: Graph) -> Graph:
         return graph
     nodes = {}
     for node in graph.nodes.values():
+        if all(e.source not in copies for e in node.inputs):
+            nodes[node.name] = node
+            continue
         inputs = tuple(
             _branch(graph, e, copies) if _fixed(node) else _read(graph, e, copies)
             for e in node.inputs

@@ -30,6 +30,7 @@ from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Expr, Sym, conjunction
 from tempoc.symbolic.walk import symbols
 
+AtOnce = Mapping[str, tuple[str, ...]]
 Vectors = tuple[tuple[str, ...], tuple[str, ...]]
 _Found = tuple[tuple[tuple[str, Signs], ...], bool]
 _End = tuple[tuple[str, ...], tuple[str, ...]]
@@ -52,6 +53,10 @@ class Dependence:
     source: str
     signs: tuple[tuple[str, Signs], ...]
     apart: bool = False
+
+    def dependence(self, space: Space, vectors: AtOnce) -> Dependence:
+        """Itself, whatever is computed at once."""
+        return self
 
     @property
     def may_stay(self) -> bool:
@@ -84,44 +89,60 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
 
     What takes turns depends on what has its turn before.
     """
-    return Reads(graph, space).dependences(graph)
+    return Reads.of(graph, space).dependences(at_once(graph))
 
 
+def at_once(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """The dimensions that each node computes at once."""
+    return {name: node.vector for name, node in graph.nodes.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
-    """What reads what, for graphs that differ only in the dimensions computed at once."""
+    """What depends on what among some nodes, for all choices of what is computed at once."""
 
-    def __init__(self, graph: Graph, space: Space) -> None:
-        self.space = space
-        self.turns = tuple(_turns(graph))
-        self.waiting = tuple(_waiting(graph, space))
-        self.ways = [
-            _Way(
-                sink=sink.name,
-                source=name,
-                passage=passage,
-                plain=name == edge.source and edge.entries == identity(passage.writer),
-            )
-            for sink in graph.nodes.values()
-            if is_computed(sink)
+    space: Space
+    nodes: Mapping[str, Node]
+    ways: Sequence[_Way | Dependence]
+
+    @classmethod
+    def of(cls, graph: Graph, space: Space) -> Reads:
+        """All computed nodes of a graph."""
+        nodes = {n.name: n for n in graph.nodes.values() if is_computed(n)}
+        ways = [
+            _Way(sink.name, name, way, name == edge.source and edge.entries == identity(way.writer))
+            for sink in nodes.values()
             for edge in sink.inputs
-            for name, passage in _passages(graph, sink, edge)
+            for name, way in _passages(graph, sink, edge)
         ]
+        return cls(space=space, nodes=nodes, ways=[*_turns(graph), *ways, *_waiting(graph, space)])
 
-    def dependences(self, graph: Graph) -> tuple[Dependence, ...]:
-        """All dependences of one of the graphs."""
-        found: dict[Dependence, None] = dict.fromkeys(self.turns)
-        vectors = {name: node.vector for name, node in graph.nodes.items()}
-        for way in self.ways:
-            at_once = vectors[way.sink], vectors[way.source]
-            if at_once not in way.known:
-                way.known[at_once] = way.find(self.space, at_once)
-            need = way.known[at_once]
-            if need is not None:
-                found[need] = None
-        return tuple(found | dict.fromkeys(self.waiting))
+    def dependences(self, vectors: AtOnce) -> tuple[Dependence, ...]:
+        """All dependences where nodes compute these dimensions at once."""
+        ways = (w.dependence(self.space, vectors) for w in self.ways)
+        return tuple(dict.fromkeys(need for need in ways if need is not None))
+
+    def loops(self, vectors: AtOnce) -> dict[str, tuple[str, ...]]:
+        """The dimensions along which loops bring each node to its points."""
+        found = {k: loops(n.domain.dims, vectors[k]) for k, n in self.nodes.items()}
+        return {k: tuple(coordinates(self.space.universe, dims)) for k, dims in found.items()}
+
+    def parts(self) -> list[Reads]:
+        """What is in cycles, each part by itself, in the order in which it is mentioned."""
+        sources: dict[str, list[str]] = {name: [] for name in self.nodes}
+        for w in self.ways:
+            sources[w.sink].append(w.source)
+        found = components(list(self.nodes), sources.__getitem__)
+        place = {name: k for k, names in enumerate(found) for name in names}
+        ways: dict[int, list[_Way | Dependence]] = {}
+        for w in self.ways:
+            if place.get(w.source) == place[w.sink]:
+                ways.setdefault(place[w.sink], []).append(w)
+        nodes = {k: {name: self.nodes[name] for name in found[k]} for k in ways}
+        return [Reads(space=self.space, nodes=nodes[k], ways=own) for k, own in ways.items()]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Way:
     """A read, and what it means by the dimensions that reader and writer compute at once.
 
@@ -134,8 +155,14 @@ class _Way:
     plain: bool
     known: dict[Vectors, Dependence | None] = field(default_factory=dict)
 
-    def find(self, space: Space, vectors: Vectors) -> Dependence | None:
-        """The dependence; `None` if nothing is read."""
+    def dependence(self, space: Space, vectors: AtOnce) -> Dependence | None:
+        """The dependence where nodes compute these at once; `None` if nothing is read."""
+        ends = vectors[self.sink], vectors[self.source]
+        if ends not in self.known:
+            self.known[ends] = self._find(space, ends)
+        return self.known[ends]
+
+    def _find(self, space: Space, vectors: Vectors) -> Dependence | None:
         ends = (self.passage.reader.dims, vectors[0]), (self.passage.writer.dims, vectors[1])
         found = None
         if self.plain:
@@ -322,17 +349,8 @@ def is_schedulable(
 
 def held_up(graph: Graph, space: Space) -> tuple[str, ...]:
     """Computed nodes in a cycle that no loop carries; empty if there is none."""
-    dims = loops_around(graph)
-    return stuck(list(dims), dependences(graph, space), dims)
-
-
-def loops_around(graph: Graph) -> dict[str, tuple[str, ...]]:
-    """The dimensions along which loops bring each computed node to its points."""
-    return {
-        n.name: tuple(coordinates(graph.universe, loops(n.domain.dims, n.vector)))
-        for n in graph.nodes.values()
-        if is_computed(n)
-    }
+    reads, vectors = Reads.of(graph, space), at_once(graph)
+    return stuck(list(reads.nodes), reads.dependences(vectors), reads.loops(vectors))
 
 
 def stuck(

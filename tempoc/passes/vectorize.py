@@ -16,6 +16,7 @@ kernel makes for all points at once is bounded: as many points at once as fit ``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -25,7 +26,7 @@ from tempoc.ops.externs import ExternHost
 from tempoc.passes.awaited import awaited
 from tempoc.passes.context import PassContext, Starred
 from tempoc.passes.frugal import frugal
-from tempoc.passes.legality import Dependence, Reads, loops, loops_around, stuck
+from tempoc.passes.legality import Dependence, Reads, at_once, loops, stuck
 from tempoc.passes.partial import part, whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
@@ -67,7 +68,7 @@ class Vectorize:
             replace(graph, nodes=plain),
             context.space,
         )
-        reads = Reads(graph, context.space)
+        cycles = Reads.of(graph, context.space).parts()
         lengths = graph.universe.lengths
         steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
@@ -75,21 +76,21 @@ class Vectorize:
                 message = f"{dim.name} stays a loop: its points are not known before the run"
                 context.remarks.add("vectorize", message)
             else:
-                graph = _along(graph, dim.name, reads, context)
+                graph = _along(graph, dim.name, cycles, context)
         return whole(graph, parts)
 
 
-def _along(graph: Graph, dim: str, reads: Reads, context: PassContext) -> Graph:
+def _along(graph: Graph, dim: str, cycles: Sequence[Reads], context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _into_merges(graph)
     stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
-    stars = _schedulable(graph, dim, stars, reads, context)
+    stars = _schedulable(graph, dim, stars, cycles, context)
     while waiting := awaited(graph, dim, stars).intersection(stars):
         late = [s for s in stars if s in waiting]
         _missed(graph, dim, late, "what is printed or saved of it should not wait", context)
         stars = [s for s in stars if s not in waiting]
-        stars = _schedulable(graph, dim, stars, reads, context)
+        stars = _schedulable(graph, dim, stars, cycles, context)
     if len(stars) < len(having):
         cheap = frugal(graph, dim, stars, context.space)
         rest = [s for s in stars if s not in cheap]
@@ -102,27 +103,27 @@ def _along(graph: Graph, dim: str, reads: Reads, context: PassContext) -> Graph:
 
 
 def _schedulable(
-    graph: Graph, dim: str, stars: list[str], reads: Reads, context: PassContext
+    graph: Graph, dim: str, stars: list[str], cycles: Sequence[Reads], context: PassContext
 ) -> list[str]:
     """Those of the stars with which loops still carry all cycles."""
-    stuck_anyway: set[str] = set()
-    while stars:
-        starred = _starred(graph, stars, dim)
-        needs = reads.dependences(starred)
-        around = loops_around(starred)
-        dims = {name: found for name, found in around.items() if name not in stuck_anyway}
-        found = stuck(list(dims), needs, dims)
-        if not found:
-            break
-        cycle, why = [s for s in stars if s in found], "their points wait for each other"
-        if not cycle:  # no plain loop carries these: what stars around them would do is not known
-            stuck_anyway |= _cycle_of(found[0], list(dims), needs)
-            cycle, why = (
-                [s for s in stars if s in stuck_anyway],
-                "no plain loop carries a cycle",
-            )
-        _missed(graph, dim, cycle, why, context)
-        stars = [s for s in stars if s not in cycle]
+    vectors = at_once(graph)
+    vectors |= {name: graph.universe.ordered((*vectors[name], dim)) for name in stars}
+    for cycle in cycles:
+        stuck_anyway: set[str] = set()
+        while inside := [s for s in stars if s in cycle.nodes and s not in stuck_anyway]:
+            needs, dims = cycle.dependences(vectors), cycle.loops(vectors)
+            dims = {name: around for name, around in dims.items() if name not in stuck_anyway}
+            found = {*stuck(list(dims), needs, dims)}
+            if not found:
+                break
+            late, why = [s for s in inside if s in found], "their points wait for each other"
+            if not late:  # no plain loop carries these: what stars around would do is not known
+                stuck_anyway |= _cycle_of(min(found), list(dims), needs)
+                late = [s for s in inside if s in stuck_anyway]
+                why = "no plain loop carries a cycle"
+            _missed(graph, dim, late, why, context)
+            stars = [s for s in stars if s not in late]
+            vectors |= {s: graph.nodes[s].vector for s in late}
     return stars
 
 

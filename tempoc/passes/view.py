@@ -8,9 +8,10 @@ new nodes for what stands in between.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from tempoc.base.members import members
 from tempoc.ops.control import Copy
 from tempoc.ops.movement import BroadcastTo
 from tempoc.ops.opdef import Op, OperandError
@@ -265,11 +266,11 @@ def fresh(nodes: Mapping[str, Node], wish: str) -> str:
 def moved(op: T, at: Mapping[str, Expr]) -> T:
     """An operator with expressions in the place of dimensions in its attributes."""
     changes = {}
-    for f in fields(op):  # type: ignore[arg-type]
-        value = getattr(op, f.name)
+    for name in members(op):
+        value = getattr(op, name)
         other = _moved(value, at)
         if other != value:
-            changes[f.name] = other
+            changes[name] = other
     return replace(op, **changes) if changes else op  # type: ignore[type-var]
 
 

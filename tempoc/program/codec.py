@@ -53,11 +53,17 @@ def _encode(value: object) -> object:
     if isinstance(value, arith.Operation):
         return arith.to_json(value)
     if is_dataclass(value):
-        tag = {"node": type(value).__name__} if type(value).__name__ in _TAGGED else {}
-        return tag | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
+        cls: Any = type(value)
+        tag = {"node": cls.__name__} if cls.__name__ in _TAGGED else {}
+        return tag | {name: _encode(getattr(value, name)) for name in _names(cls)}
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
     return value
+
+
+@cache
+def _names(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
 
 
 def _text(data: object, line: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
 from typing import NamedTuple
 
+from tempoc.base.members import members
 from tempoc.ops.control import Merge
 from tempoc.ops.opdef import Op
 from tempoc.ops.source import Param
@@ -80,8 +80,8 @@ def expressions(value: object) -> Iterator[Expr]:
         for item in value:
             yield from expressions(item)
     elif isinstance(value, Op):
-        for f in fields(value):
-            yield from expressions(getattr(value, f.name))
+        for name in members(value):
+            yield from expressions(getattr(value, name))
 
 
 def reachable(graph: Graph, roots: Iterable[str]) -> set[str]:

@@ -116,3 +116,4 @@ def test_graphs_after_each_pass_mark_what_is_new(tempoc: Session) -> None:
     reduced = next(c for c in chapters if c.startswith("2 reduce_domain: "))
     marked = [line.split()[1] for line in reduced.splitlines() if line.startswith("> ")]
     assert marked == ["%s.sum", "%s"]
+    assert "\n# Gone: %c.1, %c\n\n" in reduced and "Gone: " not in first
