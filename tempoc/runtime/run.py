@@ -16,6 +16,7 @@ from tempoc.program.precision import precision_of
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
 from tempoc.runtime.budget import check_budget
+from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
@@ -41,7 +42,7 @@ class Settings:
     ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
     calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
     more bytes. ``keep``: write checkpoints, or go on from one. ``precision``: of products of
-    matrices, in place of what it was compiled for.
+    matrices, in place of what it was compiled for. ``curve`` hears how many bytes there are.
     """
 
     account: bool = False
@@ -52,6 +53,7 @@ class Settings:
     budget: int | None = None
     keep: Keep | None = None
     precision: str | None = None
+    curve: Curve | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +165,9 @@ def _run(
     )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
+    if settings.curve is not None:
+        settings.curve.note(machine.ledger.now)
+        machine.ledger.told = settings.curve.note
     own = [cells[()] for name, cells in placed.items() if name in walk.straight]
     del placed
     watch = settings.watch
