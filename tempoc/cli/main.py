@@ -40,6 +40,9 @@ COMMANDS = {
 }
 
 
+_COLLECT = (20_000, 20, 20)
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
@@ -58,6 +61,8 @@ class LazyGroup(click.Group):
         finally:
             gc.freeze()
             gc.enable()
+            # Hardly anything that a compilation makes is garbage: look for it more rarely.
+            gc.set_threshold(*_COLLECT)
         command: click.Command = module.command
         return command
 

@@ -28,7 +28,7 @@ from tempoc.codegen.region_writer import Writer, listed
 from tempoc.codegen.regions import Emitted
 from tempoc.program import nodes
 from tempoc.program.arith import names as names_in
-from tempoc.program.parts import calls, starts_anew, touched
+from tempoc.program.parts import calls, starting_anew, touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,8 @@ class Blocks:
             return None
         changed = [name for name in written(body) if name in found]
         own = [name for name in changed if name not in outside.before]
-        anew = [n for n in changed if not found[n].places and starts_anew(body, n)]
+        first = starting_anew(body, changed)
+        anew = [n for n in changed if not found[n].places and n in first]
         own += [name for name in anew if name not in own]
         made = [name for name in own if name in outside.around]
         local = [name for name in own if name not in outside.around]

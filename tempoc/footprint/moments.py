@@ -31,7 +31,7 @@ from tempoc.program.nodes import (
     Statement,
     Store,
 )  # fmt: skip
-from tempoc.program.parts import every, given_back, starts_anew
+from tempoc.program.parts import every, given_back, starting_anew
 from tempoc.runtime.blocks import needed
 from tempoc.runtime.walk import filled_stores
 from tempoc.symbolic.expr import Expr, sub
@@ -78,7 +78,8 @@ class _Walker:
         for item in items:
             names = [n for n in dict.fromkeys(needed(item, ())) if n not in started]
             first = item.body if isinstance(item, Block) else item
-            anew = [n for n in names if not self.grows(n) and starts_anew(first, n)]
+            written = starting_anew(first, names)
+            anew = [n for n in names if not self.grows(n) and n in written]
             fresh = [n for n in names if n in filled and self.is_single(n) and n not in anew]
             started |= dict.fromkeys((*fresh, *anew))
             live = self.after(item, self.with_(live, fresh))

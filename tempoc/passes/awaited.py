@@ -45,8 +45,8 @@ def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
 
 def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
     """Whether a read takes one point of the dimension."""
-    at = dict(zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
-    return dim in at and not isinstance(at[dim], Slice)
+    dims = graph.nodes[edge.source].domain.dims
+    return dim in dims and not isinstance(edge.entries[dims.index(dim)], Slice)
 
 
 def _reached(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
+from tempoc.base.interned import MEMORY
 from tempoc.ops.arithmetic import Add, And, Equal, Multiply, NotEqual, Or
 from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
@@ -24,6 +26,7 @@ from tempoc.sdg.branches import Need, needs
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.rewrite import redirect
 from tempoc.sdg.turns import turn
+from tempoc.symbolic.expr import Entry, Expr
 
 Key = tuple[object, ...]
 
@@ -125,7 +128,13 @@ def _places(node: Node) -> list[str]:
     """For each operand how it is read, and which points of a merge it becomes."""
     targets = node.op.targets if isinstance(node.op, Merge) else ((),) * len(node.inputs)
     pairs = zip(node.inputs, targets, strict=True)
-    return [repr((e.out, e.entries, e.guard, target)) for e, target in pairs]
+    return [_place(e.out, e.entries, e.guard, target) for e, target in pairs]
+
+
+@lru_cache(MEMORY)
+def _place(out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr, ...]) -> str:
+    """A text, so that places have an order."""
+    return repr((out, entries, guard, target))
 
 
 def _numbered(keys: Mapping[str, Key]) -> dict[str, int]:

@@ -37,16 +37,16 @@ def frugal(graph: Graph, dim: str, stars: Sequence[str], space: Space) -> list[s
     points = _points(graph, dim, space)
     whole |= points
     stars = [s for s in stars if s not in points]
-    kept = list(stars)
-    while bad := {s for s, _ in _longer(graph, dim, kept, whole)}:
-        kept = [s for s in kept if s not in bad]
+    between = _Between(graph, dim, whole)
+    kept = {*stars}
+    while bad := {s for s, _ in between.longer(kept)}:
+        kept -= bad
     for part in _parts(graph, [s for s in stars if s not in kept]):
-        more = [s for s in stars if s in kept or s in part]
-        added = {store for _, store in _longer(graph, dim, more, whole)}
-        gains = any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part)
-        if gains and _size(graph, dim, added) <= limit:
-            kept = more
-    return kept
+        if any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part):
+            added = {store for _, store in between.longer(kept.union(part))}
+            if _size(graph, dim, added) <= limit:
+                kept.update(part)
+    return [s for s in stars if s in kept]
 
 
 def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -71,25 +71,28 @@ def _points(graph: Graph, dim: str, space: Space) -> set[str]:
     return found
 
 
-def _longer(
-    graph: Graph, dim: str, stars: Collection[str], whole: Collection[str]
-) -> Iterator[tuple[str, str]]:
-    """Stars, each with a store between it and a loop that would grow."""
-    free = {*stars, *whole} | {n.name for n in graph.nodes.values() if is_cheap(n.op)}
-    free |= {n.name for n in graph.nodes.values() if dim not in n.domain.dims}
-    free |= {n.name for n in graph.nodes.values() if _is_made_by(n, free)}
-    for node in graph.nodes.values():
-        for edge in node.inputs:
-            source = edge.source
-            if node.name in stars and source not in free:
-                yield node.name, source
-            if source in stars and source not in whole and node.name not in free:
+class _Between:
+    """What stands between nodes that compute a dimension at once and those that loop."""
+
+    def __init__(self, graph: Graph, dim: str, whole: Collection[str]) -> None:
+        nodes = graph.nodes.values()
+        self.whole = {*whole}
+        self.free = self.whole | {n.name for n in nodes if is_cheap(n.op)}
+        self.free |= {n.name for n in nodes if dim not in n.domain.dims}
+        self.merges = [
+            (n.name, {e.source for e in n.inputs}) for n in nodes if isinstance(n.op, Merge)
+        ]
+        self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
+
+    def longer(self, stars: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Stars, each with a store between it and a loop that would grow."""
+        free = self.free.union(stars)
+        free |= {name for name, sources in self.merges if sources <= free}
+        for reader, source in self.reads:
+            if source not in free and reader in stars:
+                yield reader, source
+            if reader not in free and source in stars and source not in self.whole:
                 yield source, source
-
-
-def _is_made_by(node: Node, names: Collection[str]) -> bool:
-    """Whether a node is a merge of some of the names."""
-    return isinstance(node.op, Merge) and all(e.source in names for e in node.inputs)
 
 
 def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:

@@ -11,19 +11,19 @@ copied into each group that uses them first (``sink.py``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tempoc.passes.context import PassContext
-from tempoc.passes.islands import Islands
-from tempoc.passes.legality import dependences
+from tempoc.passes.islands import Islands, ordered
+from tempoc.passes.legality import Dependence, dependences
 from tempoc.passes.sink import is_cheap, kept_sources, sink
 from tempoc.poly.space import Space
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Group
-from tempoc.sdg.query import topological
+from tempoc.sdg.query import topological, users
 from tempoc.sdg.rewrite import drop_dead
 from tempoc.symbolic.domain import Domain
 
@@ -103,28 +103,38 @@ def _groups(graph: Graph, homes: dict[str, str], space: Space) -> tuple[Group, .
     for name in order:
         if is_computed(graph.nodes[name]):
             found.setdefault(homes[name], []).append(name)
-    islands = Islands.alone(
-        graph, [n for m in found.values() for n in m], dependences(graph, space)
-    )
+    inward: dict[str, list[Dependence]] = {n: [] for members in found.values() for n in members}
+    for d in dependences(graph, space):
+        inward[d.sink].append(d)
+    readers = _readers(graph)
     taken: set[str] = set()
     groups = []
     for members in found.values():
-        ordered = islands.ordered(members)
+        run = ordered(members, inward)
         # Without an order there is none for the program either: scheduling says so, and why.
-        for part in [(m,) for m in members] if ordered is None else [ordered]:
-            name = _name(graph, part, taken)
+        for part in [(m,) for m in members] if run is None else [run]:
+            name = _name(graph, part, readers, taken)
             taken.add(name)
             groups.append(Group(name=name, members=part))
     return tuple(groups)
 
 
-def _name(graph: Graph, members: tuple[str, ...], taken: set[str]) -> str:
+def _readers(graph: Graph) -> dict[str, list[str]]:
+    """For each node who reads it; a result has no reader, which is none of its group either."""
+    found = {name: [use.reader for use in uses] for name, uses in users(graph).items()}
+    for output in graph.outputs:
+        found[output.source].append("")
+    return found
+
+
+def _name(
+    graph: Graph, members: tuple[str, ...], readers: Mapping[str, Sequence[str]], taken: set[str]
+) -> str:
     """The last member that is a tensor of the source, else the last that others read."""
     made = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
     whole = [m for m in made if "." not in m]
     inside = {*members}
-    read = {e.source for n in graph.nodes.values() if n.name not in inside for e in n.inputs}
-    read |= {o.source for o in graph.outputs}
+    read = {m for m in made if not inside.issuperset(readers[m])}
     best = [m for m in whole if m in read] or whole or [m for m in made if m in read] or made
     number, free = 2, best[-1]
     while free in taken:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.ops.ending import Until
@@ -102,22 +102,7 @@ class Islands:
             return False
         if len({d.sink for d in across}) < 2:
             return True
-        return self.ordered(self.members[first] + self.members[second]) is not None
-
-    def ordered(self, members: Sequence[str]) -> tuple[str, ...] | None:
-        """Members in an order in which one instance can run, or None if there is no such order."""
-        inside = {*members}
-        sources: dict[str, list[str]] = {m: [] for m in members}
-        for member in members:
-            for d in self.inward[member]:
-                if d.source in inside and d.may_stay and d.sink != d.source:
-                    if d.apart:
-                        return None
-                    sources[member].append(d.source)
-        parts = components(members, sources.__getitem__)
-        if any(len(part) > 1 for part in parts):
-            return None
-        return tuple(part[0] for part in parts)
+        return ordered(self.members[first] + self.members[second], self.inward) is not None
 
     def is_legal(self, first: str, second: str) -> bool:
         """Whether two islands may become one."""
@@ -135,6 +120,27 @@ class Islands:
                 if signs == {-1} and not self.nests.is_cyclic(first, second, dim):
                     return False
         return True
+
+
+def ordered(
+    members: Sequence[str], inward: Mapping[str, Sequence[Dependence]]
+) -> tuple[str, ...] | None:
+    """Members in an order in which one instance can run, or None if there is no such order.
+
+    ``inward`` are the dependences of each of them.
+    """
+    inside = {*members}
+    sources: dict[str, list[str]] = {m: [] for m in members}
+    for member in members:
+        for d in inward[member]:
+            if d.source in inside and d.may_stay and d.sink != d.source:
+                if d.apart:
+                    return None
+                sources[member].append(d.source)
+    parts = components(members, sources.__getitem__)
+    if any(len(part) > 1 for part in parts):
+        return None
+    return tuple(part[0] for part in parts)
 
 
 def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ have a schedule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.ops.control import Merge
 from tempoc.ops.ending import Until
@@ -84,32 +84,67 @@ def dependences(graph: Graph, space: Space) -> tuple[Dependence, ...]:
 
     What takes turns depends on what has its turn before.
     """
-    found: dict[Dependence, None] = dict.fromkeys(_turns(graph))
-    for sink in graph.nodes.values():
-        if is_computed(sink):
-            for edge in sink.inputs:
-                for source, signs in _needs(graph, space, sink, edge):
-                    if signs is not None:
-                        listed, apart = signs
-                        need = Dependence(sink=sink.name, source=source, signs=listed, apart=apart)
-                        found[need] = None
-    found |= dict.fromkeys(_waiting(graph, space))
-    return tuple(found)
+    return Reads(graph, space).dependences(graph)
 
 
-def _needs(
-    graph: Graph, space: Space, sink: Node, edge: Edge
-) -> Iterator[tuple[str, _Found | None]]:
-    """The nodes that compute what an edge reads, with the signs from there to the sink."""
-    source = graph.nodes[edge.source]
-    if is_computed(source) and edge.entries == identity(source.domain):
-        ends = (sink.domain.dims, sink.vector), (source.domain.dims, source.vector)
-        here = space.known.once(("here", ends), lambda: _here(space, *ends))
-        if here is not None:
-            yield source.name, here
-            return
-    for name, passage in _passages(graph, sink, edge):
-        yield name, _signs(space, passage, (sink.vector, graph.nodes[name].vector))
+class Reads:
+    """What reads what, for graphs that differ only in the dimensions computed at once."""
+
+    def __init__(self, graph: Graph, space: Space) -> None:
+        self.space = space
+        self.turns = tuple(_turns(graph))
+        self.waiting = tuple(_waiting(graph, space))
+        self.ways = [
+            _Way(
+                sink=sink.name,
+                source=name,
+                passage=passage,
+                plain=name == edge.source and edge.entries == identity(passage.writer),
+            )
+            for sink in graph.nodes.values()
+            if is_computed(sink)
+            for edge in sink.inputs
+            for name, passage in _passages(graph, sink, edge)
+        ]
+
+    def dependences(self, graph: Graph) -> tuple[Dependence, ...]:
+        """All dependences of one of the graphs."""
+        found: dict[Dependence, None] = dict.fromkeys(self.turns)
+        vectors = {name: node.vector for name, node in graph.nodes.items()}
+        for way in self.ways:
+            at_once = vectors[way.sink], vectors[way.source]
+            if at_once not in way.known:
+                way.known[at_once] = way.find(self.space, at_once)
+            need = way.known[at_once]
+            if need is not None:
+                found[need] = None
+        return tuple(found | dict.fromkeys(self.waiting))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Way:
+    """A read, and what it means by the dimensions that reader and writer compute at once.
+
+    ``plain``: what is read at a point is what the writer computes at this very point.
+    """
+
+    sink: str
+    source: str
+    passage: Passage
+    plain: bool
+    known: dict[Vectors, Dependence | None] = field(default_factory=dict)
+
+    def find(self, space: Space, vectors: Vectors) -> Dependence | None:
+        """The dependence; `None` if nothing is read."""
+        ends = (self.passage.reader.dims, vectors[0]), (self.passage.writer.dims, vectors[1])
+        found = None
+        if self.plain:
+            found = space.known.once(("here", ends), lambda: _here(space, *ends))
+        found = found or _signs(space, self.passage, vectors)
+        if found is None:
+            return None
+        signs, apart = found
+        return Dependence(sink=self.sink, source=self.source, signs=signs, apart=apart)
 
 
 def _here(space: Space, reader: _End, writer: _End) -> _Found | None:
@@ -134,12 +169,21 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
             reads = tuple(e.entries for e in node.inputs)
             task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
             if may_wait(universe, task):
-                needs = waits(space.symbolic, task, stop.domain)
-                dims = node.domain.dims, stop.domain.dims
-                found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
-                if found is not None:
-                    listed = tuple(found.items())
-                    yield Dependence(sink=node.name, source=stop.name, signs=listed, apart=True)
+                signs = _waits(space, task, stop.domain)
+                if signs is not None:
+                    yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
+
+
+def _waits(space: Space, task: Waits, stop: Domain) -> tuple[tuple[str, Signs], ...] | None:
+    """The signs from what ends a bound to what waits for that; `None` if nothing does."""
+
+    def find() -> tuple[tuple[str, Signs], ...] | None:
+        needs = waits(space.symbolic, task, stop)
+        dims = task.domain.dims, stop.dims
+        found = distance.sides(space.symbolic, needs, dims, _along(space, *dims))
+        return None if found is None else tuple(found.items())
+
+    return space.known.once(("waits", task, stop), find)
 
 
 def _targets(graph: Graph) -> dict[str, list[Expr]]:

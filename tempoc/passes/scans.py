@@ -33,7 +33,7 @@ from tempoc.passes.recurrence import Recurring, Unfit, cycles, recognize
 from tempoc.passes.rows import with_rows
 from tempoc.passes.vectorize import Vectorize
 from tempoc.sdg.graph import Graph, Node
-from tempoc.sdg.query import reachable
+from tempoc.sdg.query import components
 from tempoc.sdg.rewrite import drop_dead
 from tempoc.symbolic.expr import Const, Slice
 
@@ -85,10 +85,11 @@ class Scans:
             except Unfit as reason:
                 _missed(graph, dim, cycle, str(reason), context)
                 loops.update(cycle)
+        numbers = _numbers(graph) if found else {}
         for cycle, recurring in tuple(found.items()):
             moving = [e.source for e in recurring.operands if recurring.varies(e)]
             slow = [s for s in moving if s in loops and not _is_whole(graph, s, dim)]
-            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _needs_itself(graph, recurring):
+            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _needs_itself(recurring, numbers):
                 _missed(graph, dim, cycle, "what it reads needs it in turn", context)
                 del found[cycle]
             elif slow:
@@ -112,10 +113,17 @@ class Scans:
         return found
 
 
-def _needs_itself(graph: Graph, found: Recurring) -> bool:
-    """Whether an operand needs a state, at whichever point."""
-    needed = reachable(graph, [e.source for e in found.operands])
-    return any(s in needed for s in found.states)
+def _numbers(graph: Graph) -> dict[str, int]:
+    """A number for each node, the same for those that need each other, at whichever point."""
+    sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
+    parts = components(list(graph.nodes), sources.__getitem__)
+    return {name: k for k, part in enumerate(parts) for name in part}
+
+
+def _needs_itself(found: Recurring, numbers: Mapping[str, int]) -> bool:
+    """Whether an operand, which the states need, needs a state."""
+    states = {numbers[s] for s in found.states}
+    return any(numbers[e.source] in states for e in found.operands)
 
 
 def _made_by_a_loop(name: str) -> str:

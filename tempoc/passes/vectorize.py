@@ -25,7 +25,7 @@ from tempoc.ops.externs import ExternHost
 from tempoc.passes.awaited import awaited
 from tempoc.passes.context import PassContext, Starred
 from tempoc.passes.frugal import frugal
-from tempoc.passes.legality import Dependence, dependences, loops, loops_around, stuck
+from tempoc.passes.legality import Dependence, Reads, loops, loops_around, stuck
 from tempoc.passes.partial import part, whole
 from tempoc.poly.space import Space
 from tempoc.sdg.build import is_computed, written_where
@@ -62,10 +62,12 @@ class Vectorize:
         return graph
 
     def _anew(self, graph: Graph, context: PassContext) -> Graph:
+        plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
         graph, parts = part(
-            replace(graph, nodes={name: replace(n, vector=()) for name, n in graph.nodes.items()}),
+            replace(graph, nodes=plain),
             context.space,
         )
+        reads = Reads(graph, context.space)
         lengths = graph.universe.lengths
         steps = [d for b in graph.universe.ended for d in b.outer]
         for dim in graph.universe.dims:
@@ -73,20 +75,21 @@ class Vectorize:
                 message = f"{dim.name} stays a loop: its points are not known before the run"
                 context.remarks.add("vectorize", message)
             else:
-                graph = _along(graph, dim.name, context)
+                graph = _along(graph, dim.name, reads, context)
         return whole(graph, parts)
 
 
-def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
+def _along(graph: Graph, dim: str, reads: Reads, context: PassContext) -> Graph:
     """The graph with one dimension more starred."""
     having = [n for n in graph.nodes.values() if is_computed(n) and dim in n.domain.dims]
     into = _into_merges(graph)
     stars = [n.name for n in having if _is_regular(graph, n, (*n.vector, dim), context.space, into)]
-    stars = _schedulable(graph, dim, stars, context)
+    stars = _schedulable(graph, dim, stars, reads, context)
     while waiting := awaited(graph, dim, stars).intersection(stars):
         late = [s for s in stars if s in waiting]
         _missed(graph, dim, late, "what is printed or saved of it should not wait", context)
-        stars = _schedulable(graph, dim, [s for s in stars if s not in late], context)
+        stars = [s for s in stars if s not in waiting]
+        stars = _schedulable(graph, dim, stars, reads, context)
     if len(stars) < len(having):
         cheap = frugal(graph, dim, stars, context.space)
         rest = [s for s in stars if s not in cheap]
@@ -98,12 +101,14 @@ def _along(graph: Graph, dim: str, context: PassContext) -> Graph:
     return _starred(graph, stars, dim)
 
 
-def _schedulable(graph: Graph, dim: str, stars: list[str], context: PassContext) -> list[str]:
+def _schedulable(
+    graph: Graph, dim: str, stars: list[str], reads: Reads, context: PassContext
+) -> list[str]:
     """Those of the stars with which loops still carry all cycles."""
     stuck_anyway: set[str] = set()
     while stars:
         starred = _starred(graph, stars, dim)
-        needs = dependences(starred, context.space)
+        needs = reads.dependences(starred)
         around = loops_around(starred)
         dims = {name: found for name, found in around.items() if name not in stuck_anyway}
         found = stuck(list(dims), needs, dims)

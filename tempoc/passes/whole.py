@@ -77,7 +77,8 @@ class _Way:
 
 def _along(graph: Graph, source: str, entries: tuple[Entry, ...], dim: str) -> Entry | None:
     """The entry of an access for one dimension."""
-    return dict(zip(graph.nodes[source].domain.dims, entries, strict=True)).get(dim)
+    dims = graph.nodes[source].domain.dims
+    return entries[dims.index(dim)] if dim in dims else None
 
 
 def _is_long(entry: Entry | None) -> bool:

@@ -61,18 +61,3 @@ def sort(nodes: Sequence[N], successors: Mapping[N, Iterable[N]]) -> list[N]:
         for other in dict.fromkeys(successors.get(node, ())):
             waiting[other] -= 1
     return result
-
-
-def reaches(start: Iterable[N], goal: N, successors: Mapping[N, Iterable[N]]) -> bool:
-    """Whether a path leads from one of the nodes to the goal."""
-    work = list(start)
-    seen = dict.fromkeys(work)
-    while work:
-        node = work.pop()
-        if node == goal:
-            return True
-        for other in successors.get(node, ()):
-            if other not in seen:
-                seen[other] = None
-                work.append(other)
-    return False

@@ -11,6 +11,7 @@ import islpy as isl
 from islpy import dim_type as D
 
 from tempoc.poly import cycles
+from tempoc.poly.paths import Paths
 from tempoc.poly.scheduling import Flow, Problem
 from tempoc.symbolic.coordinates import coordinates
 from tempoc.symbolic.expr import Expr, Slice, Sym
@@ -75,6 +76,7 @@ class Grouping:
         self.place = {name: k for k, name in enumerate(problem.tasks)}
         self.live = dict(enumerate(self.smallest()))
         self.home = {m: k for k, g in self.live.items() for m in g.members}
+        self.paths = Paths(tuple(self.live), self.links())
 
     def smallest(self) -> list[Group]:
         """The strongly connected components with their options, sources before sinks."""
@@ -157,7 +159,7 @@ class Grouping:
         Groups on such a path come along where they can: `s[0] = x[0]` runs in the loop of `x` and
         `s`, at 0.
         """
-        between = self.between(first, second)
+        between = self.paths.between(first, second)
         late = tuple(m for k in (*between, second) for m in self.live[k].members)
         members = tuple(sorted((*self.live[first].members, *late), key=self.place.__getitem__))
         inside = [
@@ -193,6 +195,7 @@ class Grouping:
             del self.live[k]
         self.live[old[0]] = Group(members=members, options=options, pins=pins)
         self.home.update(dict.fromkeys(members, old[0]))
+        self.paths.merge(old)
 
     def pins(self, parts: Sequence[int], between: Sequence[int], option: Option) -> Pins | None:
         """Those of the parts, and those of what comes along; `None` if that cannot."""
@@ -229,18 +232,6 @@ class Grouping:
         gaps = e.needs.apply_domain(reader).apply_range(writer).deltas()
         most = gaps.dim_max_val(0) if sign > 0 else gaps.dim_min_val(0).neg()
         return int(most.to_python()) if most.is_int() else None
-
-    def between(self, first: int, second: int) -> tuple[int, ...]:
-        """The groups on paths that lead from one of two groups through others to the other."""
-        links = self.links()
-        found: dict[int, None] = {}
-        for a, b in ((first, second), (second, first)):
-            for k in self.live:
-                if k not in (first, second) and cycles.reaches([k], b, links):
-                    outside = [n for n in links.get(a, ()) if n != b]
-                    if cycles.reaches(outside, k, links):
-                        found[k] = None
-        return tuple(found)
 
     def pinned(self, between: Sequence[int], dim: str) -> dict[str, Expr] | None:
         """Where tasks without the dimension can run in a loop over it; `None` if some cannot."""

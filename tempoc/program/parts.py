@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from tempoc.program.nodes import (
@@ -68,15 +68,21 @@ def touched(s: Statement) -> frozenset[str]:
     return frozenset(found)
 
 
-def starts_anew(s: Statement, store: str) -> bool:
-    """Whether the first that a part does with a store is to write all of it."""
-    items = s.items if isinstance(s, Sequence) else (s,)
-    first = next((item for item in items if store in touched(item)), None)
-    if isinstance(first, Sequence):
-        return starts_anew(first, store)
-    if not isinstance(first, Call) or any(c.store == store for c in first.args):
-        return False
-    return all(c.when is None for c in first.results if c.store == store)
+def starting_anew(s: Statement, stores: Iterable[str]) -> frozenset[str]:
+    """Those of the stores all of which is written by the first that a part does with them."""
+    found: set[str] = set()
+    left = {*stores}
+    for item in s.items if isinstance(s, Sequence) else (s,):
+        if not left:
+            break
+        here = left & touched(item)
+        left -= here
+        if isinstance(item, Sequence):
+            found |= starting_anew(item, here)
+        elif isinstance(item, Call):
+            read = {c.store for c in item.args}
+            found |= here - read - {c.store for c in item.results if c.when is not None}
+    return frozenset(found)
 
 
 def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:

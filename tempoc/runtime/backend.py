@@ -6,7 +6,7 @@ import functools
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,20 @@ _ALIGNMENT = 64
 DeviceError = jax.errors.JaxRuntimeError
 
 
-@contextmanager
-def settings(x64: bool, precision: str = "highest") -> Iterator[None]:
+def settings(x64: bool, precision: str = "highest") -> AbstractContextManager[object]:
     """The settings under which kernels run that are compiled already, as far as anybody knows.
 
     Unless somebody wants less ``precision``, float32 products are exact to float32: the results
     should not depend on the device's shortcuts.
     """
-    with jax.default_matmul_precision(precision):
-        if jax.config.jax_enable_x64 == x64:
-            yield
-        else:
-            with jax.enable_x64(x64):
-                yield
+    exact: AbstractContextManager[object] = jax.default_matmul_precision(precision)
+    return exact if jax.config.jax_enable_x64 == x64 else _with_x64(exact, x64)
+
+
+@contextmanager
+def _with_x64(other: AbstractContextManager[object], x64: bool) -> Iterator[None]:
+    with other, jax.enable_x64(x64):
+        yield
 
 
 @contextmanager
@@ -133,6 +134,7 @@ def described(shape: tuple[int, ...], dtype: str) -> Any:
     return jax.ShapeDtypeStruct(shape, NUMPY[dtype])
 
 
+@functools.cache
 def compiles_late() -> bool:
     """Whether a kernel may have to be compiled again for the same bounds (`compile_region`)."""
     return str(jax.default_backend()) != "cpu"
@@ -231,7 +233,8 @@ def is_gone(array: DeviceArray) -> bool:
 
 def wait(arrays: object) -> None:
     """Wait until the arrays (any nesting of tuples, lists, dicts) are computed."""
-    if isinstance(arrays, jax.Array):
-        arrays.block_until_ready()
-    else:
+    ready = getattr(arrays, "block_until_ready", None)
+    if ready is None:
         jax.block_until_ready(arrays)
+    else:
+        ready()

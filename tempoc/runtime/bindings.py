@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tempoc.program.arith import Arith, text
 from tempoc.program.nodes import Input, Param, Program
@@ -24,8 +24,7 @@ SEEDS = range(2**63)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bindings:
+class Bindings(NamedTuple):
     """Values for everything. Params that are to be computed are absent.
 
     ``params[name]`` has a source for each point of the dimensions in the param's template.
@@ -37,8 +36,7 @@ class Bindings:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(NamedTuple):
     """What the user gives; ``params_origin`` is the file the params come from, for messages.
 
     Inputs named in ``extra`` are only ignored if the program has none of that name (whole files).

@@ -69,6 +69,19 @@ def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
     return tuple(name for name in moved if name not in fixed)
 
 
+def walked(
+    walk: Walk, scope: dict[str, Any], check: Callable[[], None] | None = None
+) -> dict[int, DeviceArray]:
+    """Run a walk with all that it names; its cells when they are there, after a last check."""
+    linecache.cache[FILE] = walk.lines
+    local: dict[int, DeviceArray] = FunctionType(walk.code, scope)()
+    if check is not None:
+        check()
+    for cell in local.values():
+        backend.wait(cell)
+    return local
+
+
 class Machine:
     """A program with bounds and kernels, ready to run once.
 
@@ -163,29 +176,30 @@ class Machine:
 
     def run(self) -> dict[str, KeyedCells | DeviceArray]:
         """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
-        linecache.cache[FILE] = self.walk.lines
-        walk = FunctionType(self.walk.code, self.scope)
         try:
-            local = walk()
-            self.check()
-            for cell in local.values():
-                backend.wait(cell)
-        except UnboundLocalError as error:
-            raise self._unwritten(error) from error
-        except Failed as error:
-            raise self._extern_failed(error) from error
-        except backend.DeviceError as error:
-            raise self._failed(error) from error
+            local = walked(self.walk, self.scope, self.check)
         except Exception as error:
-            if (cause := blamed(error, self.program.externs)) is None:
+            if (found := self.explained(error)) is None:
                 raise
-            raise self._extern_failed(cause.with_traceback(error.__traceback__)) from error
+            raise found from error
         finally:
             # The walk and its scope know each other: without this, arrays would wait for the
             # garbage collector.
             self.scope.clear()
         stores = self.program.stores
         return {stores[i].name: cell for i, cell in local.items()} | self.keyed
+
+    def explained(self, error: Exception) -> RunError | None:
+        """What went wrong in a walk; ``None`` if nothing can be added to the error."""
+        match error:
+            case UnboundLocalError():
+                return self._unwritten(error)
+            case Failed():
+                return self._extern_failed(error)
+            case backend.DeviceError():
+                return self._failed(error)
+        cause = blamed(error, self.program.externs)
+        return self._extern_failed(cause.with_traceback(error.__traceback__)) if cause else None
 
     def perform(self, number: int, point: Any, values: Sequence[DeviceArray]) -> None:
         """Give the tensors of an effect to the outside, after all checks so far have held."""
@@ -290,12 +304,12 @@ class Machine:
                 raise RunError(problem)
         self.faults.clear()
 
-    def _unwritten(self, error: UnboundLocalError) -> RunError:
+    def _unwritten(self, error: UnboundLocalError) -> RunError | None:
         """A local cell that no call has written yet."""
         words = str(error).split("'")
         number = words[1].removeprefix("s") if len(words) > 1 else ""
         if not number.isdigit():
-            raise error
+            return None
         return RunError(errors.never_written(self.program.stores[int(number)].name, ""))
 
     def _failed(self, error: Exception) -> RunError:

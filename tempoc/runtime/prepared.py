@@ -9,13 +9,15 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from tempoc.program.bounds import BUDGET
 from tempoc.program.nodes import Kernel, Output, Program, Region
 from tempoc.program.parts import regions
+from tempoc.program.precision import precision_of
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
@@ -28,14 +30,15 @@ from tempoc.runtime.walk import Walk, Wishes, is_local, wanted_stores
 from tempoc.runtime.walker import write_walk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Prepared:
     """A program for some bounds.
 
     ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
     are ``several``, by number; ``filled`` are the names in walks of what is given of the others.
     ``wanted`` are the stores whose cells start as zeros, ``rooms`` the sizes of those that grow.
-    ``scope`` has what walks call, by their names: kernels, makers of zeros.
+    ``scope`` has what walks call, by their names: kernels, makers of zeros. ``is_limited``: the
+    program was compiled for a budget, ``precision``: that of products.
     """
 
     program: Program
@@ -49,6 +52,8 @@ class Prepared:
     wanted: frozenset[str]
     rooms: tuple[tuple[int, ...], ...]
     scope: Mapping[str, Any]
+    is_limited: bool
+    precision: str
     walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
     scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
     constants: dict[Point, DeviceArray] = field(default_factory=dict)
@@ -71,7 +76,30 @@ class Prepared:
             self.scopes[walk] = scope | points
         return self.scopes[walk]
 
-    def given_bytes(self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int]) -> int:
+    def is_plain(self, walk: Walk) -> bool:
+        """Whether runs that were checked need nothing of their own for a walk but what is given."""
+        if self.several or self.is_limited or backend.compiles_late():
+            return False
+        known = {*self.names(walk), *self.filled.values(), *vars(builtins)}
+        return known.issuperset(walk.code.co_names)
+
+    def scope_of(self, walk: Walk, placed: Mapping[str, Cells]) -> dict[str, Any]:
+        """All names in a plain walk."""
+        scope = dict(self.names(walk))
+        for store, cells in placed.items():
+            scope[self.filled[store]] = cells[()]
+        return scope
+
+    @cached_property
+    def takes(self) -> tuple[tuple[str, int, Taking], ...]:
+        """For each output its name, the number of its store, and how to take it from there."""
+        numbers = {store.name: i for i, store in enumerate(self.stores)}
+        outputs = self.program.outputs
+        return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
+
+    def given_bytes(
+        self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int] = ()
+    ) -> int:
         """How much room what is given takes; the same in every run."""
         if walk not in self.sizes:
             sizes = (len(cells) * self.layouts[s].nbytes(now) for s, cells in placed.items())
@@ -127,6 +155,8 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             wanted=wanted_stores(program),
             rooms=Rooms.of(program, bounds).sizes,
             scope={**scope, **makers, **called(kernels)},
+            is_limited=BUDGET in dict(program.provenance),
+            precision=precision_of(program),
         )
         loaded.known[key] = found
     return found
@@ -144,21 +174,23 @@ def _compiled(
     return compiled(function, {b: bounds[b] for b in kernel.bounds}, kernel.donated)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Known:
     """What follows from names, types and shapes of what is given; no data is kept alive here.
 
     ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
-    are filled before the run.
+    are filled before the run. ``plain``: all else that a run takes of which nothing is seen but its
+    outputs, once there was one and if the walk needs no more.
     """
 
     bounds: Mapping[str, int]
     params: Mapping[str, Mapping[Point, str]]
     stores: frozenset[str]
+    plain: tuple[Prepared, Walk] | None = None
 
 
-def bound(loaded: Loaded, given: Given) -> tuple[Bindings, frozenset[str]]:
-    """What is given, checked, and the stores that it fills. Raises ``RunError``.
+def bound(loaded: Loaded, given: Given) -> tuple[Bindings, Known]:
+    """What is given, checked, and what follows from its kind. Raises ``RunError``.
 
     All checks are about names, types and shapes: what has passed them once passes them again.
     """
@@ -173,15 +205,17 @@ def bound(loaded: Loaded, given: Given) -> tuple[Bindings, frozenset[str]]:
             if p.name in made.params
         }
         stores = given_stores(program, made)
-        loaded.known[key] = Known(bounds=made.bounds, params=names, stores=stores)
-        return made, stores
-    inputs = {i.name: given.inputs[i.name] for i in program.inputs}
+        loaded.known[key] = known = Known(bounds=made.bounds, params=names, stores=stores)
+        return made, known
+    inputs = given.inputs
+    if len(inputs) > len(program.inputs):
+        inputs = {i.name: inputs[i.name] for i in program.inputs}
     params = {
         name: {point: given.params[n] for point, n in tensors.items()}
         for name, tensors in found.params.items()
     }
     bindings = Bindings(bounds=found.bounds, inputs=inputs, params=params, seed=given.seed)
-    return bindings, found.stores
+    return bindings, found
 
 
 def _signature(given: Given) -> tuple[object, ...]:

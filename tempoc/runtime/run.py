@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from tempoc.program.nodes import Output, Program
-from tempoc.program.precision import precision_of
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
 from tempoc.runtime.budget import check_budget
@@ -22,9 +21,9 @@ from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.keeping import Keep, Keeper, identity, keeper_of
 from tempoc.runtime.load import Loaded, load
-from tempoc.runtime.machine import Machine
+from tempoc.runtime.machine import Machine, walked
 from tempoc.runtime.outputs import Taking, taking
-from tempoc.runtime.prepared import Prepared, bound, prepare
+from tempoc.runtime.prepared import Known, Prepared, bound, prepare
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.source import as_sources
@@ -35,7 +34,7 @@ from tempoc.runtime.walk import Walk, Wishes
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Settings:
     """How to run.
 
@@ -55,8 +54,14 @@ class Settings:
     precision: str | None = None
     curve: Curve | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is wanted of a run but its outputs, and what it prints and saves."""
+        seen = self.account or self.record or self.trace or self.watch or self.keep or self.curve
+        return not seen and self.budget is None and self.precision is None
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(slots=True, kw_only=True)
 class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
@@ -105,32 +110,76 @@ def run(
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
-    bindings, stores = bound(loaded, given)
+    bindings, known = bound(loaded, given)
+    try:
+        if known.plain is not None and settings.is_plain:
+            with backend.settings(loaded.program.x64, known.plain[0].precision):
+                return _run_plain(loaded, *known.plain, bindings, settings)
+        return _run_known(loaded, bindings, known, settings)
+    except (backend.DeviceError, MemoryError) as error:
+        reason = str(error).split("\n")[0] or "out of memory"
+        raise RunError(errors.device_failed(reason)) from error
+
+
+def _run_known(
+    loaded: Loaded, bindings: Bindings, known: Known, settings: Settings
+) -> RunResult:
+    stores = known.stores
     prepared = prepare(loaded, bindings.bounds)
     keep = settings.keep
     watched = settings.watch is not None
     wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
     check_budget(loaded.program, bindings.bounds, stores, settings.budget)
-    precision = settings.precision or precision_of(loaded.program)
+    precision = settings.precision or prepared.precision
     keeper = None
     if keep is not None:
         same = identity(loaded, bindings, precision)
         keeper = keeper_of(keep, loaded.program, same, stores, settings.show)
-    known = prepared.has_run(stores, wishes)
-    under = backend.settings if known else backend.session
+    has_run = prepared.has_run(stores, wishes)
+    under = backend.settings if has_run else backend.session
     with under(loaded.program.x64, precision):
         try:
             walk = prepared.walk(stores, wishes)
             result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper)
-        except (backend.DeviceError, MemoryError) as error:
-            reason = str(error).split("\n")[0] or "out of memory"
-            raise RunError(errors.device_failed(reason)) from error
         finally:
             if keeper is not None:
                 keeper.close()
+    if settings.is_plain and prepared.is_plain(walk):
+        known.plain = prepared, walk
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return result
+
+
+def _run_plain(
+    loaded: Loaded, prepared: Prepared, walk: Walk, bindings: Bindings, settings: Settings
+) -> RunResult:
+    """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
+    for traced in loaded.traced:
+        traced.bounds = bindings.bounds
+    placed = place_given(loaded.program, bindings, prepared.layouts, walk.straight)
+    own = [cells[()] for name, cells in placed.items() if name in walk.straight]
+    size, scope = prepared.given_bytes(walk, placed), prepared.scope_of(walk, placed)
+    del placed
+    start = time.perf_counter()
+    try:
+        cells = walked(walk, scope)
+    except Exception as error:
+        kernels = prepared.kernels
+        machine = Machine(prepared, walk, kernels, {}, Wishes(), settings.show, loaded.hosts)
+        if (found := machine.explained(error)) is None:
+            raise
+        raise found from error
+    seconds = time.perf_counter() - start
+    return RunResult(
+        outputs={
+            name: _apart(take(cells[number]), own) for name, number, take in prepared.takes
+        },
+        bounds=bindings.bounds,
+        seconds=seconds,
+        peak_bytes=0,
+        given_bytes=size,
+    )
 
 
 def _run(
@@ -200,4 +249,7 @@ def _late(layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: Outp
 
 def _apart(output: Array, given: Sequence[Array]) -> Array:
     """An output that shares no memory with what the caller has given."""
-    return output.copy() if any(np.may_share_memory(output, a) for a in given) else output
+    for a in given:
+        if np.may_share_memory(output, a):
+            return output.copy()
+    return output

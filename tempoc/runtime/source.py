@@ -23,7 +23,7 @@ class Source(NamedTuple):
 def in_memory(name: str, value: object) -> Source:
     """An array (or anything numpy makes one of) as a source."""
     array = np.asarray(value)
-    return Source(name=name, dtype=array.dtype, shape=array.shape, origin="", read=lambda: array)
+    return Source(name, array.dtype, array.shape, "", lambda: array)
 
 
 def as_sources(values: Mapping[str, object]) -> dict[str, Source]:

@@ -140,11 +140,11 @@ def place_given(
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, Cells] = {}
     for i in program.inputs:
-        whole: dict[Point, Callable[[], Array]] = {(): bindings.inputs[i.name].read}
-        if i.store in straight and (array := _as_it_is(bindings.inputs[i.name], i)) is not None:
+        source = bindings.inputs[i.name]
+        if i.store in straight and (array := _as_it_is(source, i)) is not None:
             placed[i.store] = {(): array}
         else:
-            placed[i.store] = _cells(i, (), whole, layouts[i.store], sizes)
+            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes)
     for p in program.params:
         if p.name in bindings.params:
             reads = {point: source.read for point, source in bindings.params[p.name].items()}

@@ -33,7 +33,7 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.program.parts import given_back, starts_anew
+from tempoc.program.parts import given_back, starting_anew
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.boundaries import Boundaries
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
@@ -135,10 +135,10 @@ class _Writer(Spelled):
         """Cells that start as zeros come into being before the outermost statement with them."""
         if isinstance(item, Block) and item.kernel in self.whole:
             self.allocated |= dict.fromkeys(cells.store for cells in item.made)
-        first = item.body if isinstance(item, Block) else item
-        for name in needed(item, self.whole):
-            if self.layouts[name].group < 0 and starts_anew(first, name):
-                self.allocated[name] = None
+        names = dict.fromkeys(needed(item, self.whole))
+        anew = starting_anew(item.body if isinstance(item, Block) else item, names)
+        self.allocated |= {n: None for n in names if n in anew and self.layouts[n].group < 0}
+        for name in names:
             self.allocate_store(name, depth)
 
     def allocate_store(self, name: str, depth: int) -> None:

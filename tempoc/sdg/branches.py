@@ -36,6 +36,8 @@ def needs(graph: Graph) -> dict[str, tuple[Need, ...]]:
 
     Where a node is needed under a condition, the condition is defined at all points of the node.
     """
+    if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
+        return dict.fromkeys(graph.nodes, ())
     kept = {o.source for o in graph.outputs}
     seen = [n.name for n in graph.nodes.values() if isinstance(n.op, Effect | ExternHost)]
     alive = reachable(graph, [*kept, *seen])
@@ -93,9 +95,11 @@ def owners(graph: Graph, members: Sequence[str]) -> dict[str, Side]:
     """
     places = {m: k for k, m in enumerate(members)}
     conds = [m for m in members if isinstance(graph.nodes[m].op, Cond)]
-    needed = needs(graph) if conds else {}
+    if not conds:
+        return {}
+    needed = needs(graph)
     found: dict[str, Side] = {}
-    for name in members if conds else ():
+    for name in members:
         domain, place = graph.nodes[name].domain, places[name]
         later = (c for c in conds if places[c] > place and graph.nodes[c].domain == domain)
         side = _first(graph, needed, needed[name], later)
@@ -144,6 +148,8 @@ def _too_late(graph: Graph, members: Sequence[str], found: Mapping[str, Side]) -
 
 def together(graph: Graph) -> dict[str, str]:
     """For each node that is computed in a branch the outermost ``cond`` around it."""
+    if not any(isinstance(n.op, Cond) for n in graph.nodes.values()):
+        return {}
     found = owners(graph, [n for n in _in_order(graph) if is_computed(graph.nodes[n])])
 
     def outermost(cond: str) -> str:

@@ -118,35 +118,38 @@ def components(
     own, so that long chains need no recursion.
     """
     place = {name: k for k, name in enumerate(names)}
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
+    low: dict[str, int] = {}  # past all numbers as soon as the component is known
     waiting: list[str] = []
-    done: set[str] = set()
     found: list[tuple[str, ...]] = []
-    for root in names:
-        if root in index:
+    last = len(place)
+    for root in place:
+        if root in low:
             continue
-        index[root] = low[root] = len(index)
+        low[root] = len(low)
+        path = [(root, len(low) - 1, iter(successors(root)))]
         waiting.append(root)
-        path = [(root, iter([s for s in successors(root) if s in place]))]
         while path:
-            name, rest = path[-1]
+            name, number, rest = path[-1]
             for other in rest:
-                if other not in index:
-                    index[other] = low[other] = len(index)
+                if other not in place:
+                    continue
+                least = low.get(other)
+                if least is None:
+                    low[other] = number = len(low)
                     waiting.append(other)
-                    path.append((other, iter([s for s in successors(other) if s in place])))
+                    path.append((other, number, iter(successors(other))))
                     break
-                if other not in done:
-                    low[name] = min(low[name], index[other])
+                if least < low[name]:
+                    low[name] = least
             else:
                 path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[name])
-                if low[name] == index[name]:
+                least = low[name]
+                if path and least < low[path[-1][0]]:
+                    low[path[-1][0]] = least
+                if least == number:
                     part = [waiting.pop()]
                     while part[-1] != name:
                         part.append(waiting.pop())
-                    done.update(part)
+                    low.update(dict.fromkeys(part, last))
                     found.append(tuple(sorted(part, key=place.__getitem__)))
     return found

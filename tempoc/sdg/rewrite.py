@@ -56,10 +56,11 @@ def compose(
 
 def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:
     """Every read of an output goes to another output of the same domain; merges and outputs too."""
-    nodes = {
-        name: replace(node, inputs=tuple(_redirected(e, to) for e in node.inputs))
-        for name, node in graph.nodes.items()
-    }
+    nodes = {}
+    for name, node in graph.nodes.items():
+        if any((e.source, e.out) in to for e in node.inputs):
+            node = replace(node, inputs=tuple(_redirected(e, to) for e in node.inputs))
+        nodes[name] = node
     outputs = []
     for output in graph.outputs:
         source, out = to.get((output.source, output.out), (output.source, output.out))

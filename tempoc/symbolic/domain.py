@@ -49,8 +49,8 @@ class Dim:
     bound: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Universe:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Universe(metaclass=Interned):
     """What a program declares about time: bounds, dimensions in order, facts about the bounds."""
 
     bounds: tuple[Bound, ...] = ()

@@ -182,11 +182,11 @@ def _key(e: Expr) -> tuple[int, str]:
     return (0, e.name) if isinstance(e, Sym) else (1, repr(e))
 
 
+@lru_cache(MEMORY)
 def add(*args: Expr) -> Expr:
     """The sum; moved inside when exactly one ``min`` or ``max`` of coefficient +-1 takes part."""
     parts = [_terms(a) for a in args]
-    terms = [term for ts, _ in parts for term in ts]
-    return _distribute(_sum(terms, sum(k for _, k in parts)))
+    return _distribute(_sum((t for ts, _ in parts for t in ts), sum(k for _, k in parts)))
 
 
 def _distribute(e: Expr) -> Expr:
@@ -224,16 +224,16 @@ def sub(a: Expr, b: Expr) -> Expr:
     return add(a, _sum([(-c, x) for c, x in ts], -k))
 
 
+@lru_cache(MEMORY)
 def mul(a: Expr, b: Expr) -> Expr:
     """The product, expanded; not affine when neither factor is constant."""
     (ta, ka), (tb, kb) = _terms(a), _terms(b)
-    out: list[tuple[int, Expr]] = [(c * kb, x) for c, x in ta] + [(c * ka, x) for c, x in tb]
-    out += [(c * d, _atom_product(x, y)) for c, x in ta for d, y in tb]
-    return _distribute(_sum(out, ka * kb))
+    out = [*((c * kb, x) for c, x in ta), *((c * ka, x) for c, x in tb)]
+    return _distribute(_sum(out + [(c * d, _times(x, y)) for c, x in ta for d, y in tb], ka * kb))
 
 
-def _atom_product(a: Expr, b: Expr) -> Expr:
-    factors = [f for e in (a, b) for f in (e.factors if isinstance(e, Prod) else (e,))]
+def _times(a: Expr, b: Expr) -> Expr:
+    factors = (f for e in (a, b) for f in (e.factors if isinstance(e, Prod) else (e,)))
     return Prod(tuple(sorted(factors, key=_key)))
 
 

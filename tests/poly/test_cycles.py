@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.poly.cycles import components, reaches, sort
+from tempoc.poly.cycles import components, sort
 
 GRAPH = {"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": ["e"], "e": []}
 
@@ -21,8 +21,3 @@ def test_a_long_chain_needs_no_stack() -> None:
 
 def test_sort_keeps_the_order_given() -> None:
     assert sort("dcba", {"a": ["d"], "c": ["b", "b"]}) == ["c", "b", "a", "d"]
-
-
-def test_reaches() -> None:
-    assert reaches(["d"], "e", GRAPH) and reaches(["e"], "e", GRAPH)
-    assert not reaches(["d"], "a", GRAPH)

@@ -40,11 +40,9 @@ def after_rows(
     nn.rt:137: return (1.0 - z) * n + z * h
     """
     hidden_0 = jnp.full((5,), jnp.float32(0.0))
-    def step(k, rows_0, rows_1):
-        before = rows_0[k]
-        before2 = rows_1[k]
+    def step(k, rows_0, rows_1, before_0, before_1):
         h_lstm_cell_a_matmul_row = h_lstm_cell_a_matmul[k]
-        matmul = jnp.matmul(forth_u, before)
+        matmul = jnp.matmul(forth_u, before_0)
         add = h_lstm_cell_a_matmul_row + matmul
         add2 = add + forth_b
         split = lax.slice_in_dim(add2, 0, 5, axis=0)
@@ -53,24 +51,24 @@ def after_rows(
         split4 = lax.slice_in_dim(add2, 15, 20, axis=0)
         sigmoid = jax.nn.sigmoid(split4)
         sigmoid2 = jax.nn.sigmoid(split2)
-        mul = sigmoid2 * before2
+        mul = sigmoid2 * before_1
         sigmoid3 = jax.nn.sigmoid(split)
         tanh = jnp.tanh(split3)
         mul2 = sigmoid3 * tanh
         add3 = mul + mul2
         tanh2 = jnp.tanh(add3)
         mul3 = sigmoid * tanh2
-        return (lax.dynamic_update_index_in_dim(rows_0, mul3, k+1, 0), lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0))
-    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(hidden_0, (T, 5)), jnp.broadcast_to(hidden_0, (T, 5))))
+        return (lax.dynamic_update_index_in_dim(rows_0, mul3, k+1, 0), lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0), mul3, add3)
+    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(hidden_0, (T, 5)), jnp.broadcast_to(hidden_0, (T, 5)), hidden_0, hidden_0))
     hidden_rows_0 = made[0]
     hidden_rows_1 = made[1]
     def step2(k2, rows):
         k3 = T-2 - k2
-        before3 = rows[k3+1]
+        before = rows[k3+1]
         g_gru_cell_r_split_out1_row = g_gru_cell_r_split_out1[k3+1]
         g_gru_cell_r_split_out2_row = g_gru_cell_r_split_out2[k3+1]
         g_gru_cell_r_split_row = g_gru_cell_r_split[k3+1]
-        matmul2 = jnp.matmul(retour_u, before3)
+        matmul2 = jnp.matmul(retour_u, before)
         add4 = matmul2 + retour_c
         split5 = lax.slice_in_dim(add4, 0, 5, axis=0)
         split6 = lax.slice_in_dim(add4, 5, 10, axis=0)
@@ -84,7 +82,7 @@ def after_rows(
         add7 = g_gru_cell_r_split_out2_row + mul4
         tanh3 = jnp.tanh(add7)
         mul5 = sub * tanh3
-        mul6 = sigmoid4 * before3
+        mul6 = sigmoid4 * before
         add8 = mul5 + mul6
         return lax.dynamic_update_index_in_dim(rows, add8, k3, 0)
     after_rows = lax.fori_loop(0, T-1, step2, jnp.broadcast_to(hidden_0, (T, 5)))

@@ -144,39 +144,35 @@ def net_0_w_rows(
     net_0_b_0 = net_0_b[0]
     net_1_w_0 = net_1_w[0]
     net_1_b_0 = net_1_b[0]
-    def step(k2, rows_0, rows_1, rows_2, rows_3):
-        before = rows_0[k2]
-        before2 = rows_1[k2]
-        before3 = rows_2[k2]
-        before4 = rows_3[k2]
-        einsum = jnp.einsum("i,jk->ij", x, before)
-        add = einsum + before2
+    def step(k2, rows_0, rows_1, rows_2, rows_3, before_0, before_1, before_2, before_3):
+        einsum = jnp.einsum("i,jk->ij", x, before_0)
+        add = einsum + before_1
         tanh = jnp.tanh(add)
-        einsum2 = jnp.einsum("ij,kj->ik", tanh, before3)
+        einsum2 = jnp.einsum("ij,kj->ik", tanh, before_2)
         getitem = lax.index_in_dim(einsum2, 0, 1, keepdims=False)
-        getitem2 = lax.index_in_dim(before4, 0, 0, keepdims=False)
+        getitem2 = lax.index_in_dim(before_3, 0, 0, keepdims=False)
         add2 = getitem + getitem2
         sub = add2 - y
         mul = train_d_train_mse_power_mul2_mul * sub
-        einsum3 = jnp.einsum("i,jk->ik", mul, before3)
+        einsum3 = jnp.einsum("i,jk->ik", mul, before_2)
         mul2 = tanh * tanh
         sub2 = jnp.float32(1.0) - mul2
         mul3 = einsum3 * sub2
         einsum4 = jnp.einsum("ij,ik->jk", mul3, train_expand_dims)
         mul4 = net_descend_exp * einsum4
-        sub3 = before - mul4
+        sub3 = before_0 - mul4
         sum2 = jnp.sum(mul3, axis=0)
         mul5 = net_descend_exp * sum2
-        sub4 = before2 - mul5
+        sub4 = before_1 - mul5
         expand_dims = jnp.expand_dims(mul, 1)
         einsum5 = jnp.einsum("ij,ik->jk", expand_dims, tanh)
         mul6 = net_descend_exp2 * einsum5
-        sub5 = before3 - mul6
+        sub5 = before_2 - mul6
         sum3 = jnp.sum(expand_dims, axis=0)
         mul7 = net_descend_exp2 * sum3
-        sub6 = before4 - mul7
-        return (lax.dynamic_update_index_in_dim(rows_0, sub3, k2+1, 0), lax.dynamic_update_index_in_dim(rows_1, sub4, k2+1, 0), lax.dynamic_update_index_in_dim(rows_2, sub5, k2+1, 0), lax.dynamic_update_index_in_dim(rows_3, sub6, k2+1, 0))
-    made = lax.fori_loop(0, K-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(net_0_w_0, (K, 10, 1)), jnp.broadcast_to(net_0_b_0, (K, 10)), jnp.broadcast_to(net_1_w_0, (K, 1, 10)), jnp.broadcast_to(net_1_b_0, (K, 1))))
+        sub6 = before_3 - mul7
+        return (lax.dynamic_update_index_in_dim(rows_0, sub3, k2+1, 0), lax.dynamic_update_index_in_dim(rows_1, sub4, k2+1, 0), lax.dynamic_update_index_in_dim(rows_2, sub5, k2+1, 0), lax.dynamic_update_index_in_dim(rows_3, sub6, k2+1, 0), sub3, sub4, sub5, sub6)
+    made = lax.fori_loop(0, K-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(net_0_w_0, (K, 10, 1)), jnp.broadcast_to(net_0_b_0, (K, 10)), jnp.broadcast_to(net_1_w_0, (K, 1, 10)), jnp.broadcast_to(net_1_b_0, (K, 1)), net_0_w_0, net_0_b_0, net_1_w_0, net_1_b_0))
     net_0_w_rows_0 = made[0]
     net_0_w_rows_1 = made[1]
     net_0_w_rows_2 = made[2]

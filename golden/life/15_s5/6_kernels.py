@@ -99,21 +99,19 @@ def cost_scan_d_states_associative_scan_take4(
     """
     push_re_0 = push_re[0]
     push_im_0 = push_im[0]
-    def step(k, rows_0, rows_1):
-        before = rows_0[k]
-        before2 = rows_1[k]
+    def step(k, rows_0, rows_1, before_0, before_1):
         push_re_row = push_re[k+1]
         push_im_row = push_im[k+1]
-        mul = keep_zoh_p_cexp_mul * before
-        mul2 = keep_zoh_p_cexp_mul2 * before2
+        mul = keep_zoh_p_cexp_mul * before_0
+        mul2 = keep_zoh_p_cexp_mul2 * before_1
         sub = mul - mul2
         add = sub + push_re_row
-        mul3 = keep_zoh_p_cexp_mul * before2
-        mul4 = keep_zoh_p_cexp_mul2 * before
+        mul3 = keep_zoh_p_cexp_mul * before_1
+        mul4 = keep_zoh_p_cexp_mul2 * before_0
         add2 = mul3 + mul4
         add3 = add2 + push_im_row
-        return (lax.dynamic_update_index_in_dim(rows_0, add, k+1, 0), lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0))
-    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(push_re_0, (T, 4)), jnp.broadcast_to(push_im_0, (T, 4))))
+        return (lax.dynamic_update_index_in_dim(rows_0, add, k+1, 0), lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0), add, add3)
+    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(push_re_0, (T, 4)), jnp.broadcast_to(push_im_0, (T, 4)), push_re_0, push_im_0))
     x_re_rows_0 = made[0]
     x_re_rows_1 = made[1]
     def combine(earlier_0, earlier_1, earlier_2, earlier_3, later_0, later_1, later_2, later_3):
@@ -243,23 +241,21 @@ def cost_scan(
     cost_scan = jnp.sum(cost_scan_mse_mean, axis=0) / jnp.float32(T)
     cost_d_y_answer_y_matmul_einsum2_at = cost_d_y_answer_y_matmul_einsum2[T-1]
     cost_d_y_answer_y_matmul2_einsum2_at = cost_d_y_answer_y_matmul2_einsum2[T-1]
-    def step(k, rows_0, rows_1):
+    def step(k, rows_0, rows_1, before_0, before_1):
         k2 = T-2 - k
-        before = rows_0[k2+1]
-        before2 = rows_1[k2+1]
         cost_d_y_answer_y_matmul_einsum2_row = cost_d_y_answer_y_matmul_einsum2[k2]
         cost_d_y_answer_y_matmul2_einsum2_row = cost_d_y_answer_y_matmul2_einsum2[k2]
-        mul = before * keep_zoh_p_cexp_mul
+        mul = before_0 * keep_zoh_p_cexp_mul
         add = cost_d_y_answer_y_matmul_einsum2_row + mul
-        mul2 = before2 * keep_zoh_p_cexp_mul2
+        mul2 = before_1 * keep_zoh_p_cexp_mul2
         add2 = add + mul2
-        neg = -before
+        neg = -before_0
         mul3 = neg * keep_zoh_p_cexp_mul2
         add3 = cost_d_y_answer_y_matmul2_einsum2_row + mul3
-        mul4 = before2 * keep_zoh_p_cexp_mul
+        mul4 = before_1 * keep_zoh_p_cexp_mul
         add4 = add3 + mul4
-        return (lax.dynamic_update_index_in_dim(rows_0, add2, k2, 0), lax.dynamic_update_index_in_dim(rows_1, add4, k2, 0))
-    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(cost_d_y_answer_y_matmul_einsum2_at, (T, 4)), jnp.broadcast_to(cost_d_y_answer_y_matmul2_einsum2_at, (T, 4))))
+        return (lax.dynamic_update_index_in_dim(rows_0, add2, k2, 0), lax.dynamic_update_index_in_dim(rows_1, add4, k2, 0), add2, add4)
+    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(cost_d_y_answer_y_matmul_einsum2_at, (T, 4)), jnp.broadcast_to(cost_d_y_answer_y_matmul2_einsum2_at, (T, 4)), cost_d_y_answer_y_matmul_einsum2_at, cost_d_y_answer_y_matmul2_einsum2_at))
     cost_d_x_re_rows_0 = made[0]
     cost_d_x_re_rows_1 = made[1]
     cost_scan_d_states_associative_scan_arange_2 = jnp.arange(T, dtype=jnp.int32)
