@@ -323,7 +323,7 @@ class Body:
         type_ = operand_type(self.stages.graph, node.inputs[read.slot])
         near = array.gathered or array.amid
         finite = not near and is_zeros(read, self.statement, self.stages, turned)
-        many = not array.gathered and has_many_ends(read, self.shared.get(read.tensor, ()))
+        many = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
         shared = name if many and name == self.arguments[self._cell(read)].name else ""
         value = Value(text, type_, array.padded, finite, shared, array.last, array.amid)
         return self.out.align(value, self._padded(type_))

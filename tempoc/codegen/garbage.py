@@ -142,7 +142,12 @@ def _executions(tree: Tree, loops: tuple[Loop, ...]) -> Iterator[tuple[Execute, 
             yield tree, loops
 
 
-def has_many_ends(read: Read, dims: Iterable[str]) -> bool:
-    """Whether points that differ in some of the dimensions read different parts of a tensor."""
+def has_many_ends(read: Read, dims: Iterable[str], gathered: bool) -> bool:
+    """Whether points that differ in some of the dimensions read different parts of a tensor.
+
+    Of what is gathered that counts only where all begin at one place: else each has its own rows.
+    """
+    starts = [s for e in read.entries for s in symbols(e.lo if isinstance(e, Slice) else e)]
     moving = [s for e in read.entries for s in symbols(e)]
-    return any(d in moving for d in dims)
+    apart = gathered and any(d in starts for d in dims)
+    return not apart and any(d in moving for d in dims)

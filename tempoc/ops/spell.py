@@ -91,6 +91,11 @@ def greatest(dtype: DType) -> str:
     return scalar(math.inf if dtype.is_float else int(np.iinfo(_NUMPY[dtype]).max), dtype)
 
 
+def lowest(dtype: DType) -> float:
+    """The least finite number of a float dtype."""
+    return float(ml_dtypes.finfo(_NUMPY[dtype]).min)  # type: ignore[no-untyped-call]
+
+
 def cast(text: str, have: DType, want: DType) -> str:
     """An array's text converted from one dtype to another, unchanged where they agree."""
     return text if have is want else f"{text}.astype({_JAX[want]})"

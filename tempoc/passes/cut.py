@@ -7,19 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tempoc.ops.arithmetic import Divide
-from tempoc.ops.axes import Part, narrowed
+from tempoc.ops.axes import Link
 from tempoc.ops.control import Copy
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.ops.movement import Pad, Transpose
-from tempoc.ops.reduction import Reduction
+from tempoc.ops.reduction import Max, Reduction
 from tempoc.ops.reshape import Reshape
-from tempoc.ops.types import TensorType
+from tempoc.ops.spell import Number
+from tempoc.ops.types import DType, TensorType
 from tempoc.passes.combine import combination
-from tempoc.passes.making import Maker, at_point, read_of
+from tempoc.passes.making import at_point, read_of
 from tempoc.passes.region import Region
+from tempoc.passes.tiling import Tiling
 from tempoc.passes.view import moved
-from tempoc.passes.ways import Meeting, Star, Ways, slices
+from tempoc.passes.ways import Meeting, Star, column, slices
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, operand_types
 from tempoc.symbolic.domain import Domain
@@ -32,39 +34,43 @@ from tempoc.symbolic.expr import (
     Slice,
     Sym,
     add,
+    compare,
     floordiv,
     minimum,
     mod,
     mul,
     sub,
 )  # fmt: skip
-from tempoc.symbolic.walk import extent, substitute, substitute_entry
+from tempoc.symbolic.walk import substitute, substitute_entry
 
 CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
 """What only moves or makes values is done for each tile rather than cut out of a whole."""
 
 
 class Version(NamedTuple):
-    """Tiles that are made in a phase, at the points of these dimensions."""
+    """Tiles that are made in a phase, at the points of these dimensions.
+
+    ``top``: they are measured from the maximum of that name as far as it is known.
+    """
 
     phase: int
     dims: tuple[str, ...]
+    top: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
-class Cutter(Maker):
-    """Makes tiles of ``size`` along the axis of a region, one at each point of ``dim``.
+class Cutter(Tiling):
+    """Makes tiles along the axis of a region.
 
-    ``space`` knows the new dimension. Large tensors are made again in each phase that reads them.
+    Large tensors are made again in each phase that reads them.
     """
 
-    ways: Ways
     region: Region
     phases: Mapping[str, int]
     row: str
-    size: int
     is_large: Callable[[str], bool]
     made: dict[tuple[object, ...], str] = field(default_factory=dict)
+    sums: dict[str, str] = field(default_factory=dict)
 
     def cut(self) -> Graph:
         """The graph with tiles, without those nodes that no one reads any more."""
@@ -130,24 +136,17 @@ class Cutter(Maker):
 
     # ------------------------------------------------------------ tiles
 
-    @property
-    def part(self) -> Part:
-        """The tile at hand: where it begins and how long it is; the last one may be shorter."""
-        start = mul(Sym(self.dim), Const(self.size))
-        stop = minimum(add(start, Const(self.size)), self.region.extent)
-        return Part(start, extent(Slice(start, stop)))
-
     def tile(self, at: Meeting, version: Version) -> Node:
         """The node that makes the tiles of another one."""
         key = (at, version)
         if key not in self.made:
             node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
-            domain = self.tiled(Domain(version.dims, node.domain.where))
+            domain = self.domain(at, version.dims)
             if isinstance(at.way, Star):
                 self.made[key] = self.starred(node, at.way, inputs, domain).name
             else:
-                op = narrowed(node.op, at.way, self.part)
+                op = self.narrowed(node.op, at)
                 self.made[key] = self.put(node, "tile", op, inputs, domain).name
         return self.nodes[self.made[key]]
 
@@ -160,10 +159,15 @@ class Cutter(Maker):
         types = tuple(
             replace(t, shape=tuple(substitute(e, here) for e in t.shape)) for t in node.types
         )
+        op, read = moved(node.op, here), column(node)
+        if read is not None and self.ways.turn(node.inputs[0].source) is not None:
+            assert isinstance(op, SpatialIndex)
+            columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
+            op = replace(op, entries=tuple(columns))
         found = replace(
             node,
             name=self.free(node, "tile"),
-            op=moved(node.op, here),
+            op=op,
             inputs=tuple(inputs),
             domain=Domain(dims, domain.where),
             types=types,
@@ -175,7 +179,7 @@ class Cutter(Maker):
     def here(self, star: Star) -> dict[str, Expr]:
         """Where a point of a tile stands along the dimension that is cut."""
         last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
-        return {star.dim: minimum(add(self.part.start, Sym(self.row)), last)}
+        return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
 
     def inputs(self, at: Meeting, version: Version) -> list[Edge]:
         """The operands of a node, cut along its axis."""
@@ -190,16 +194,21 @@ class Cutter(Maker):
             tile = self.tile(source, self.version(reader.node, version, source.node))
             if isinstance(source.way, Star) and axis is not None:
                 return self.sliced(reader, version, edge, tile)
-            return self.at_tile(edge, tile)
+            turned = isinstance(reader.way, Star) and isinstance(source.way, Link)
+            return self.at_tile(self.at_row(reader, edge) if turned else edge, tile)
         if isinstance(reader.way, Star):
-            here = self.here(reader.way)
-            entries = tuple(substitute_entry(e, here) for e in edge.entries)
-            return replace(edge, entries=entries)
+            return self.at_row(reader, edge)
         if axis is None:
             return edge
         if axis < slices(edge):
             return self.cut_slice(edge, axis)
-        return self.rows(reader.node, version, edge, axis)
+        return self.rows(reader, version, edge, axis)
+
+    def at_row(self, reader: Meeting, edge: Edge) -> Edge:
+        """A read at a point of a tile."""
+        assert isinstance(reader.way, Star)
+        here = self.here(reader.way)
+        return replace(edge, entries=tuple(substitute_entry(e, here) for e in edge.entries))
 
     def sliced(self, reader: Meeting, version: Version, edge: Edge, tile: Node) -> Edge:
         """A slice of the points of a tile, as an axis of an operand."""
@@ -210,12 +219,12 @@ class Cutter(Maker):
         every = replace(edge, source=tile.name, entries=entries)
         axis, last = self.ways.slice_of(edge, way.dim), slices(edge) - 1
         node = self.old.nodes[reader.node]
-        domain = self.tiled(Domain(version.dims, node.domain.where))
+        domain = self.domain(reader, version.dims)
         if axis != last:
             rank = len(operand_type(self.view(), every).shape)
             order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
             every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
-        return self.taken(node, every, axis, ZERO, domain)
+        return self.taken(reader, every, axis, ZERO, domain)
 
     def is_cheap(self, at: Meeting) -> bool:
         """Whether a node outside the region is made again, tile by tile."""
@@ -233,7 +242,7 @@ class Cutter(Maker):
         whole = entries[place]
         assert isinstance(whole, Slice)
         step = Const(whole.step)
-        first = add(whole.lo, mul(self.part.start, step))
+        first = add(whole.lo, mul(self.start, step))
         stop = minimum(add(first, Const(self.size * whole.step)), whole.hi)
         entries[place] = Slice(first, stop, whole.step)
         return replace(edge, entries=tuple(entries))
@@ -246,22 +255,20 @@ class Cutter(Maker):
             edge, source=tile.name, entries=tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
         )
 
-    def rows(self, reader: str, version: Version, edge: Edge, axis: int) -> Edge:
+    def rows(self, reader: Meeting, version: Version, edge: Edge, axis: int) -> Edge:
         """The tile's positions of an operand that is there as a whole."""
-        node = self.old.nodes[reader]
-        domain = self.tiled(Domain(version.dims, node.domain.where))
-        return self.taken(node, edge, axis, self.part.start, domain)
+        return self.taken(reader, edge, axis, self.start, self.domain(reader, version.dims))
 
-    def taken(self, node: Node, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+    def taken(self, at: Meeting, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
         """As many elements of an axis as the tile has."""
         key = (replace(edge, span=None), axis, domain)
         if key not in self.made:
             shape = operand_type(self.view(), edge).shape
             entries = tuple(
-                (start, self.part.count, 1) if k == axis else (ZERO, e, 1)
+                (start, self.part(at).count, 1) if k == axis else (ZERO, e, 1)
                 for k, e in enumerate(shape)
             )
-            op = SpatialIndex(entries=entries)
+            op, node = SpatialIndex(entries=entries), self.old.nodes[at.node]
             self.made[key] = self.put(node, "rows", op, (edge,), domain).name
         return read_of(self.nodes[self.made[key]])
 
@@ -273,17 +280,21 @@ class Cutter(Maker):
         (type_,), args = node.types, operand_types(self.old, node)
         how = combination(node.op, args, type_.dtype)
         assert how is not None
-        domain = self.tiled(node.domain)
+        domain = self.domain(at, node.domain.dims)
         inputs = self.inputs(at, self.own(node.name))
+        if isinstance(node.op, Max):
+            inputs = [self.filled(at, inputs[0], how.start, domain)]
         if how.dtype is not type_.dtype and isinstance(node.op, Reduction):
             cast = Cast(dtype=how.dtype)
             inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
         each = self.put(node, "each", how.part, inputs, domain)
         if each.types[0].dtype is not how.dtype:
             each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
-        now = self.added(node, each, how, TensorType(how.dtype, type_.shape))
-        end = at_point(now.domain, self.dim, sub(self.bound, ONE))
-        total = Edge(source=now.name, entries=end)
+        result = TensorType(how.dtype, type_.shape)
+        now = self.added(node, each, how, result, self.scale(node, how.dtype))
+        self.sums[node.name] = now.name
+        end = at_point(now.domain, self.dim, self.last(at))
+        total = self.finished(node, Edge(source=now.name, entries=end))
         if how.divided:
             count = self.count(node, args[0].shape, how.dtype)
             last = replace(node, op=Divide(), inputs=(total, read_of(count)))
@@ -294,32 +305,52 @@ class Cutter(Maker):
             last = replace(node, op=Cast(dtype=type_.dtype), inputs=(read_of(wide),))
         self.nodes[node.name] = last
 
+    def scale(self, node: Node, dtype: DType) -> Edge | None:
+        """What a sum so far is multiplied by at each tile."""
+        return None
+
+    def finished(self, node: Node, total: Edge) -> Edge:
+        """What is made of the sum of all tiles."""
+        return total
+
+    def filled(self, at: Meeting, edge: Edge, value: Number, domain: Domain) -> Edge:
+        """An operand without nothing in it: where a tile may be empty, it is filled up."""
+        (axis,) = self.ways.places(at)
+        assert axis is not None
+        count = operand_type(self.view(), edge).shape[axis]
+        if self.space.implies(domain, compare(">=", count, ONE)):
+            return edge
+        rank = len(operand_type(self.view(), edge).shape)
+        op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
+        return read_of(self.put(self.old.nodes[at.node], "full", op, (edge,), domain))
+
     # ------------------------------------------------------------ putting together
 
     def join(self, node: Node) -> None:
         """A node that others read as a whole, put together from its tiles."""
         way = self.region.kept[node.name]
-        tile = self.tile(Meeting(node.name, way), self.own(node.name))
+        at = Meeting(node.name, way)
+        tile = self.tile(at, self.own(node.name))
         if isinstance(way, Star):
             point = Sym(way.dim)
-            at = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
-            there = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
+            places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
+            there = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
             edge = Edge(source=tile.name, entries=there)
             self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
             return
         (axis,) = way.results
         assert axis is not None
-        widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * len(node.types[0].shape)
-        widths[axis] = (ZERO, sub(Const(self.size), self.part.count))
-        full = self.put(node, "full", Pad(widths=tuple(widths)), (read_of(tile),), tile.domain)
-        every = Slice(ZERO, self.bound)
+        widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
+        full = self.put(node, "full", Pad(widths=widths), (read_of(tile),), tile.domain)
+        count = add(self.last(at), ONE)
+        every = Slice(ZERO, count)
         entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
         edge = Edge(source=full.name, entries=entries)
         shape = full.types[0].shape
         if axis:
             order = (*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1))
             edge = read_of(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
-        long = (*shape[:axis], mul(self.bound, Const(self.size)), *shape[axis + 1 :])
+        long = (*shape[:axis], mul(count, Const(self.size)), *shape[axis + 1 :])
         joined = self.put(node, "joined", Reshape(shape=long), (edge,), node.domain)
         taken = tuple((ZERO, e, 1) for e in node.types[0].shape)
         index = SpatialIndex(entries=taken)

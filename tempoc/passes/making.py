@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from tempoc.ops.arithmetic import Multiply
 from tempoc.ops.control import Merge
 from tempoc.ops.elementwise import Cast
 from tempoc.ops.joining import Stack
@@ -59,7 +60,10 @@ class Maker:
         args = tuple(operand_type(self.view(), e) for e in edges)
         types = op.infer(args, DomainFacts(self.space, domain))
         name = self.free(node, part)
-        found = replace(node, name=name, op=op, inputs=edges, domain=domain, types=types)
+        vector = tuple(d for d in node.vector if d in domain.dims)
+        found = replace(
+            node, name=name, op=op, inputs=edges, domain=domain, types=types, vector=vector
+        )
         self.add(node, found)
         return found
 
@@ -77,8 +81,18 @@ class Maker:
 
     # ------------------------------------------------------------ recurrences
 
-    def added(self, node: Node, each: Node, how: Combination, type_: TensorType) -> Node:
-        """The recurrence over the tiles; its value at the last tile is the result."""
+    def added(
+        self,
+        node: Node,
+        each: Node,
+        how: Combination,
+        type_: TensorType,
+        scale: Edge | None = None,
+    ) -> Node:
+        """The recurrence over the tiles; its value at the last tile is the result.
+
+        What was found before is multiplied by ``scale`` each time.
+        """
         empty = Full(shape=type_.shape, value=how.start, dtype=type_.dtype)
         none = self.put(node, "none", empty, (), node.domain)
         here, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
@@ -96,7 +110,10 @@ class Maker:
         merge = Merge(targets=targets)
         past = replace(each, name=past_name, op=merge, inputs=inputs, types=(type_,))
         self.add(node, past)
-        both = [read_of(past), read_of(each)]
+        before = read_of(past)
+        if scale is not None:
+            before = read_of(self.put(node, "scaled", Multiply(), (before, scale), dims))
+        both = [before, read_of(each)]
         if how.stacked:
             both = [read_of(self.put(node, "both", Stack(), both, dims))]
         now = replace(past, name=now_name, op=how.more, inputs=tuple(both))

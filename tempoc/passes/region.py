@@ -13,15 +13,17 @@ Nodes that come after have a later *phase*; what they read of large tensors is c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tempoc.ops.axes import Link
 from tempoc.ops.contraction import Einsum, MatMul
 from tempoc.ops.convolution import Conv
 from tempoc.passes.legality import Dependence
-from tempoc.passes.ways import Meeting, Way, Ways
+from tempoc.passes.ways import Meeting, Star, Way, Ways
 from tempoc.sdg.query import components
 from tempoc.symbolic.expr import Expr
+from tempoc.symbolic.walk import symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class Finder:
     is_large: Callable[[str], bool]
     kept: dict[str, Way] = field(default_factory=dict)
     passed: dict[str, Way] = field(default_factory=dict)
+    turned: set[str] = field(default_factory=set)
 
     def region(self, start: Meeting) -> Region:
         """The region of a node's axis."""
@@ -63,9 +66,10 @@ class Finder:
         """Operands first."""
         return {n: found[n] for n in sorted(found, key=self.ways.order.__getitem__)}
 
-    def reached(self) -> list[Meeting]:
+    def reached(self, *, turned: bool = True) -> list[Meeting]:
         """Who reads the kept nodes along the axis and is none of them."""
-        every = (m for n, k in self.kept.items() for m in self.ways.readers(Meeting(n, k)))
+        kept = (Meeting(n, k) for n, k in self.kept.items() if turned or n not in self.turned)
+        every = (m for at in kept for m in self.ways.readers(at))
         return [m for m in every if m is not None and m.node not in self.kept]
 
     def add_large(self) -> bool:
@@ -74,16 +78,33 @@ class Finder:
         waiting = list(self.kept.items())
         while waiting:
             at = Meeting(*waiting.pop())
-            near = [*self.ways.sources(at), *(m for m in self.ways.readers(at) if m is not None)]
-            for name, way in near:
+            for name, way in self.near(at):
                 if name not in self.kept and not way.is_reduced and self.is_large(name):
                     self.kept[name] = way
                     waiting.append((name, way))
         return len(self.kept) > count
 
+    def near(self, at: Meeting) -> list[Meeting]:
+        """Where the axis of a node comes from and goes to; as a dimension, only in columns."""
+        readers = [m for m in self.ways.readers(at) if m is not None]
+        if at.node in self.turned:
+            readers = [m for m in readers if m.way == at.way and self.has_columns(m)]
+        turns = self.ways.turn(at.node) is not None and isinstance(at.way, Link)
+        if turns or at.node in self.turned:
+            self.turned |= {m.node for m in readers if isinstance(m.way, Star)}
+        return readers if at.node in self.turned else [*self.ways.sources(at), *readers]
+
+    def has_columns(self, at: Meeting) -> bool:
+        """Whether what a node makes at a point of a dimension is as long as that."""
+        assert isinstance(at.way, Star)
+        long = {at.way.dim, self.ways.graph.universe.dim(at.way.dim).bound}
+        shapes = (t.shape for t in self.ways.graph.nodes[at.node].types)
+        return any(long & {*symbols(e)} for shape in shapes for e in shape)
+
     def add_between(self) -> bool:
         """Add what leads from the kept nodes to a large one, or back to a kept one."""
-        self.passed = {m.node: m.way for m in self.reached() if not m.way.is_reduced}
+        self.passed = {m.node: m.way for m in self.reached(turned=False)}
+        self.passed = {n: way for n, way in self.passed.items() if not way.is_reduced}
         waiting = list(self.passed.items())
         while waiting:
             for m in self.ways.readers(Meeting(*waiting.pop())):
@@ -145,24 +166,43 @@ class Finder:
         return any(m is None or known.get(m.node) != m.way for m in readers)
 
 
-def phases(ways: Ways, region: Region) -> dict[str, int] | None:
-    """For each node of the region after how many loops over tiles it can be computed.
+Needs = Mapping[str, Sequence[tuple[str, int]]]
+"""For each node what it needs, and whether it waits for a loop over tiles to end (1, or 0)."""
 
-    ``None`` if some wait for themselves.
-    """
-    inputs: dict[str, list[tuple[str, int]]] = {}
+
+def needs(ways: Ways, region: Region) -> Needs:
+    """What each node needs if the region is computed tile by tile."""
+    found: dict[str, list[tuple[str, int]]] = {}
     for need in ways.needs:
         made = need.source in region.kept or need.source in region.ends
         later = made and not _is_aligned(ways, region, need)
-        inputs.setdefault(need.sink, []).append((need.source, int(later)))
+        found.setdefault(need.sink, []).append((need.source, int(later)))
+    return found
+
+
+def side_by_side(ways: Ways, region: Region, needs: Needs) -> Needs:
+    """The same, and what points read columns of is made in one loop: it is large, and kept there.
+
+    Else readers that are put into one kernel may have to wait for each other's loops.
+    """
+    turned = [name for name in region.kept if ways.turn(name) is not None]
+    every = [need for name in turned for need in needs.get(name, ())]
+    return {**needs, **dict.fromkeys(turned, every)}
+
+
+def phases(ways: Ways, region: Region, needs: Needs) -> dict[str, int] | None:
+    """For each node after how many loops over tiles it can be computed.
+
+    ``None`` if nodes of the region wait for themselves.
+    """
     found: dict[str, int] = {}
-    for part in components(list(ways.order), lambda n: [s for s, _ in inputs.get(n, ())]):
+    for part in components(list(ways.order), lambda n: [s for s, _ in needs.get(n, ())]):
         if len(part) > 1 and any(n in region.kept or n in region.ends for n in part):
             return None
         for name in part:
-            before = (found.get(s, 0) + later for s, later in inputs.get(name, ()))
+            before = (found.get(s, 0) + later for s, later in needs.get(name, ()))
             found[name] = max(before, default=0)
-    return {n: found[n] for n in (*region.kept, *region.ends)}
+    return found
 
 
 def _is_aligned(ways: Ways, region: Region, need: Dependence) -> bool:

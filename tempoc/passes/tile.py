@@ -24,10 +24,26 @@ A starred dimension is an axis too: ``%z : [t*]``, of which sums are read, becom
 ``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; those
 beyond the last one are cut off where the tile is read as a slice.
 
+An axis may vary with the point, like the scores of one step with all steps so far:
+
+    %s = matmul %k[0:t+1], %q : [t*] f32[t+1]
+
+becomes, with ``tiles`` enough for the longest one,
+
+    %s.tile = matmul %k[512*tile:min(512*tile+512, t+1)], %q : [t*, tile] f32[max(0, min(...))]
+
+and has no elements where the tile begins beyond its end. Points of a loop have only the tiles that
+they need. What is summed of ``exp(s - max(s))`` is summed in the loop that finds the maximum, from
+the greatest element so far (``online.py``, ``running_cut.py``): a softmax and what it weighs take
+one loop. Derivatives take others, in which tiles of the scores are made again; they read columns of
+what is padded, ``%p[t:T]`` at ``[:, t]``, and the axis goes on as the dimension ``t`` (``Turn`` in
+``ways.py``).
+
 What two loops over tiles need is made in both, so duplicates must not be looked for afterwards.
 
 Nothing is cut that fits into ``limit`` bytes, nor where the largest tensor would not become
-smaller, nor below ``least`` rows. Sizes are estimates (``sizes.py``).
+smaller, nor below ``least`` rows, nor what one kernel makes for some points at a time. Sizes are
+estimates (``sizes.py``).
 """
 
 from __future__ import annotations
@@ -38,9 +54,11 @@ from math import prod
 from typing import ClassVar
 
 from tempoc.base.source import Span
+from tempoc.ops.types import TensorType
 from tempoc.passes.context import PassContext
-from tempoc.passes.cut import Cutter
-from tempoc.passes.region import Finder, Region, phases
+from tempoc.passes.online import Runners
+from tempoc.passes.region import Finder, Needs, Region, needs, phases, side_by_side
+from tempoc.passes.running_cut import RunningCutter
 from tempoc.passes.sizes import bytes_of, formula, unknown, usual
 from tempoc.passes.ways import Meeting, Star, Ways, slices
 from tempoc.sdg.build import is_computed
@@ -54,6 +72,8 @@ ROUNDS = 8
 """The most loops over tiles that one program gets."""
 TENSORS = 8
 """How many tensors of a tile's size the limit leaves room for."""
+LONG = 512
+"""Fewest rows of a tile that is made for many points at once, each with a range of its own."""
 PATIENCE = 4
 """By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
 
@@ -110,9 +130,11 @@ class _Search:
             size = self.size(region)
             why = self.against(region, size)
             if not why:
-                order = phases(self.ways, region)
-                if order is not None:
-                    return self.tiled(start.node, region, order, size)
+                plain = needs(self.ways, region)
+                for waits in (side_by_side(self.ways, region, plain), plain):
+                    order = phases(self.ways, region, waits)
+                    if order is not None:
+                        return self.tiled(start.node, region, waits, order, size)
                 why = "what it is made of needs what is made of it"
             self.missed(start.node, why, first)
         return None
@@ -121,9 +143,18 @@ class _Search:
 
     def bytes(self, name: str) -> int:
         """The bytes of the largest result of a node, at all points that are computed at once."""
+        vector, at = self.graph.nodes[name].vector, self.at(name)
+        return self.each(name) * prod(at[d] + 1 for d in vector)
+
+    def each(self, name: str) -> int:
+        """The bytes of the largest result of a node at one point."""
         node, at = self.graph.nodes[name], self.at(name)
-        each = max((bytes_of(t, at) for t in node.types), default=0)
-        return each * prod(at[d] + 1 for d in node.vector)
+        return max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
+
+    def longest(self, type_: TensorType, node: Node) -> TensorType:
+        """A type with the greatest extents that it has at any point of a node."""
+        shape = (self.context.space.upper_bound(e, node.domain) for e in type_.shape)
+        return replace(type_, shape=tuple(shape))
 
     def at(self, name: str) -> Mapping[str, int]:
         """What bounds and dimensions are taken for where a node is judged."""
@@ -148,10 +179,9 @@ class _Search:
         for at in (Meeting(name, way) for way in self.ways.through(name)):
             if not at.way.is_reduced and at not in self.tried:
                 extent = self.ways.extent(at)
-                dims = [s for s in symbols(extent) if self.graph.universe.is_dim(s)]
                 varies = any(s in self.graph.universe.lengths for s in symbols(extent))
                 summed = not isinstance(at.way, Star) or at.way.dim in self.ways.summed
-                if symbols(extent) and not dims and not varies and is_affine(extent) and summed:
+                if symbols(extent) and not varies and is_affine(extent) and summed:
                     yield at
 
     # ------------------------------------------------------------ whether it is worth it
@@ -162,18 +192,25 @@ class _Search:
             return self.options.size
         row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.kept))
         fitting = max(1, self.options.limit // TENSORS // row)
-        return max(self.options.least, 1 << (fitting.bit_length() - 1))
+        least = LONG if self.is_ragged(region) else self.options.least
+        return max(least, 1 << (fitting.bit_length() - 1))
 
     def rows(self, region: Region, name: str) -> int:
         """How long the axis of a region is taken to be, at one of its nodes."""
-        return max(1, evaluate(region.extent, self.at(name)))
+        extent = self.ways.extent(Meeting(name, region.kept[name]))
+        most = self.context.space.upper_bound(extent, self.graph.nodes[name].domain)
+        return max(1, evaluate(most, self.at(name)))
 
     def against(self, region: Region, size: int) -> str:
         """Why a region stays as it is; empty if it is worth cutting."""
         if not any(self.is_temporal(Meeting(*item)) for item in region.kept.items()):
             return "the axis comes from no temporal slice"
-        if not region.ends and any(isinstance(way, Star) for way in region.kept.values()):
+        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        stars = any(isinstance(way, Star) for way in region.kept.values())
+        if not region.ends and stars and not turned:
             return "nothing adds up what is computed at once"
+        if why := self.in_batches(region):
+            return why
         rows = max(self.rows(region, n) for n in region.kept)
         if rows <= size:
             return f"{rows} rows are a small tile already"
@@ -191,6 +228,33 @@ class _Search:
             most = max(left, key=left.__getitem__)
             return f"`{most}`, which is as large, is needed as a whole"
         return ""
+
+    def in_batches(self, region: Region) -> str:
+        """Why ranges of points that are computed at once need no tiles; empty if they do.
+
+        What one kernel makes for itself is made for some points at a time, if there are many
+        (``codegen/batches.py``): only columns that another one reads are kept for all points.
+        """
+        if self.options.size or not self.is_ragged(region):
+            return ""
+        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        named, most = self.lengths(region), 0
+        for name in region.kept:
+            along = [d for d in self.graph.nodes[name].vector if turned and d in named[name]]
+            most = max(most, self.each(name) * prod(self.at(name)[d] + 1 for d in along))
+        if most > self.options.limit * (PATIENCE if turned else 1):
+            return ""
+        return "of each sequence it is small" if turned else "some points at a time are small"
+
+    def is_ragged(self, region: Region) -> bool:
+        """Whether points that are computed at once have axes of different lengths."""
+        named = self.lengths(region)
+        return any(d in named[n] for n in named for d in self.graph.nodes[n].vector)
+
+    def lengths(self, region: Region) -> dict[str, tuple[str, ...]]:
+        """What the lengths of the axis depend on, at each node."""
+        every = {**region.kept, **region.ends}
+        return {n: symbols(self.ways.length(Meeting(n, way))) for n, way in every.items()}
 
     def at_each(self, region: Region) -> str:
         """A node that reads all points of a dimension, which are cut, at each of its own points."""
@@ -229,16 +293,17 @@ class _Search:
         """The bytes of a node's result as text."""
         node = self.graph.nodes[name]
         bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
-        return formula(node.types[0], bounds)
+        return formula(self.longest(node.types[0], node), bounds)
 
     # ------------------------------------------------------------ cutting
 
-    def tiled(self, name: str, region: Region, order: Mapping[str, int], size: int) -> Graph:
+    def tiled(
+        self, name: str, region: Region, waits: Needs, order: Mapping[str, int], size: int
+    ) -> Graph:
         """The graph with the region in tiles."""
-        space = self.context.space
-        count = ceildiv(region.extent, size)
-        if not space.implies(Domain(()), compare(">=", region.extent, ONE)):
-            count = maximum(ONE, count)
+        finder = Runners(ways=self.ways, region=region, needs=waits, phases=order)
+        running, order = finder.found()
+        count = self.count(region, size)
         stars = any(isinstance(way, Star) for way in region.kept.values())
         nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
         own = {d for n in nodes for d in n.domain.dims}
@@ -248,20 +313,46 @@ class _Search:
             graph = replace(self.graph, universe=universe)
             universe, rows = _declared(graph, "row", Const(size), own)
         self.context.declare(universe)
-        cutter = Cutter(
+        cutter = RunningCutter(
             old=self.graph,
             ways=self.ways,
             region=region,
             phases=order,
+            running=running,
             space=self.context.space,
             dim=tiles,
             row=rows,
             size=size,
+            partial=self.is_partial(region),
             is_large=self.is_large,
         )
         text = f"`{name}` would take {self.formula(name)} bytes; computed {size} rows at a time"
         self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+        for end, how in running.items():
+            text = f"`{end}` is summed along with the maximum so far (online softmax)"
+            self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
         return cutter.cut()
+
+    def count(self, region: Region, size: int) -> Expr:
+        """The most tiles that an axis of the region takes, at least one."""
+        space = self.context.space
+        every = {**region.kept, **region.ends}
+        longest = dict.fromkeys(
+            space.upper_bound(self.ways.length(Meeting(n, way)), self.graph.nodes[n].domain)
+            for n, way in every.items()
+        )
+        extent = maximum(*longest)
+        count = ceildiv(extent, size)
+        if not space.implies(Domain(()), compare(">=", extent, ONE)):
+            count = maximum(ONE, count)
+        return count
+
+    def is_partial(self, region: Region) -> bool:
+        """Whether points of loops have axes of different lengths, and none is computed at once."""
+        named = self.lengths(region)
+        stars = {d for n in named for d in self.graph.nodes[n].vector}
+        dims = {s for names in named.values() for s in names if self.graph.universe.is_dim(s)}
+        return bool(dims) and not dims & stars
 
 
 def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Universe, str]:

@@ -12,13 +12,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tempoc.ops.axes import Link, links
+from tempoc.ops.indexing import SpatialIndex
+from tempoc.ops.movement import Pad
 from tempoc.passes.combine import combination
 from tempoc.passes.legality import Dependence, dependences
 from tempoc.poly.space import Space
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import Use, operand_types, topological, users
+from tempoc.sdg.query import Use, operand_type, operand_types, topological, users
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
@@ -37,6 +39,30 @@ class Star:
 
 
 Way = Link | Star
+
+
+class Column(NamedTuple):
+    """That of each point along a dimension, of an axis of an operand: ``x[t:T][:, t]``."""
+
+    dim: str
+    axis: int
+
+
+class Turn(NamedTuple):
+    """An axis that goes on as a dimension, where each point reads a column of it."""
+
+    link: Link
+    dim: str
+
+
+def column(node: Node) -> Column | None:
+    """The column that each point of a node reads of its operand, if it does nothing else."""
+    if not isinstance(node.op, SpatialIndex) or node.op.gathers:
+        return None
+    points = [(e, k) for k, e in enumerate(node.op.entries) if not isinstance(e, tuple)]
+    ((entry, axis),) = points if len(points) == 1 else ((None, 0),)
+    own = isinstance(entry, Sym) and entry.name in node.vector
+    return Column(entry.name, axis) if isinstance(entry, Sym) and own else None
 
 
 class Meeting(NamedTuple):
@@ -59,6 +85,7 @@ class Ways:
         self.graph = graph
         self.space = space
         self._ways: dict[str, tuple[Way, ...]] = {}
+        self._turns: dict[str, Turn | None] = {}
 
     @cached_property
     def lazy(self) -> Mapping[str, str]:
@@ -108,9 +135,38 @@ class Ways:
         for link in links(node.op, args, node.types, facts.equal):
             if not link.is_reduced or combination(node.op, args, node.types[0].dtype):
                 yield link
+        turn = self.turn(node.name)
+        if turn is not None:
+            yield turn.link
+        yield from self._stars(node)
+
+    def _stars(self, node: Node) -> Iterator[Star]:
         for dim in node.vector:
             if dim not in symbols(node.domain.where):
                 yield Star(dim)
+
+    def turn(self, name: str) -> Turn | None:
+        """How a padded axis goes on as a dimension, if all who read the node read it so."""
+        if name not in self._turns:
+            self._turns[name] = self._turned(self.graph.nodes[name])
+        return self._turns[name]
+
+    def _turned(self, node: Node) -> Turn | None:
+        if not isinstance(node.op, Pad) or any(o.source == node.name for o in self.graph.outputs):
+            return None
+        padded = [k for k, widths in enumerate(node.op.widths) if widths != (ZERO, ZERO)]
+        readers = [self.graph.nodes[use.reader] for use in self.uses[node.name]]
+        found = {column(reader) for reader in readers}
+        if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(found) != 1:
+            return None
+        read = found.pop()
+        if read is None or not any(w == Star(read.dim) for w in self._stars(readers[0])):
+            return None
+        extent = node.types[0].shape[padded[0]]
+        whole = extent == Sym(self.graph.universe.dim(read.dim).bound)
+        same = all(slices(r.inputs[0]) + padded[0] == read.axis for r in readers)
+        link = Link((padded[0],), (padded[0],))
+        return Turn(link, read.dim) if whole and same else None
 
     def extent(self, at: Meeting) -> Expr:
         """The extent of an axis, of a node that has it still."""
@@ -119,6 +175,15 @@ class Ways:
             return Sym(self.graph.universe.dim(at.way.dim).bound)
         out, axis = next((k, a) for k, a in enumerate(at.way.results) if a is not None)
         return node.types[out].shape[axis]
+
+    def length(self, at: Meeting) -> Expr:
+        """The extent of an axis, at a node that has it, before it is padded, or reduces it."""
+        turn = self.turn(at.node)
+        padded = turn is not None and turn.link == at.way
+        if isinstance(at.way, Star) or not (at.way.is_reduced or padded):
+            return self.extent(at)
+        slot, axis = next((k, a) for k, a in enumerate(at.way.operands) if a is not None)
+        return operand_type(self.graph, self.graph.nodes[at.node].inputs[slot]).shape[axis]
 
     def places(self, at: Meeting) -> tuple[int | None, ...]:
         """In which axis of each operand a node has its axis from."""
@@ -137,6 +202,9 @@ class Ways:
     def source(self, at: Meeting, edge: Edge, axis: int | None) -> Meeting | None:
         """Where an operand has the axis from."""
         if isinstance(at.way, Star):
+            turn = self.turn(edge.source)
+            if turn is not None and turn.dim == at.way.dim:
+                return Meeting(edge.source, turn.link)
             same = at.way in self.through(edge.source) and self.is_own(edge, at.way.dim)
             return Meeting(edge.source, at.way) if same else None
         if axis is None:
@@ -165,6 +233,9 @@ class Ways:
                 return None
             place: int | None = self.slice_of(edge, way.dim)
         else:
+            turn = self.turn(edge.source)
+            if turn is not None and turn.link == way:
+                return Meeting(use.reader, Star(turn.dim))
             axis = way.results[edge.out]
             place = None if axis is None else axis + slices(edge)
         found = (k for k in self.through(use.reader) if isinstance(k, Link))

@@ -19,6 +19,7 @@ from functools import partial
 
 import jax
 
+from tests.bench.attention import attention
 from tests.bench.chains import chains
 from tests.bench.chunked import chunked
 from tests.bench.compiled import BUILD
@@ -47,6 +48,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "recurrences": recurrences,
     "frozen": frozen,
     "chunked": chunked,
+    "attention": attention,
     "training": training,
     "windows": windows,
     "ppo": ppo,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -62,11 +61,18 @@ def drawn(count: int) -> Arrays:
     }
 
 
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
 def peak(command: Sequence[str]) -> float:
-    """The most memory that a process has at any time, in bytes."""
-    child = subprocess.Popen(command, cwd=ROOT)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise subprocess.CalledProcessError(child.returncode, list(command))
-    return usage.ru_maxrss * 1024
+    """The most memory that a process has at any time, in bytes.
+
+    A process starts with what its parent has, so a small one starts it.
+    """
+    small = [sys.executable, "-c", MEASURE, *command]
+    found = subprocess.run(small, cwd=ROOT, check=True, capture_output=True, text=True)
+    return int(found.stdout.split()[-1]) * 1024

@@ -47,6 +47,48 @@ output d = %d
 %s = sum{axes=(0,)} %e : [] f32[4]
 output s = %s
 """,
+    "attention to a prefix, for all points at once": """
+%z = matmul %y[0:t+1], %y : [t*] f32[t+1]
+%m = max{axes=(0,), keepdims=true} %z : [t*] f32[1]
+%d = sub %z, %m : [t*] f32[t+1]
+%e = exp %d : [t*] f32[t+1]
+%s = sum{axes=(0,), keepdims=true} %e : [t*] f32[1]
+%p = div %e, %s : [t*] f32[t+1]
+%o = matmul %p, %y[0:t+1] : [t*] f32[3]
+output o = %o[0:T]
+""",
+    "attention to a suffix in two heads, point by point": """
+%z = einsum{spec="bti,ti->bt"} %x[0:B, t:T], %y[t:T] : [t] f32[B, T-t]
+%m = max{axes=(1,)} %z : [t] f32[B]
+%n = expand_dims{axis=1} %m : [t] f32[B, 1]
+%d = sub %z, %n : [t] f32[B, T-t]
+%e = exp %d : [t] f32[B, T-t]
+%s = sum{axes=(1,)} %e : [t] f32[B]
+%r = expand_dims{axis=1} %s : [t] f32[B, 1]
+%p = div %e, %r : [t] f32[B, T-t]
+%o = einsum{spec="bt,ti->ib"} %p, %y[t:T] : [t] f32[3, B]
+%g = log %s : [t] f32[B]
+%l = add %g, %m : [t] f32[B]
+output o = %o[0:T]
+output l = %l[0:T]
+""",
+    "columns of what is cut along keys, as in derivatives": """
+%z = matmul %y[0:t+1], %y : [t*] f32[t+1]
+%e = exp %z : [t*] f32[t+1]
+%p = pad{widths=((0, T-1-t),)} %e : [t*] f32[T]
+%g = getitem{entries=((0, T-t, 1), t)} %p[t:T] : [t*] f32[T-t]
+%o = matmul %g, %y[t:T] : [t*] f32[3]
+output o = %o[0:T]
+""",
+    "a sum of squares does not run along": """
+%z = exp %y[0:T] : [] f32[T, 3]
+%m = max{axes=(0,), keepdims=true} %z : [] f32[1, 3]
+%d = sub %z, %m : [] f32[T, 3]
+%e = exp %d : [] f32[T, 3]
+%q = mul %e, %e : [] f32[T, 3]
+%s = sum{axes=(0,)} %q : [] f32[3]
+output s = %s
+""",
     "logarithms of sums, for each row of a batch": """
 %z = exp %x[b, 0:T] : [b] f32[T, 3]
 %l = logsumexp{axes=(0,)} %z : [b] f32[3]
@@ -131,6 +173,28 @@ def test_nothing_is_cut_that_fits() -> None:
     after, said = tiled(before, Tile(limit=fits - 1))
     assert after != before
     assert said == ["`z` would take 16*T bytes; computed 256 rows at a time"]
+
+
+def test_ranges_in_one_kernel_are_left_to_its_batches() -> None:
+    before = graph(text_of(100, "attention to a prefix, for all points at once"))
+    assert tiled(before, Tile(limit=400)) == (before, [])
+    said = tiled(before, Tile(limit=399, least=1))[1]
+    assert said == []  # a tile of 512 rows is no smaller
+    long = graph(text_of(1000, "attention to a prefix, for all points at once"))
+    said = tiled(long, Tile(limit=3999))[1]
+    assert said[0] == "`z` would take 4*T*T bytes; computed 512 rows at a time"
+
+
+def test_columns_that_another_kernel_reads_are_cut() -> None:
+    name = "columns of what is cut along keys, as in derivatives"
+    before = graph(text_of(1000, name))
+    assert tiled(before, Tile(limit=1000 * 1000))[0] == before
+    assert tiled(before, Tile(limit=1000 * 1000 - 1))[0] != before
+
+
+def text_of(most: int, name: str) -> str:
+    """A case in which ``T`` is not greater than that."""
+    return HEAD.replace("dim b < B", f"assume T <= {most}\ndim b < B", 1) + MADE[name]
 
 
 def test_tiles_do_not_become_too_small() -> None:
