@@ -33,6 +33,12 @@ from tempoc.runtime.execute import RunOptions, check_every, execute
     "--memory", is_flag=True, help="Say what stores took at most, and what was predicted."
 )
 @budget_option
+@click.option(
+    "--memory-plot",
+    type=FileName(),
+    metavar="FILE",
+    help="Draw the bytes in stores over time (SVG).",
+)
 @checkpoint_options
 @precision_option
 @click.option(

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from tempoc.runtime import errors
 from tempoc.runtime.bindings import Given
+from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, saves
 from tempoc.runtime.files import (
@@ -53,6 +54,7 @@ class RunOptions:
     stats: bool = False
     memory: bool = False
     memory_budget: int | None = None
+    memory_plot: str | None = None
     precision: str | None = None
     profile: str | None = None
     extern_path: tuple[str, ...] = ()
@@ -60,6 +62,12 @@ class RunOptions:
     checkpoint: str | None = None
     every: float | None = None
     resume: str | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the bytes in stores are counted."""
+        asked = self.profile, self.memory_plot
+        return self.stats or self.memory or any(path is not None for path in asked)
 
     @property
     def keep(self) -> Keep | None:
@@ -107,8 +115,10 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     given = gather(options)
     check_targets(options, saves(loaded.program.tree))
     trace = Trace() if options.profile else None
+    curve = Curve() if options.memory_plot else None
     settings = Settings(
-        account=options.stats or options.memory or options.profile is not None,
+        account=options.counts,
+        curve=curve,
         budget=options.memory_budget,
         precision=options.precision,
         trace=trace,
@@ -122,6 +132,10 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
         write_bytes(options.profile, trace.to_json())
+    if curve is not None and options.memory_plot is not None:
+        said = result.predicted.peak if result.predicted else 0
+        title = f"bytes in stores, {loaded.program.name}"
+        write_bytes(options.memory_plot, curve.svg(title, said).encode())
     if options.stats:
         sys.stderr.write(_stats(result, trace))
     if options.memory:
@@ -179,13 +193,14 @@ def check_targets(options: RunOptions, saving: bool) -> None:
         check_writable(options.output_dir, create=True)
     elif saving:
         check_writable(".", create=False)
-    if options.profile is not None:
-        check_file(options.profile)
+    for path in (options.profile, options.memory_plot):
+        if path is not None:
+            check_file(path)
 
 
 def outside(options: RunOptions) -> Outside:
     """Where lines and files go; not into files that are named for something else."""
-    named = (options.output, options.profile)
+    named = (options.output, options.profile, options.memory_plot)
     return Outside(options.output_dir or ".", [path for path in named if path is not None])
 
 

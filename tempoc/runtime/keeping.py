@@ -43,6 +43,7 @@ from tempoc.runtime.files import check_writable
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.memory_errors import host_functions
 from tempoc.runtime.problems import RunError
+from tempoc.runtime.source import Source
 from tempoc.runtime.stores import Cells, Layout, Ledger
 from tempoc.runtime.turns import Turns
 
@@ -282,23 +283,22 @@ def identity(loaded: Loaded, bindings: Bindings, precision: str) -> Identity:
     """What must be the same for a run to go on."""
     text = dump(replace(loaded.program, provenance=()))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
-    params = {
-        name: [part for source in sources.values() for part in _parts(source.read())]
-        for name, sources in bindings.params.items()
-    }
     return {
         "the program": {"": _digest(text.encode())},
         "the precision": {"": precision},
         "the Python module": modules,
         "the bound": {name: str(value) for name, value in bindings.bounds.items()},
         "the seed": {"": str(bindings.seed)} if loaded.program.seed else {},
-        "the input": {n: _digest(*_parts(s.read())) for n, s in bindings.inputs.items()},
-        "the param": {name: _digest(*parts) for name, parts in params.items()},
+        "the input": {name: _digest(*_parts(s)) for name, s in bindings.inputs.items()},
+        "the param": {
+            name: _digest(*(_digest(*_parts(s)).encode() for s in sources.values()))
+            for name, sources in bindings.params.items()
+        },
     }
 
 
-def _parts(array: Array) -> tuple[bytes, bytes]:
-    plain = np.asarray(array)
+def _parts(source: Source) -> tuple[bytes, bytes]:
+    plain = np.asarray(source.read())
     return f"{plain.dtype.newbyteorder('=')} {plain.shape}".encode(), bytes_of(plain)
 
 

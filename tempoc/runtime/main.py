@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     add("--stats", action="store_true", help="say on standard error what the run took")
     add("--memory", action="store_true", help="say what stores took, and what was predicted")
     add("--memory-budget", type=_size, metavar="SIZE", help="refuse a run that takes more: 24GiB")
+    add("--memory-plot", metavar="FILE", help="draw the bytes in stores over time (SVG)")
     add("--checkpoint", metavar="DIR", help="write what the run needs to go on into DIR")
     add("--every", type=_seconds, metavar="TIME", help="how often, such as 60s (as it is) or 5min")
     add("--resume", metavar="DIR", help="go on from the checkpoint in DIR")
@@ -105,6 +106,7 @@ def _wanted(p: argparse.ArgumentParser, options: argparse.Namespace) -> RunOptio
         stats=options.stats,
         memory=options.memory,
         memory_budget=options.memory_budget,
+        memory_plot=options.memory_plot,
         precision=options.precision,
         profile=options.profile,
         extern_path=tuple(options.extern_path),

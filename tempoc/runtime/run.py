@@ -15,6 +15,7 @@ from tempoc.program.nodes import Output, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
 from tempoc.runtime.budget import check_budget
+from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
@@ -40,7 +41,7 @@ class Settings:
     ``show`` gets what is printed and saved, ``watch`` the program, its bounds and a live count of
     calls. ``record``: keep all calls of host functions. ``budget``: refuse a run whose stores take
     more bytes. ``keep``: write checkpoints, or go on from one. ``precision``: of products of
-    matrices, in place of what it was compiled for.
+    matrices, in place of what it was compiled for. ``curve`` hears how many bytes there are.
     """
 
     account: bool = False
@@ -51,11 +52,12 @@ class Settings:
     budget: int | None = None
     keep: Keep | None = None
     precision: str | None = None
+    curve: Curve | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing is wanted of a run but its outputs, and what it prints and saves."""
-        seen = self.account or self.record or self.trace or self.watch or self.keep
+        seen = self.account or self.record or self.trace or self.watch or self.keep or self.curve
         return not seen and self.budget is None and self.precision is None
 
 
@@ -212,6 +214,9 @@ def _run(
     )
     if settings.trace is not None:
         settings.trace.watch_memory(machine.ledger)
+    if settings.curve is not None:
+        settings.curve.note(machine.ledger.now)
+        machine.ledger.told = settings.curve.note
     own = [cells[()] for name, cells in placed.items() if name in walk.straight]
     del placed
     watch = settings.watch

@@ -195,7 +195,7 @@ class Ledger:
     """Bytes in stores: now, at most, and by store (numbers as in the program).
 
     ``rows`` are the slots by now of stores that grow, by group. ``top`` are the bytes of each store
-    when there were most.
+    when there were most. ``told`` hears of every change.
     """
 
     layouts: tuple[Layout, ...]
@@ -205,6 +205,7 @@ class Ledger:
     peak: int = 0
     held: list[int] = field(default_factory=list)
     top: list[int] = field(default_factory=list)
+    told: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
         """Nothing is there yet."""
@@ -245,6 +246,8 @@ class Ledger:
     def _add(self, store: int, size: int) -> None:
         self.now += size
         self.held[store] += size
+        if self.told is not None:
+            self.told(self.now)
         if self.now > self.peak:
             self.peak = self.now
             self.top = [*self.held]

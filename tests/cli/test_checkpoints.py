@@ -81,7 +81,7 @@ def test_broken_files(tempoc: Session) -> None:
     prepared(tempoc)
     path = Path("kept", STATE)
     whole = path.read_bytes()
-    for k in range(0, len(whole), 7):
+    for k in range(0, len(whole), 29):
         for broken in (whole[:k], whole[:k] + bytes([whole[k] ^ 4]) + whole[k + 1 :]):
             path.write_bytes(broken)
             assert tempoc("run out --input x=a.npy --seed 3 --resume kept") == 1, k

@@ -140,7 +140,7 @@ output h, far
 """
 
 
-LONG = "--bounds", "T=1500", "--input", "x=x.npy"
+LONG = "--bounds", "T=800", "--input", "x=x.npy"
 
 
 def tempoc(*line: str) -> list[str]:

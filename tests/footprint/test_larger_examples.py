@@ -1,0 +1,78 @@
+"""The examples in folders of their own: bytes that runs take are those that were predicted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.program.arith import evaluate
+from tempoc.program.nodes import Program
+from tempoc.runtime.bindings import Given, leading_dims, points, tensor_name
+from tempoc.runtime.bounds import resolve
+from tempoc.runtime.dtypes import NUMPY, Array
+from tempoc.runtime.load import load
+from tempoc.runtime.run import Settings, run_given
+from tempoc.runtime.source import as_sources
+from tests.support.examples import ROOT
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    pytest.importorskip("gymnax")
+
+pytestmark = pytest.mark.slow
+
+LLAMA = {"L": 2, "D": 16, "F": 24, "V": 11, "H": 4, "KV": 2, "G": 2}
+CASES = {
+    "rl/reinforce": ({"B": 2, "I": 2, "T": 12}, {}),
+    "rl/dqn": ({"T": 7}, {"carts": 2, "draws": 2, "window": 3, "renew": 2}),
+    "characters/gru": ({"I": 3, "T": 5, "N": 9}, {"V": 7, "E": 3, "H": 4, "B": 2}),
+    "diffusion/moons": ({"I": 3, "S": 4}, {}),
+    "llama/model": ({"B": 2, "P": 4, "S": 2, "T": 9}, {**LLAMA, "window": 0}),
+    "llama/model, window": ({"B": 2, "P": 4, "S": 2, "T": 9}, {**LLAMA, "window": 3}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_predicted(name: str, tmp_path: Path) -> None:
+    bounds, defines = CASES[name]
+    path = ROOT / "examples" / f"{name.split(',')[0]}.rt"
+    options = Options(defines={n: str(v) for n, v in defines.items()}, bucket=4)
+    Compilation.from_path(str(path), options).write(str(tmp_path / "out"))
+    loaded = load(tmp_path / "out", [path.parent])
+    inputs, params = data(loaded.program, bounds)
+    given = Given(bounds=bounds, inputs=as_sources(inputs), params=as_sources(params))
+    quiet = Settings(account=True, show=lambda *effect: None)
+    result = run_given(loaded, given, quiet)
+    assert result.predicted is not None
+    assert result.peak_bytes == result.predicted.peak > 0
+    assert result.stores == result.predicted.stores
+
+
+def data(
+    program: Program, bounds: Mapping[str, int]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Ones for all inputs, and for params that are not computed."""
+    values = resolve(program, bounds, (), {}).values
+    dims = {dim: values[bound] for dim, bound in program.dims}
+    inputs = {
+        i.name: np.ones(
+            [*(dims[d] for d in i.dims), *(evaluate(e, values) for e in i.shape)], NUMPY[i.dtype]
+        )
+        for i in program.inputs
+    }
+    params = {
+        tensor_name(p, point): np.ones(
+            [*(dims[d] for d in leading_dims(p)), *(evaluate(e, values) for e in p.shape)],
+            NUMPY[p.dtype],
+        )
+        for p in program.params
+        if not p.has_default
+        for point in points(p, program, values)
+    }
+    return inputs, params
