@@ -116,7 +116,7 @@ dim i < I
 dim t < T
 input x[t]: f32[4]
 w[0] = full([4, 4], 0.3)
-w[i+1] = w[i] - 0.1 * grad(l, w)[i]
+w[i+1] = w[i] - 0.1 * grad(l, w)
 z = x @ w[i]
 y = nn.softmax(z[i, 0:t+1] @ z) @ x[0:t+1]
 u = nn.softmax(y[i, 0:t+1] @ y) @ y[i, 0:t+1]
