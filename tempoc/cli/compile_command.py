@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tempoc.cli.memory import budget_option
-from tempoc.cli.options import FileName, compile_options, dump_options, options_from
+from tempoc.cli.options import FileName, compile_options, dump_options, options_from, refuse
 from tempoc.cli.show import echo_about, write_dumps
 from tempoc.driver.compilation import Compilation
 
@@ -18,6 +18,12 @@ from tempoc.driver.compilation import Compilation
 )
 @compile_options
 @budget_option
+@click.option(
+    "--bounds",
+    multiple=True,
+    metavar="T=64,B=2",
+    help="Bounds with which a run is to keep to --memory-budget.",
+)
 @dump_options
 def command(
     file: str,
@@ -35,17 +41,20 @@ def command(
     stats: bool,
     error_format: str,
     memory_budget: int | None,
+    bounds: tuple[str, ...],
     dump_after: str | None,
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
     options = options_from(defines, level, passes, verify_each, tile, regions, bucket, precision)
     options = replace(options, memory_budget=memory_budget)
+    if bounds and memory_budget is None:
+        refuse("--bounds are those with which a run is to keep to --memory-budget")
     compilation = Compilation.from_path(file, options)
-    write_dumps(compilation, dump_after, dump_dir)
     if memory_budget is not None:
-        from tempoc.runtime.budget import check_least
+        from tempoc.cli.memory_report import within_budget
 
-        check_least(compilation.emitted.program, memory_budget)
+        compilation = within_budget(compilation, bounds, memory_budget)
+    write_dumps(compilation, dump_after, dump_dir)
     compilation.write(out)
     echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)

@@ -8,29 +8,68 @@ import click
 from tempoc.cli.options import refuse
 from tempoc.driver.caches import caches_text
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.memory_text import exactly, memory_text
+from tempoc.driver.fitting import Fit, fit
+from tempoc.driver.memory_text import exactly, fit_text, memory_text
 from tempoc.program.nodes import Program
+from tempoc.runtime.bindings import bind
 from tempoc.runtime.bounds import resolve
-from tempoc.runtime.budget import largest_bound, usual_given
-from tempoc.runtime.execute import parse_bounds
+from tempoc.runtime.budget import check_least, largest_bound, usual_given
+from tempoc.runtime.execute import RunOptions, gather, parse_bounds
 from tempoc.runtime.memory_errors import missing_for_memory
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import forecast
+from tempoc.runtime.stores import given_stores
 
 
 def echo_memory(
     compilation: Compilation, given: tuple[str, ...], solve: str | None, budget: int | None
 ) -> None:
     """Print the report about a program."""
-    _echo_peak(compilation.emitted.program, given, solve, budget)
+    compilation = _echo_peak(compilation, given, solve, budget)
     if found := caches_text(compilation):
         click.echo(f"\n{found}", nl=False)
 
 
+def within_budget(
+    compilation: Compilation, given: tuple[str, ...], budget: int
+) -> Compilation:
+    """The program, or one in smaller tiles, whose run keeps to a budget with the bounds given.
+
+    Without bounds it stays as it is, if any run of it does. Raises `RunError`.
+    """
+    bounds: dict[str, object] = {**parse_bounds(given, refuse)}
+    program = compilation.emitted.program
+    free = [b.name for b in program.bounds if b.value is None]
+    if free and not bounds:
+        check_least(program, budget)
+        return compilation
+    if missing := [name for name in free if name not in bounds]:
+        raise RunError(missing_for_memory(missing))
+    values = {name: _values(program, bounds)[name] for name in free}
+    return _said(fit(compilation, values, usual_given, budget))
+
+
+def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: int) -> Compilation:
+    """The same with the bounds and data of a run. Raises `RunError`."""
+    program = compilation.emitted.program
+    bindings = bind(program, gather(wanted))
+    values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
+    return _said(fit(compilation, values, lambda p: given_stores(p, bindings), budget))
+
+
+def _said(found: Fit) -> Compilation:
+    click.echo(found.note(), err=True, nl=False)
+    return found.chosen.compilation
+
+
 def _echo_peak(
-    program: Program, given: tuple[str, ...], solve: str | None, budget: int | None
-) -> None:
-    """The formula, with numbers where bounds are given, or the largest bound that fits."""
+    compilation: Compilation, given: tuple[str, ...], solve: str | None, budget: int | None
+) -> Compilation:
+    """The formula, with numbers where bounds are given, or the largest bound that fits.
+
+    Returns the program that it is about.
+    """
+    program = compilation.emitted.program
     bounds: dict[str, object] = {**parse_bounds(given, refuse)}
     free = [b.name for b in program.bounds if b.value is None]
     if solve is not None:
@@ -40,15 +79,21 @@ def _echo_peak(
             refuse(f"--solve {solve}: --bounds has a value for it")
         # The name must be right; its value is what is looked for.
         bounds[solve] = 1
-    elif budget is not None:
-        refuse("--memory-budget wants --solve here; with compile or run it is a limit")
     missing = [name for name in free if name not in bounds]
+    if solve is None and budget is not None and missing and not bounds:
+        refuse("--memory-budget wants --bounds or --solve here; with compile or run it is a limit")
     if bounds and missing:
         raise RunError(missing_for_memory(missing))
+    if solve is None and budget is not None:
+        at = {name: _values(program, bounds)[name] for name in free}
+        fitting = fit(compilation, at, usual_given, budget)
+        click.echo(fit_text(fitting))
+        compilation = fitting.chosen.compilation
+        program = compilation.emitted.program
     if solve is None:
         values = _values(program, bounds) if bounds or not free else None
         click.echo(memory_text(program, values), nl=False)
-        return
+        return compilation
     others = _others(program, bounds, solve)
     stores = usual_given(program)
     found = largest_bound(program, others, solve, stores, budget or 0)
@@ -56,6 +101,7 @@ def _echo_peak(
     click.echo(memory_text(program, values))
     size = forecast(program, values, stores).peak
     click.echo(f"largest {solve}  {found}, with {exactly(size)} of {exactly(budget or 0)}")
+    return compilation
 
 
 def _values(program: Program, bounds: dict[str, object]) -> dict[str, int]:

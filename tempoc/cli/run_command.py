@@ -55,6 +55,10 @@ def command(
         refuse_if_compiled(program)
         return _run(wanted, None, verify)
     compilation = Compilation.from_path(program, options_from(defines))
+    if wanted.memory_budget is not None:
+        from tempoc.cli.memory_report import within_budget_of_run
+
+        compilation = within_budget_of_run(compilation, wanted, wanted.memory_budget)
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory)

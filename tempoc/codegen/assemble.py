@@ -111,6 +111,7 @@ def assemble(
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
         x64=stages.x64,
+        narrow=frozenset(f.name for f in functions.values() if _calls_any(f, ("updated",))),
         declared=bounds(graph.universe),
         lengths=lengths(graph.universe),
     )

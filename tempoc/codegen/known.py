@@ -16,6 +16,7 @@ from tempoc.program.bounds import Bound, Length, length_at
 class Known:
     """All of a program but its tree; of ``bounds`` those that are constants have a value.
 
+    ``narrow`` are the kernels that update arrays of which an axis may have length 1.
     ``declared`` are bounds with their expressions, ``lengths`` those found out during the run,
     which are not among ``bounds``.
     """
@@ -24,6 +25,7 @@ class Known:
     kernels: Mapping[str, nodes.Kernel]
     bounds: Mapping[str, int | None]
     x64: bool
+    narrow: frozenset[str] = frozenset()
     declared: tuple[Bound, ...] = ()
     lengths: tuple[Length, ...] = ()
 

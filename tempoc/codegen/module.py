@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
-from tempoc.codegen.region_text import FIRST_FAULT
+from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, UPDATED
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
 from tempoc.ops.draw_text import helpers_in
@@ -40,9 +40,11 @@ def module(
     """
     kernels = "\n\n".join(f.text for f in functions)
     batches = [in_batches(batch)] if "in_batches(" in kernels else []
+    batches += [UPDATED] if "updated(" in kernels else []
     batches += [in_windows(batch)] if "in_windows(" in kernels else []
     loops = "\n\n".join(regions)
     faults = [FIRST_FAULT] if "first_fault(" in loops else []
+    faults += [LOOPED] if "looped(" in loops else []
     last = [*faults, *([loops] if loops else [])]
     body = "\n\n".join([*helpers_in(kernels), *batches, kernels, *last])
     imports = [line for used, line in _IMPORTS if used in body]

@@ -19,6 +19,8 @@ RESERVED = tuple(
             *HELPERS,
             "in_batches",
             "in_windows",
+            "looped",
+            "updated",
             "at",
             "jax",
             "jnp",

@@ -44,6 +44,35 @@ def tupled(parts: list[str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
+UPDATED = '''\
+def updated(array, part, start):
+    """The array with a part put in; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    """
+    both = zip(array.shape, part.shape)
+    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
+    rest = [s for k, s in enumerate(start) if k not in axes]
+    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
+'''
+"""Stands in front of kernels that update arrays of which an axis may have length 1."""
+
+LOOPED = '''\
+def looped(lower, upper, step, carry):
+    """``lax.fori_loop``, of arrays without their axes of length 1 (see ``updated``)."""
+    arrays, tree = jax.tree.flatten(carry)
+    shapes = [a.shape for a in arrays]
+    def wide(arrays):
+        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
+    def narrow(carry):
+        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
+    def narrow_step(i, arrays):
+        return narrow(step(i, wide(arrays)))
+    return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
+'''
+"""Stands in front of regions that call such kernels."""
+
 FIRST_FAULT = '''\
 def first_fault(fault, kernel, found, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""

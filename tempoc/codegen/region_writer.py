@@ -196,7 +196,9 @@ class Writer(Spelled):
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.counted(loop)
-        self.again(depth, carried, f"lax.fori_loop({', '.join(ends)}, {step}, CARRY)")
+        thin = any(c.kernel in self.known.narrow for c in calls(loop))
+        again = "looped" if thin else "lax.fori_loop"
+        self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY)")
 
     def lasting_loop(self, loop: nodes.Loop, carried: list[str], depth: int) -> None:
         """A region's loop that finds out how long it lasts."""

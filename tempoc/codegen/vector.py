@@ -29,10 +29,11 @@ from tempoc.codegen.positions import pointwise, shift
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages
 from tempoc.codegen.windows import seen
-from tempoc.memory.storage import Axis
+from tempoc.memory.storage import Axis, Store
 from tempoc.ops.emission import Block, KernelEmitter
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.expr import (
+    ONE,
     TRUE,
     ZERO,
     Const,
@@ -344,11 +345,19 @@ class Together:
         zero = [self._int("0")] * len(home.store.shape)
         starts = [[*(p.start for p in places), *zero][k] for k in order]
         comma = "," if len(starts) == 1 else ""
-        new = f"lax.dynamic_update_slice({old}, {rows}, ({', '.join(starts)}{comma}))"
+        update = "updated" if self._may_be_thin(home.store, places) else "lax.dynamic_update_slice"
+        new = f"{update}({old}, {rows}, ({', '.join(starts)}{comma}))"
         if inner.where != TRUE:
             new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
         self._latest[cell] = self.out.bind(old, new)
         return Result(cell=cell, text=self._latest[cell])
+
+    def _may_be_thin(self, store: Store, places: Sequence[_Place]) -> bool:
+        """Whether an axis that is written as a whole, beside others, may have length 1."""
+        if all(p.whole for p in places):
+            return False
+        whole = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
+        return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in whole)
 
     def _place(self, axis: Axis, write: Write | None, home: Home) -> _Place:
         """Where along an axis of a store goes what the points made."""

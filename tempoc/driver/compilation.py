@@ -12,7 +12,7 @@ from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_tiles
+from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_limit, with_tiles
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
@@ -112,12 +112,15 @@ class Compilation:
         steps = LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, REGISTRY)
+        if self.options.limit is not None:
+            steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
 
     @cached_property
     def passes(self) -> Outcome[Graph]:
         """All passes with what they did; the graph is verified before and after each."""
-        graph, context, steps = self.graph, PassContext(space=self.space), self.steps
+        context = PassContext(space=self.space, sizes=self.options.sizes)
+        graph, steps = self.graph, self.steps
 
         def check(result: Graph, step: str) -> None:
             verify_graph(result, context.space, after=step)

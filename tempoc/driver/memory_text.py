@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tempoc.driver.fitting import Fit
 from tempoc.footprint.formulas import Facts
 from tempoc.footprint.moments import COPY, ZEROS
 from tempoc.footprint.peak import BEFORE, Peak, Row, grown, peak
@@ -40,6 +41,13 @@ def memory_text(program: Program, bounds: Mapping[str, int] | None) -> str:
     head += ["when"] if found.others else []
     head += ["now"] if held is not None else []
     return "\n".join([*lines, "", table(head, rows), *_notes(found, stores, facts)]).rstrip() + "\n"
+
+
+def fit_text(found: Fit) -> str:
+    """What was tried to keep to a budget, the last of which does."""
+    rows = [(v.about(), str(v.peak), str(v.calls)) for v in found.variants]
+    head = f"budget  {exactly(found.budget)}: {found.chosen.about()}\n\n"
+    return head + table(("variant", "bytes", "calls of kernels"), rows)
 
 
 def exactly(size: int) -> str:

@@ -18,8 +18,9 @@ class Options:
     `tile` is the size of tiles, also of what would fit; `None`: only what is too large is cut.
     `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
     `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
-    grows. `memory_budget`: how many bytes the stores of a run may take. `precision`: of products of
-    matrices.
+    grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
+    bytes is computed in tiles; `sizes` are the bounds for which that is judged. `precision`: of
+    products of matrices.
     """
 
     level: int = 2
@@ -30,6 +31,8 @@ class Options:
     regions: bool | None = None
     bucket: int = BUCKET
     memory_budget: int | None = None
+    limit: int | None = None
+    sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     precision: str = PRECISIONS[0]
 
     @property
@@ -47,6 +50,8 @@ class Options:
         chosen |= {} if self.bucket == BUCKET else {"bucket": str(self.bucket)}
         if self.memory_budget is not None:
             chosen[BUDGET] = str(self.memory_budget)
+        chosen |= {} if self.limit is None else {"limit": str(self.limit)}
+        chosen |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -54,12 +59,15 @@ class Options:
     def from_provenance(cls, kept: Mapping[str, str]) -> "Options":
         """The options that gave `to_provenance`."""
         names = [key.removeprefix("define.") for key in kept if key.startswith("define.")]
+        sizes = [key.removeprefix("size.") for key in kept if key.startswith("size.")]
         return cls(
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
             tile=int(kept["tile"]) if "tile" in kept else None,
             regions=kept["regions"] == "yes" if "regions" in kept else None,
             memory_budget=int(kept[BUDGET]) if BUDGET in kept else None,
+            limit=int(kept["limit"]) if "limit" in kept else None,
+            sizes={name: int(kept[f"size.{name}"]) for name in sizes},
             precision=kept.get(PRECISION, PRECISIONS[0]),
             bucket=int(kept.get("bucket", BUCKET)),
             defines={name: kept[f"define.{name}"] for name in names},

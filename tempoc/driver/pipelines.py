@@ -59,6 +59,11 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
 }
 
 
+def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
+    """The steps with tiles of what takes more bytes."""
+    return tuple(replace(s, limit=limit) if isinstance(s, Tile) else s for s in steps)
+
+
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
     """The steps with tiles of that size, whatever fits."""
     return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)

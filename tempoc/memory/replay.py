@@ -1,7 +1,8 @@
 """A machine of slots: executes a schedule at concrete bounds and watches what every slot holds.
 
 Independent of how the plan was found: no live ranges, no polyhedra. Values are not computed; a slot
-holds the *point* whose value it would hold.
+holds the *point* whose value it would hold. An array that is given back or given away is gone with
+all its slots, also for a kernel that would have read nothing in it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from tempoc.schedule.replay import World
 from tempoc.schedule.tree import Execute, Guard, Loop, Tree
 from tempoc.schedule.tree import Sequence as TreeSequence
 from tempoc.sdg.graph import Output
-from tempoc.sdg.statements import Read, Statement, Statements, Write
-from tempoc.symbolic.expr import Entry, Expr, Slice
+from tempoc.sdg.statements import Statement, Statements, Write
+from tempoc.symbolic.expr import ZERO, Entry, Expr, Slice
 from tempoc.symbolic.walk import evaluate
 
 Point = tuple[int, ...]
@@ -48,6 +49,7 @@ class Replay:
 
     def run(self, tree: Tree, outputs: Sequence[Output]) -> None:
         """Execute everything, then read the outputs. Raises ``DiagnosticError`` (RT450)."""
+        self._check_rings()
         for name, store in self.plan.stores.items():
             moduli = tuple(0 if k.modulo is None else self._value(k.modulo) for k in store.keys)
             rings = tuple(self._value(a.size) if a.ring else 0 for a in store.axes)
@@ -57,6 +59,22 @@ class Replay:
         for output in outputs:
             tensor = names[output.source, output.out]
             self.check(f"output {output.name}", tensor, output.entries, self.world.lengths())
+
+    def _check_rings(self) -> None:
+        """Where several points stand side by side, slots are not used in turn."""
+        for s in self.statements.statements:
+            for write in s.writes:
+                self._check_ring(s.name, write.tensor, write.entries)
+            for k, read in enumerate(s.reads if s.single else ()):
+                assert s.single is not None
+                own = zip(read.entries, s.single.reads[k].entries, strict=True)
+                side = tuple(e if not isinstance(one, Slice) else ZERO for e, one in own)
+                self._check_ring(s.name, read.tensor, side)
+
+    def _check_ring(self, user: str, tensor: str, entries: tuple[Entry, ...]) -> None:
+        at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
+        if any(a.ring and isinstance(at[a.dim], Slice) for a in self.plan.stores[tensor].axes):
+            raise lost_value(user, tensor, (), "is one of a ring, several are wanted", self.bounds)
 
     def _value(self, e: object) -> int:
         return evaluate(e, self.bounds)  # type: ignore[arg-type]
@@ -88,7 +106,7 @@ class Replay:
                 self.check(s.name, read.tensor, read.entries, env)
         written: list[Address] = []
         for write in s.writes:
-            self._check_array(s.name, write, env)
+            self._check_array(s.name, write.tensor, write.entries, env)
         for member in s.members:
             for read in s.reads:
                 if read.forwarded and read.member == member:
@@ -96,9 +114,9 @@ class Replay:
             for write in s.writes:
                 if write.member == member:
                     written += self._write(s.name, write, env)
-        for address in [a for r in s.reads for a in self._given_away(s, r, env)]:
-            if address not in written:
-                self.slots.pop(address, None)
+        for tensor, key in [*self._given_away(s, env)]:
+            if not any(a[:2] == (tensor, key) for a in written):
+                self._release(tensor, key)
         largest = {**env, **self.bounds}
         for release in self.plan.releases.get(s.name, ()):
             if evaluate(release.where, largest):
@@ -106,15 +124,23 @@ class Replay:
                 self._release(release.tensor, key)
 
     def _grow(self, s: Statement, env: Mapping[str, int]) -> None:
-        """Stores grow to what the statement needs, and no further."""
+        """Stores grow to what the statement needs, and no further.
+
+        Its kernel asks how many slots there are where the statement says what it needs.
+        """
         values = {**env, **self.bounds}
         for need in self.plan.needs.get(s.name, ()):
             key, size = (need.dim, need.size), self._value(need.size)
             rows = min(size, max(evaluate(e, values) for e in need.rows))
             self.rows[key] = max(rows, self.rows.get(key, 0))
-            if any(evaluate(e, values) > size for e in need.sure):
+            if any(evaluate(e, values) > self.rows[key] for e in need.sure):
                 at = tuple(env[d] for d in s.domain.dims)
                 raise lost_value(s.name, need.dim, at, "is one too many", self.bounds)
+        told = {(need.dim, need.size) for need in self.plan.needs.get(s.name, ())}
+        for tensor in (*(r.tensor for r in s.reads), *(w.tensor for w in s.writes)):
+            for axis in self.plan.stores[tensor].axes:
+                if axis.grows and (axis.dim, axis.size) not in told:
+                    raise lost_value(s.name, tensor, (), "is where it may not be", self.bounds)
 
     def _check_rows(self, user: str, tensor: str, point: Point) -> None:
         """A point of a store that grows is among those that there are already."""
@@ -124,35 +150,53 @@ class Replay:
             if axis.grows and at >= self.rows.get((axis.dim, axis.size), 0):
                 raise lost_value(user, tensor, point, "is not there yet", self.bounds)
 
-    def _given_away(self, s: Statement, read: Read, env: Mapping[str, int]) -> Iterator[Address]:
-        if read.tensor in self.plan.donations.get(s.name, ()):
-            for point in points(read.entries, env):
-                yield self.address(read.tensor, point)
+    def _given_away(self, s: Statement, env: Mapping[str, int]) -> Iterator[tuple[str, Point]]:
+        for read in s.reads:
+            if read.tensor in self.plan.donations.get(s.name, ()):
+                key = self._key(read.tensor, read.entries, env)
+                yield read.tensor, self._slot(read.tensor, key)
 
     def _write(self, writer: str, write: Write, env: Mapping[str, int]) -> Iterator[Address]:
         self.steps -= 1
         if self._is_stored(write.tensor) and evaluate(write.where, env):
             for point in points(write.entries, env):
                 self._check_rows(writer, write.tensor, point)
+                self._check_room(writer, write.tensor, point, env)
                 address = self.address(write.tensor, point)
                 self.slots[address] = point
                 yield address
 
-    def _check_array(self, writer: str, write: Write, env: Mapping[str, int]) -> None:
-        """A kernel is given the array that it may write into, whether or not it does."""
-        store = self.plan.stores[write.tensor]
-        dims = self.statements.tensors[write.tensor].domain.dims
-        point = next(iter(points(write.entries, env)), None)
-        if point is None or not store.axes:
-            return
-        at = dict(zip(dims, point, strict=True))
-        slot = _reduced([at[k.dim] for k in store.keys], self.sizes[write.tensor][0])
-        if (write.tensor, slot) in self.gone:
-            raise lost_value(writer, write.tensor, point, "is in a freed array", self.bounds)
+    def _check_room(self, writer: str, tensor: str, point: Point, env: Mapping[str, int]) -> None:
+        """An array has a slot for the point, as large as its value."""
+        store, there = self.plan.stores[tensor], self.statements.tensors[tensor]
+        at = dict(zip(there.domain.dims, point, strict=True))
+        slots = [(at[a.dim], self._value(a.size)) for a in store.axes if not a.ring]
+        sizes = [(evaluate(e, {**env, **at}), e) for e in there.type.shape]
+        large = any(n > self._value(size) for (n, _), size in zip(sizes, store.shape, strict=True))
+        if large or not all(0 <= k < n for k, n in slots):
+            raise lost_value(writer, tensor, point, "has no room for it", self.bounds)
+
+    def _check_array(
+        self, user: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
+    ) -> None:
+        """A kernel is given the array that it may read or write, whether or not it does."""
+        store = self.plan.stores[tensor]
+        if store.axes or not self._is_stored(tensor):
+            key = self._key(tensor, entries, env)
+            if (tensor, self._slot(tensor, key)) in self.gone:
+                raise lost_value(user, tensor, key, "is in an array that is gone", self.bounds)
+
+    def _key(self, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]) -> Point:
+        """By what the array is known that a statement takes."""
+        at = dict(zip(self.statements.tensors[tensor].domain.dims, entries, strict=True))
+        chosen = [at[k.dim] for k in self.plan.stores[tensor].keys]
+        return tuple(evaluate(e.lo if isinstance(e, Slice) else e, env) for e in chosen)
+
+    def _slot(self, tensor: str, key: Point) -> Point:
+        return _reduced(key, self.sizes[tensor][0])
 
     def _release(self, tensor: str, key: Point) -> None:
-        moduli = self.sizes[tensor][0]
-        slot = _reduced(key, moduli)
+        slot = self._slot(tensor, key)
         self.gone[tensor, slot] = None
         for address in [a for a in self.slots if a[:2] == (tensor, slot)]:
             del self.slots[address]
@@ -161,6 +205,7 @@ class Replay:
         self, reader: str, tensor: str, entries: tuple[Entry, ...], env: Mapping[str, int]
     ) -> None:
         """All cells read hold what the reader wants."""
+        self._check_array(reader, tensor, entries, env)
         if not self._is_stored(tensor):
             return
         for point in points(entries, env):

@@ -1,25 +1,30 @@
 """Checks a memory plan by replaying it at small bounds.
 
-No read may meet a slot that was overwritten, freed or never written.
+No read may meet a slot that was overwritten, freed or never written. Small are bounds up to 5, and
+for a window, of which so few steps would show nothing, one a little longer than that.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tempoc.memory.replay import Replay, TooLong
 from tempoc.memory.storage import Plan
 from tempoc.poly.space import Space
 from tempoc.schedule.compute import Scheduled
-from tempoc.schedule.replay import World, endings
+from tempoc.schedule.replay import Ends, World, endings
 from tempoc.sdg.graph import Output
 from tempoc.sdg.statements import Statements
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.walk import evaluate, symbols
+from tempoc.symbolic.expr import Entry, Slice
+from tempoc.symbolic.walk import evaluate, integers, symbols
 
 SMALL = (1, 2, 3, 5)
 _STEPS = 20_000
+_MORE_STEPS = 100_000
+_BEYOND = 3
+"""So many steps after the longest window has been full."""
 
 
 def verify(
@@ -30,17 +35,58 @@ def verify(
     space: Space,
 ) -> None:
     """Replay the schedule at small bounds. Raises ``DiagnosticError`` (RT450) at a lost value."""
-    for bounds in small_bounds(space.universe):
-        for ends in endings(space.universe, bounds):
-            world = World(statements, space.universe, bounds, ends)
+    universe = space.universe
+    cases = [(bounds, _STEPS, [*endings(universe, bounds)]) for bounds in small_bounds(universe)]
+    for bounds in beyond_windows(plan, statements, universe):
+        cases.append((bounds, _MORE_STEPS, [lasting(universe, bounds)]))
+    for bounds, steps, some in cases:
+        for ends in some:
+            world = World(statements, universe, bounds, ends)
             replay = Replay(
-                plan=plan, statements=statements, bounds=bounds, world=world, steps=_STEPS
+                plan=plan, statements=statements, bounds=bounds, world=world, steps=steps
             )
             try:
                 replay.run(scheduled.tree, outputs)
             except TooLong:
                 # A fixed bound is large; what was replayed so far is in order.
                 break
+
+
+def lasting(universe: Universe, bounds: Mapping[str, int]) -> Ends:
+    """The lengths of a run in which everything lasts as long as it may."""
+    return {
+        (b.name, point): bounds[b.name]
+        for b in universe.ended
+        for point in itertools.product(*(range(bounds[universe.dim(d).bound]) for d in b.outer))
+    }
+
+
+def beyond_windows(
+    plan: Plan, statements: Statements, universe: Universe
+) -> Iterator[dict[str, int]]:
+    """Bounds of which one is larger than all distances along its dimensions, the others small."""
+    far: dict[str, int] = {}
+    for dim, e in _along(plan, statements):
+        bound = universe.dim(dim).bound
+        ends = (e.lo, e.hi) if isinstance(e, Slice) else (e,)
+        far[bound] = max(far.get(bound, 0), *(abs(n) for end in ends for n in integers(end)), 0)
+    free = [b.name for b in universe.bounds if b.value is None]
+    for name in free:
+        if far.get(name, 0) + _BEYOND > max(SMALL):
+            bounds = {**dict.fromkeys(free, 2), name: far[name] + _BEYOND}
+            if _complete(universe, bounds):
+                yield bounds
+
+
+def _along(plan: Plan, statements: Statements) -> Iterator[tuple[str, Entry]]:
+    """Entries and sizes of tensors, by dimension."""
+    for s in statements.statements:
+        uses = [(r.tensor, r.entries) for r in s.reads] + [(w.tensor, w.entries) for w in s.writes]
+        for tensor, entries in uses:
+            yield from zip(statements.tensors[tensor].domain.dims, entries, strict=True)
+    for store in plan.stores.values():
+        yield from ((a.dim, a.size) for a in store.axes)
+        yield from ((k.dim, k.modulo) for k in store.keys if k.modulo is not None)
 
 
 def small_bounds(universe: Universe) -> Iterator[dict[str, int]]:

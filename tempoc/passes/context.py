@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,11 +21,15 @@ class Starred(NamedTuple):
 
 @dataclass(slots=True)
 class PassContext:
-    """The polyhedral space of the graph at hand, and a place for remarks."""
+    """The polyhedral space of the graph at hand, and a place for remarks.
+
+    ``sizes`` are values of bounds for which the program is compiled; it must be right for others.
+    """
 
     space: Space
     remarks: Remarks = field(default_factory=Remarks)
     starred: list[Starred] = field(default_factory=list)
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def declare(self, universe: Universe) -> None:
         """From here on the graph has these dimensions and bounds."""

@@ -1,12 +1,14 @@
 """How large tensors are, where bounds are known only when the program runs.
 
-An estimate takes for a bound its value, else the most that the program's assumptions allow
-(``assume T <= 2048``), else ``NOMINAL``, or less if it depends on several that are not known.
+An estimate takes for a bound its value, also one that the compilation is told; else the most that
+the program's assumptions allow (``assume T <= 2048``), else ``NOMINAL``, or less if it depends on
+several that are not known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import TensorType
@@ -19,15 +21,18 @@ NOMINAL = 4096
 """What a bound is taken for that nothing is known about, where it is the only one."""
 MORE = 16
 """By how much each further one makes a tensor larger: few are long in all directions."""
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-def usual(universe: Universe, count: int = 1) -> dict[str, int]:
+def usual(
+    universe: Universe, count: int = 1, told: Mapping[str, int] = NOTHING
+) -> dict[str, int]:
     """A value for each bound, and for each dimension its last point.
 
-    ``count``: of how many bounds the size depends of which nothing is known.
+    ``count``: of how many bounds the size depends of which nothing is known. ``told`` are known.
     """
     each = round((NOMINAL * MORE ** (count - 1)) ** (1 / count)) if count else NOMINAL
-    found = {b.name: each for b in universe.bounds} | _known(universe, each)
+    found = {b.name: each for b in universe.bounds} | _known(universe, each) | dict(told)
     for b in universe.bounds:
         if b.value is not None:
             found[b.name] = max(1, evaluate(b.value, found))
@@ -46,7 +51,9 @@ def _known(universe: Universe, each: int) -> dict[str, int]:
     return found
 
 
-def unknown(universe: Universe, names: Iterable[str]) -> tuple[str, ...]:
+def unknown(
+    universe: Universe, names: Iterable[str], told: Mapping[str, int] = NOTHING
+) -> tuple[str, ...]:
     """The bounds, from which those of these names follow, of which nothing is known."""
     dims = {d.name: d.bound for d in universe.dims}
     values = {b.name: b.value for b in universe.bounds}
@@ -57,7 +64,7 @@ def unknown(universe: Universe, names: Iterable[str]) -> tuple[str, ...]:
         value = values[name]
         if value is not None:
             waiting += symbols(value)
-        elif name not in _known(universe, NOMINAL):
+        elif name not in told and name not in _known(universe, NOMINAL):
             found[name] = None
     return tuple(sorted(found))
 

@@ -160,9 +160,10 @@ class _Search:
         """What bounds and dimensions are taken for where a node is judged."""
         node = self.graph.nodes[name]
         found = [s for t in node.types for e in t.shape for s in symbols(e)]
-        count = len(unknown(self.graph.universe, (*found, *node.vector)))
+        told = self.context.sizes
+        count = len(unknown(self.graph.universe, (*found, *node.vector), told))
         if count not in self.usual:
-            self.usual[count] = usual(self.graph.universe, count)
+            self.usual[count] = usual(self.graph.universe, count, told)
         return self.usual[count]
 
     def is_large(self, name: str) -> bool:

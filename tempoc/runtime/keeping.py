@@ -259,11 +259,11 @@ def _variables(found: Mapping[str, Any]) -> dict[str, int | list[int]]:
 
 
 def keeper_of(
-    keep: Keep, loaded: Loaded, bindings: Bindings, given: frozenset[str], show: Show
+    keep: Keep, program: Program, same: Identity, given: frozenset[str], show: Show
 ) -> Keeper:
     """What holds a run. Raises ``RunError`` if it cannot be held, or not be gone on with."""
-    refuse_hosts(loaded.program, given)
-    return Keeper(keep, identity(loaded, bindings), show)
+    refuse_hosts(program, given)
+    return Keeper(keep, same, show)
 
 
 def refuse_hosts(program: Program, given: frozenset[str]) -> None:
@@ -278,7 +278,7 @@ def refuse_hosts(program: Program, given: frozenset[str]) -> None:
         raise RunError(host_functions(names))
 
 
-def identity(loaded: Loaded, bindings: Bindings) -> Identity:
+def identity(loaded: Loaded, bindings: Bindings, precision: str) -> Identity:
     """What must be the same for a run to go on."""
     text = dump(replace(loaded.program, provenance=()))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
@@ -288,6 +288,7 @@ def identity(loaded: Loaded, bindings: Bindings) -> Identity:
     }
     return {
         "the program": {"": _digest(text.encode())},
+        "the precision": {"": precision},
         "the Python module": modules,
         "the bound": {name: str(value) for name, value in bindings.bounds.items()},
         "the seed": {"": str(bindings.seed)} if loaded.program.seed else {},

@@ -18,7 +18,7 @@ from tempoc.runtime.budget import check_budget
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
-from tempoc.runtime.keeping import Keep, Keeper, keeper_of
+from tempoc.runtime.keeping import Keep, Keeper, identity, keeper_of
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine, walked
 from tempoc.runtime.outputs import Taking, taking
@@ -128,10 +128,14 @@ def _run_known(
     watched = settings.watch is not None
     wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
     check_budget(loaded.program, bindings.bounds, stores, settings.budget)
-    keeper = None if keep is None else keeper_of(keep, loaded, bindings, stores, settings.show)
+    precision = settings.precision or prepared.precision
+    keeper = None
+    if keep is not None:
+        same = identity(loaded, bindings, precision)
+        keeper = keeper_of(keep, loaded.program, same, stores, settings.show)
     has_run = prepared.has_run(stores, wishes)
     under = backend.settings if has_run else backend.session
-    with under(loaded.program.x64, settings.precision or prepared.precision):
+    with under(loaded.program.x64, precision):
         try:
             walk = prepared.walk(stores, wishes)
             result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper)

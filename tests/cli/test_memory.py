@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tempoc.base.source import Source
@@ -64,6 +66,52 @@ def test_budgets(tempoc: Session, golden: Golden) -> None:
     assert tempoc("compile fib.rt -o small --memory-budget 3B") == 1
     assert not Path("small").exists()
     golden("cli/budgets.txt", tempoc.text)
+
+
+LEARN = """dim i < I
+dim t < T
+input x[t]: f32[32]
+input y[t]: f32
+w[0] = {a: ones([64, 32]) * 0.01, b: ones([64]) * 0.01}
+hidden[i, t] = tanh(w[i].a @ x[t])
+out[i, t] = w[i].b @ hidden[i, t]
+loss[i] = mean((out[i, 0:T] - y[0:T]) ** 2)
+slope = grad(loss, w)
+w[i+1] = {a: w.a - 0.1 * slope.a, b: w.b - 0.1 * slope.b}
+output loss
+"""
+
+
+def test_budgets_that_want_tiles(tempoc: Session, golden: Golden) -> None:
+    """All, a half and a fifth of what it takes as it is, and too little."""
+    Path("learn.rt").write_text(LEARN, encoding="utf-8")
+    random = np.random.default_rng(0)
+    np.savez(
+        "d.npz", x=random.normal(size=(800, 32)).astype(np.float32),
+        y=random.normal(size=800).astype(np.float32),
+    )  # fmt: skip
+    line = "learn.rt --memory --bounds I=3,T=800"
+    assert tempoc(f"explain {line} --memory-budget 256KiB") == 0
+    assert tempoc(f"explain {line} --memory-budget 90kB") == 1
+    assert tempoc("compile learn.rt -o out --memory-budget 256KiB --bounds I=3,T=800") == 0
+    assert tempoc("compile learn.rt -o out --bounds I=3,T=800") == 2
+    assert tempoc("compile learn.rt -o out --memory-budget 256KiB --bounds I=3") == 1
+    golden("cli/fitting.txt", tempoc.text)
+    assert tempoc("run learn.rt --bounds I=3 --input d.npz --output whole.npz --memory") == 0
+    whole, natural = np.load("whole.npz")["loss"], measured(tempoc.err)
+    for part in (1, 2, 5):
+        budget = f"--memory-budget {natural // part}B"
+        line = f"run learn.rt --bounds I=3 --input d.npz --output tiles.npz --memory {budget}"
+        assert tempoc(line) == 0
+        assert measured(tempoc.err) <= natural // part
+        assert ("tiles of" in tempoc.err) == (part > 1)
+        np.testing.assert_allclose(np.load("tiles.npz")["loss"], whole, rtol=1e-5)
+    assert tempoc("run out --bounds I=3 --input d.npz --output tiles.npz --verify") == 0
+
+
+def measured(text: str) -> int:
+    """The most bytes that there were."""
+    return int(re.findall(r"^peak +\d+ +(\d+)$", text, re.MULTILINE)[0])
 
 
 PATTERNS = [

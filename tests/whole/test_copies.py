@@ -34,6 +34,21 @@ output y
 SEQUENCES = {
     "causal": FEEDBACK.replace("SEEN", "0:t+1"),
     "window": FEEDBACK.replace("SEEN", "max(0, t-7):t+1"),
+    "one of a batch": """
+import nn
+dim b < B
+dim t < T
+input x[b]: f32[16]
+param w: f32[3, 64, 16]
+param back: f32[16, 64]
+before[b, 0] = x
+before[b, t] = y[b, t-1] when t >= 1
+q = reshape(w[0] @ before, [2, 2, 16])
+k = reshape(w[1] @ before, [2, 32])[:, 0:16]
+v = reshape(w[2] @ before, [2, 32])[:, 16:32]
+y = tanh(before + back @ reshape(nn.grouped_attention(q, k[t=0:t+1], v[t=0:t+1]), [64]))
+output y[t = T-1] as last
+""",
     "until": """
 dim t < T until stop
 input a: f32[16]
@@ -71,7 +86,8 @@ def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(blocks, "LONG", 0)
     monkeypatch.setattr(blocks, "BRIEF", 0)
     source = load_source(Source("m.rt", SEQUENCES[name]))
-    found = _audit(Compilation(source, Options()), {"T": 512}, tmp_path)
+    bounds = {"T": 512, "B": 1} if "dim b" in source.main.source.text else {"T": 512}
+    found = _audit(Compilation(source, Options()), bounds, tmp_path)
     loops = [c for c in found if c.loop]
     assert bool(loops) == (name != "two rows")
     for function in loops:

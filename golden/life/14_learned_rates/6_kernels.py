@@ -42,6 +42,18 @@ def random_uniform(key, positions, width, digits, dtype):
     return (drawn * jnp.float32(2.0**-digits)).astype(dtype)
 
 
+def updated(array, part, start):
+    """The array with a part put in; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    """
+    both = zip(array.shape, part.shape)
+    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
+    rest = [s for k, s in enumerate(start) if k not in axes]
+    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
+
+
 def start_0_w_default(at, random_seed):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
@@ -122,7 +134,7 @@ def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
         test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
         return (train_predict_tanh, train_mse_sub, train, test_d_train_predict_tanh_sub)
     train_predict_tanh_rows, train_mse_sub_rows, train_rows, test_d_train_predict_tanh_sub_rows = jax.vmap(point)(net_0_w, net_0_b, net_1_w, net_1_b)
-    train22 = lax.dynamic_update_slice(train2, train_rows[None, :], (i, 0))
+    train22 = updated(train2, train_rows[None, :], (i, 0))
     return train_predict_tanh_rows, train_mse_sub_rows, train22, test_d_train_predict_tanh_sub_rows
 
 
@@ -464,6 +476,19 @@ def test_d_train_mse_sub_1(at, *, N):
     return (test_d_train_mse_sub_1_full,)
 
 
+def looped(lower, upper, step, carry):
+    """``lax.fori_loop``, of arrays without their axes of length 1 (see ``updated``)."""
+    arrays, tree = jax.tree.flatten(carry)
+    shapes = [a.shape for a in arrays]
+    def wide(arrays):
+        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
+    def narrow(carry):
+        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
+    def narrow_step(i, arrays):
+        return narrow(step(i, wide(arrays)))
+    return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
+
+
 def loop_i(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
     test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
@@ -615,8 +640,7 @@ def loop_i(
             train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1) = lax.fori_loop(0, count, step_i,
-            carry)
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1) = looped(0, count, step_i, carry)
     return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
             test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
             train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
@@ -725,7 +749,7 @@ def loop_i2(
     (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
             test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-            rates_1) = lax.fori_loop(0, count, step_i, carry)
+            rates_1) = looped(0, count, step_i, carry)
     return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
             test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
@@ -903,7 +927,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
-                rates_1) = lax.fori_loop(0, I - 1, step_i, carry)
+                rates_1) = looped(0, I - 1, step_i, carry)
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
                 start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
         (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
@@ -1022,7 +1046,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
         (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
                 test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-                rates_1) = lax.fori_loop(0, I - 1, step_i2, carry)
+                rates_1) = looped(0, I - 1, step_i2, carry)
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
                 start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
         (train_predict_tanh, train_mse_sub, train2,

@@ -9,6 +9,18 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def updated(array, part, start):
+    """The array with a part put in; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    """
+    both = zip(array.shape, part.shape)
+    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
+    rest = [s for k, s in enumerate(start) if k not in axes]
+    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
+
+
 def tok_1(at, length, prompt, best_prev, tok):
     """model.rt:45: tok[b, t] = where(t < length, prompt[b, t], best[b, t-1]) when t < P"""
     t = at[0]
@@ -19,7 +31,7 @@ def tok_1(at, length, prompt, best_prev, tok):
         tok_1 = jnp.where(tok_lt, prompt_t, best_prev)
         return tok_1
     tok_1_rows = jax.vmap(point)(length, prompt, best_prev)
-    tok2 = lax.dynamic_update_slice(tok, tok_1_rows[:, None], (0, t))
+    tok2 = updated(tok, tok_1_rows[:, None], (0, t))
     return (tok2,)
 
 
@@ -34,7 +46,7 @@ def x_0_early(at, prompt, embed, tok, *, S, T):
         return (prompt_t, x_0_early, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
     point = jax.vmap(point, in_axes=(0, None))
     prompt_t_rows, x_0_early_rows, fault = jax.vmap(point, in_axes=(None, 0))(jnp.arange(min(S, T), dtype=jnp.int32), prompt)
-    tok2 = lax.dynamic_update_slice(tok, prompt_t_rows, (0, 0))
+    tok2 = updated(tok, prompt_t_rows, (0, 0))
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return tok2, x_0_early_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
@@ -43,7 +55,7 @@ def x_0_early(at, prompt, embed, tok, *, S, T):
 def tok_2(at, best_prev, tok):
     """model.rt:46: tok[b, t] = best[b, t-1]"""
     t = at[0]
-    tok2 = lax.dynamic_update_slice(tok, best_prev[:, None], (0, t))
+    tok2 = updated(tok, best_prev[:, None], (0, t))
     return (tok2,)
 
 
@@ -93,8 +105,8 @@ def v_early(at, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, 
         return (a_reshape_early, k_early, v_early)
     point = jax.vmap(point)
     a_reshape_early_rows, k_early_rows, v_early_rows = jax.vmap(point, in_axes=(0, None, None))(x_early, q_rope_cos_early, q_rope_sin_early)
-    k2 = lax.dynamic_update_slice(k, jnp.moveaxis(k_early_rows, 1, 2), (0, 0, 0, 0))
-    v2 = lax.dynamic_update_slice(v, jnp.moveaxis(v_early_rows, 1, 2), (0, 0, 0, 0))
+    k2 = updated(k, jnp.moveaxis(k_early_rows, 1, 2), (0, 0, 0, 0))
+    v2 = updated(v, jnp.moveaxis(v_early_rows, 1, 2), (0, 0, 0, 0))
     return a_reshape_early_rows, k2, v2
 
 
@@ -144,8 +156,8 @@ def v_late(at, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, 
         v_late = jnp.reshape(v_matmul_late, (3, 64))
         return (a_reshape_late, k_late, v_late)
     a_reshape_late_rows, k_late_rows, v_late_rows = jax.vmap(point)(x_late)
-    k2 = lax.dynamic_update_slice(k, k_late_rows[:, :, None], (0, 0, t, 0))
-    v2 = lax.dynamic_update_slice(v, v_late_rows[:, :, None], (0, 0, t, 0))
+    k2 = updated(k, k_late_rows[:, :, None], (0, 0, t, 0))
+    v2 = updated(v, v_late_rows[:, :, None], (0, 0, t, 0))
     return a_reshape_late_rows, k2, v2
 
 

@@ -57,6 +57,18 @@ def random_gumbel(key, positions):
     return noise.astype(jnp.float32) * jnp.float32(2.0**-26)
 
 
+def updated(array, part, start):
+    """The array with a part put in; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    """
+    both = zip(array.shape, part.shape)
+    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
+    rest = [s for k, s in enumerate(start) if k not in axes]
+    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
+
+
 def after(
     at, net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
     net_out_b, random_seed, *, B, T,
@@ -118,14 +130,14 @@ def letter_0(at, prompt, letter, *, B, T, P):
         return prompt_t
     point = jax.vmap(point, in_axes=(None, 0))
     prompt_t_rows = jax.vmap(point, in_axes=(0, None))(jnp.arange(B, dtype=jnp.int32), jnp.arange(min(P, T), dtype=jnp.int32))
-    letter2 = lax.dynamic_update_slice(letter, prompt_t_rows, (0, 0))
+    letter2 = updated(letter, prompt_t_rows, (0, 0))
     return (letter2,)
 
 
 def letter_1(at, drawn_temperature_categorical_prev, letter):
     """write.rt:25: letter[b, t] = drawn[b, t-1]"""
     t = at[0]
-    letter2 = lax.dynamic_update_slice(letter, drawn_temperature_categorical_prev[:, None], (0, t))
+    letter2 = updated(letter, drawn_temperature_categorical_prev[:, None], (0, t))
     return (letter2,)
 
 
@@ -144,6 +156,19 @@ def first_fault(fault, kernel, found, point):
     new = jnp.stack([jnp.int32(kernel), check, lane, *point])
     new = jnp.pad(new, (0, fault.size - new.size))
     return jnp.where(fault[1] != 0, fault, new)
+
+
+def looped(lower, upper, step, carry):
+    """``lax.fori_loop``, of arrays without their axes of length 1 (see ``updated``)."""
+    arrays, tree = jax.tree.flatten(carry)
+    shapes = [a.shape for a in arrays]
+    def wide(arrays):
+        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
+    def narrow(carry):
+        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
+    def narrow_step(i, arrays):
+        return narrow(step(i, wide(arrays)))
+    return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
 
 
 def loop_t(
@@ -183,7 +208,7 @@ def loop_t2(
         fault = first_fault(fault, 0, found, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = lax.fori_loop(0, count, step_t, carry)
+    (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry)
     return (letter, state, drawn_temperature_categorical, fault)
 
 
@@ -215,5 +240,5 @@ def block(
         fault = first_fault(fault, 0, found, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = lax.fori_loop(P, T, step_t2, carry)
+    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry)
     return (letter, fault)

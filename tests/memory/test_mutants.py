@@ -1,0 +1,143 @@
+"""Plans with one thing wrong are noticed by the verifier, or are right after all: runs tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pytest
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.memory.storage import Plan
+from tempoc.memory.verify import verify
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.dtypes import Array
+from tempoc.runtime.load import Loaded, namespace
+from tempoc.runtime.run import Settings, run_given
+from tempoc.runtime.source import as_sources
+from tempoc.sdg.graph import Graph
+from tests.support.agreement import data, free_bounds
+from tests.support.examples import EXAMPLES
+from tests.support.mutants import mutants
+
+RING = """dim t < T
+input x[t]: f32[3]
+h[0] = x[0]
+h[t] = tanh(mean(h[max(0, t-9):t], axis = 0) + x[t])
+print h[t] when t % 6 == 1
+output h[T-1] as h
+"""
+GROWING = """import nn
+dim t < T
+input x[t]: f32[4]
+k[0] = x[0]
+k[t] = tanh(y[t-1] + x[t])
+y[t] = nn.softmax(k[0:t+1] @ x[t]) @ k[0:t+1]
+output y
+"""
+LAYERS = """dim i < I
+dim l < L
+input x[i]: f32[4]
+param w[l]: f32[4, 4] = ones([4, 4]) * 0.25
+h[i, 0] = x[i]
+h[i, l] = tanh(h[i, l-1] @ w[l]) + state[i, l-1]
+state[0, l] = zeros([4])
+state[i, l] = state[i-1, l] * 0.5 + h[i-1, l]
+output h[i, L-1] as y
+"""
+BACK = """dim t < T
+input x[t]: f32[4]
+input w0: f32[4, 4]
+w[0] = w0
+w[t+1] = w[t] - 0.1 * grad(loss, w)
+loss[t] = sum(tanh(w[t] @ x[t]) ** 2)
+late[t] = loss[T-1-t] + (x[t])[t % 4]
+output loss, late
+"""
+UNTIL = """dim t < T until stop
+input c0: i32
+c[0] = c0
+c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)
+stop[t] = c[t] == 1
+big[t] = max(c[0:t+1])
+output c, big[T-1] as big
+"""
+TEXTS = {"ring": RING, "growing": GROWING, "layers": LAYERS, "back": BACK, "until": UNTIL}
+SIZES = (1, 4, 13)
+
+
+Data = tuple[dict[str, int], dict[str, Array], dict[str, Array]]
+
+
+class Mutated:
+    """A program whose memory plan can be another one; ``runs`` are bounds and data to run it on."""
+
+    def __init__(self, source: Source, level: int, runs: Callable[[Graph], list[Data]]) -> None:
+        self.loaded = load_source(source)
+        self.options = Options(level=level, bucket=2)
+        self.good = Compilation(self.loaded, self.options)
+        self.runs = runs(self.good.graph)
+        parts = self.good.optimized.outputs, self.good.space_of(self.good.optimized)
+        self.rest = self.good.statements, self.good.scheduled, *parts
+
+    def run(self, plan: Plan) -> Iterator[Mapping[str, Array]]:
+        """What runs with a plan give, counted or not."""
+        other = Compilation(self.loaded, self.options)
+        other.__dict__ |= {"passes": self.good.passes, "ordered": self.good.ordered, "plan": plan}
+        emitted = other.emitted
+        scope = namespace(emitted.kernels, "kernels.py")
+        functions = tuple(scope[k.name] for k in emitted.program.kernels)
+        loaded = Loaded(program=emitted.program, functions=functions)
+        for bounds, inputs, params in self.runs:
+            some = as_sources(inputs), as_sources(params)
+            given = Given(bounds=bounds, inputs=some[0], params=some[1])
+            for account in (False, True):
+                shown = Settings(account=account, show=lambda *effect: None)
+                yield run_given(loaded, given, shown).outputs
+
+    def noticed(self, plan: Plan) -> bool:
+        """Whether the verifier says that a plan is wrong."""
+        try:
+            verify(plan, *self.rest)
+        except DiagnosticError as error:
+            assert error.diagnostics[0].code == "RT450"
+            return True
+        return False
+
+    def check(self) -> None:
+        """Plans that are not noticed do what the good one does."""
+        assert not self.noticed(self.good.plan)
+        found = [*mutants(self.good.plan, self.good.statements)]
+        kept = [(what, plan) for what, plan in found if not self.noticed(plan)]
+        assert len(kept) < len(found) / 2
+        wanted = [*self.run(self.good.plan)]
+        for what, plan in kept:
+            for there, right in zip(self.run(plan), wanted, strict=True):
+                for output, value in right.items():
+                    np.testing.assert_allclose(there[output], value, rtol=1e-4, err_msg=what)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_not_noticed_is_right(name: str, level: int) -> None:
+    def runs(graph: Graph) -> list[Data]:
+        sizes = (dict.fromkeys(free_bounds(TEXTS[name]), n) for n in SIZES)
+        return [(bounds, data(graph, bounds, False), {}) for bounds in sizes]
+
+    Mutated(Source("m.rt", TEXTS[name]), level, runs).check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["01", "02", "04", "08", "10"])
+def test_of_examples_too(number: str) -> None:
+    example = next(e for e in EXAMPLES if e.name.startswith(number))
+
+    def runs(graph: Graph) -> list[Data]:
+        found = (example.data(n) for n in (1, 6))
+        return [({n: b[n] for n in example.given}, inputs, params) for b, inputs, params in found]
+
+    Mutated(Source(str(example.source), example.source.read_text()), 2, runs).check()
