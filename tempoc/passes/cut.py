@@ -22,11 +22,13 @@ from tempoc.passes.region import Region
 from tempoc.passes.tiling import Tiling
 from tempoc.passes.view import moved
 from tempoc.passes.ways import Meeting, Star, column, slices
+from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, operand_types
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
+    TRUE,
     ZERO,
     Const,
     Entry,
@@ -35,13 +37,14 @@ from tempoc.symbolic.expr import (
     Sym,
     add,
     compare,
+    conjunction,
     floordiv,
     minimum,
     mod,
     mul,
     sub,
 )  # fmt: skip
-from tempoc.symbolic.walk import substitute, substitute_entry
+from tempoc.symbolic.walk import substitute, substitute_entry, symbols
 
 CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
 """What only moves or makes values is done for each tile rather than cut out of a whole."""
@@ -50,12 +53,14 @@ CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", 
 class Version(NamedTuple):
     """Tiles that are made in a phase, at the points of these dimensions.
 
-    ``top``: they are measured from the maximum of that name as far as it is known.
+    ``top``: they are measured from the maximum of that name as far as it is known. ``where``: who
+    needs them does so only there, and so they can be in one kernel with that.
     """
 
     phase: int
     dims: tuple[str, ...]
     top: str = ""
+    where: Expr = TRUE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,7 +137,20 @@ class Cutter(Tiling):
         node = self.old.nodes[name]
         outer = [d for d in reader.dims if d not in node.vector]
         dims = self.old.universe.sorted((*self.loops(source), *outer))
-        return Version(reader.phase, dims)
+        return Version(reader.phase, dims, where=self.where(name, reader, source, dims))
+
+    def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> Expr:
+        """Where a reader needs a source, if it reads it at its own points alone."""
+        node, domain = self.old.nodes[name], self.old.nodes[source].domain
+        here = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
+        needed = conjunction(reader.where, node.domain.where)
+        known = {*symbols(needed)} <= {*dims, *self.bounds}
+        return needed if here and known and needed != domain.where else TRUE
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The names of all bounds."""
+        return tuple(b.name for b in self.space.universe.bounds)
 
     # ------------------------------------------------------------ tiles
 
@@ -142,7 +160,7 @@ class Cutter(Tiling):
         if key not in self.made:
             node = self.old.nodes[at.node]
             inputs = self.inputs(at, version)
-            domain = self.domain(at, version.dims)
+            domain = self.domain(at, version.dims, version.where)
             if isinstance(at.way, Star):
                 self.made[key] = self.starred(node, at.way, inputs, domain).name
             else:
@@ -219,7 +237,7 @@ class Cutter(Tiling):
         every = replace(edge, source=tile.name, entries=entries)
         axis, last = self.ways.slice_of(edge, way.dim), slices(edge) - 1
         node = self.old.nodes[reader.node]
-        domain = self.domain(reader, version.dims)
+        domain = self.domain(reader, version.dims, version.where)
         if axis != last:
             rank = len(operand_type(self.view(), every).shape)
             order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
@@ -257,7 +275,8 @@ class Cutter(Tiling):
 
     def rows(self, reader: Meeting, version: Version, edge: Edge, axis: int) -> Edge:
         """The tile's positions of an operand that is there as a whole."""
-        return self.taken(reader, edge, axis, self.start, self.domain(reader, version.dims))
+        domain = self.domain(reader, version.dims, version.where)
+        return self.taken(reader, edge, axis, self.start, domain)
 
     def taken(self, at: Meeting, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
         """As many elements of an axis as the tile has."""

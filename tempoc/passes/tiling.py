@@ -12,6 +12,7 @@ from tempoc.passes.ways import Meeting, Ways
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
+    TRUE,
     ZERO,
     Const,
     Expr,
@@ -51,9 +52,12 @@ class Tiling(Maker):
         stop = minimum(add(self.start, Const(self.size)), self.ways.length(at))
         return Part(self.start, extent(Slice(self.start, stop)))
 
-    def domain(self, at: Meeting, dims: tuple[str, ...]) -> Domain:
-        """The points at which tiles of a node are made, of these dimensions and that of tiles."""
-        where = self.old.nodes[at.node].domain.where
+    def domain(self, at: Meeting, dims: tuple[str, ...], needed: Expr = TRUE) -> Domain:
+        """The points at which tiles of a node are made, of these dimensions and that of tiles.
+
+        ``needed``: only there.
+        """
+        where = conjunction(self.old.nodes[at.node].domain.where, needed)
         if self.partial:
             begun = compare("<", self.start, self.ways.length(at))
             where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
