@@ -81,7 +81,8 @@ class _Places:
 
     def where(self, condition: Expr) -> _Places:
         """The same for a part that is executed only where a condition holds."""
-        if any(self.graph.universe.is_dim(name) for name in symbols(condition)):
+        bounds = {b.name for b in self.graph.universe.bounds}
+        if not bounds.issuperset(symbols(condition)):
             return self
         return replace(self, sure=conjunction(self.sure, condition))
 

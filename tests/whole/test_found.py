@@ -190,3 +190,35 @@ z = y * 2.0
 output z
 """
     agree(text, *all_equal(text, 1, 2, 5), passes="canonicalize")
+
+
+def test_a_condition_on_a_step() -> None:
+    """Within a loop on the device it is about a variable that no dimension has."""
+    text = """
+dim i < I until stop
+dim j < J = I + 1
+input x[i, j]: f32
+input w[i]: f32
+input n[i, j]: i32
+stop = w > -0.5
+def smooth(v, dim d, k = 0.5) {
+  m[0] = v[d = 0]
+  m[d] = k * m[d-1] + v when d >= 1
+  return m
+}
+def both(p, q) = 0.5 * p * q
+y0[i, j] = 0.4 * y0[i, j-1] - 0.3 * y0[i, j-2] + x[i, j] when j >= 2
+y0[i, j] = x[i, j]
+y1[0, j] = w[0]
+y1l = tanh((y1[i, j] * w[i] - x[i, j]) ** 2)
+y1[i+1, j] = y1[i, j] - 0.1 * grad(y1l, y1)
+y2c = [smooth(w[i] + 0. * (i + j), j, k = 0.1 * q) for q in range(2)]
+y2[i, j] = (y1[j = j-1] if j % 2 == 1 else (y1[j = j+1] if j < J - 1 else x[i, j])) + y2c[i, j][1]
+y3[i, j] = (y1[i = 0:i+1])[-1] - (y1[i = 0:I])[I - 1 - i]
+y4l = 0.5 * y0[i, j] - w[i] * y2[i, j] + x[i, j]
+y4ls = sum((tanh(y4l) + 0. * (i + j))[i = 0:I, j = 0:J])
+y4g = grad(y4ls, x)
+y4 = tanh(grad(y4g ** 2, y0))
+output y0, y1, y2, y3, y4
+"""
+    agree(text, *all_equal(text, 3))
