@@ -19,6 +19,7 @@ RESERVED = tuple(
             *HELPERS,
             "in_batches",
             "in_windows",
+            "linear_rows",
             "looped",
             "updated",
             "at",

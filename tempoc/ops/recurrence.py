@@ -18,17 +18,19 @@ recurrence takes 2 to 9 times as long (f32, 2 cores, microseconds)::
     16384                 16      453               2833
 
 A matrix in the place of ``a`` makes this worse still: combining two steps takes ``n**3``
-operations, doing one takes ``n**2``.
+operations, doing one takes ``n**2``. On other devices, where a step of a loop takes as long as a
+large kernel, recurrences that are linear element by element are combined (``linear.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
+from tempoc.ops.linear import is_linear
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import natural, nonempty, static_shape
 from tempoc.ops.shapes import same_shape, type_text
@@ -110,6 +112,10 @@ class Recurrence(Op):
         """
         first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
         xs = tuple(nonempty(x, [0], out) for x in xs)  # steps are traced even if none is done
+        single = [replace(x.type, shape=x.type.shape[1:]) for x in xs]
+        others = [*single, *(v.type for v in rest)]
+        if is_linear(self.steps, self.carried, [v.type for v in first], others):
+            return self.linear(first, xs, rest, out)
         count, alone = out.static(self.count), len(first) == 1
 
         def body(names: tuple[str, ...]) -> str:
@@ -148,9 +154,40 @@ class Recurrence(Op):
         made = out.bind("made", loop)
         return tuple(f"{made}[{n}]" for n in numbers)
 
+    def linear(
+        self,
+        first: tuple[Value, ...],
+        xs: tuple[Value, ...],
+        rest: tuple[Value, ...],
+        out: Emitter,
+    ) -> tuple[str, ...]:
+        """What makes a row of the one before; ``linear_rows`` makes all of them in its own way."""
+
+        def body(names: tuple[str, ...]) -> str:
+            k, *before = names
+            known = [Value(b, v.type, v.padded) for b, v in zip(before, first, strict=True)]
+            known += [_row(v, _plus(k, s), out) for v, s in zip(xs, self.starts, strict=True)]
+            known = written(self.steps, [*known, *rest], out)
+            made = [out.align(known[n], v.padded) for n, v in zip(self.carried, first, strict=True)]
+            return tupled([v.text for v in made])
+
+        hints = ["before"] if len(first) == 1 else [f"before_{n}" for n in range(len(first))]
+        name = out.function("row", ("k", *hints), body)
+        given = f"{tupled([v.text for v in first])}, {out.static(self.count)}"
+        call = f"linear_rows({name}, {given}{', reverse=True' if self.reverse else ''})"
+        if len(first) == 1:
+            return (f"{call}[0]",)
+        made = out.bind("made", call)
+        return tuple(f"{made}[{n}]" for n in range(len(first)))
+
     def _bare(self, row: Value) -> bool:
         """Whether a step does so little that it counts how a row is indexed."""
         return self.reverse and not row.type.shape
+
+
+def tupled(texts: list[str]) -> str:
+    """A tuple, of one element too."""
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def _read(rows: str, place: str, bare: bool) -> str:

@@ -28,6 +28,11 @@ def typed(
     return known
 
 
+def granted(steps: Sequence[Step], given: Sequence[TensorType]) -> list[TensorType]:
+    """The types of all values of steps that have been typed before."""
+    return typed(steps, given, _Granted())
+
+
 def computed(
     steps: Sequence[Step], given: Sequence[Array], at: Mapping[str, int]
 ) -> list[Array]:
