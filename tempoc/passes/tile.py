@@ -97,8 +97,9 @@ class Tile:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with loops over tiles."""
         tried: set[Meeting] = set()
+        own = frozenset(d.name for d in graph.universe.dims)
         for _ in range(ROUNDS):
-            found = _Search(graph, context, self, tried).cut()
+            found = _Search(graph, context, self, tried, own).cut()
             if found is None:
                 break
             graph = drop_dead(found)
@@ -106,15 +107,21 @@ class Tile:
 
 
 class _Search:
-    """Looks for something to cut, the largest tensor first."""
+    """Looks for something to cut, the largest tensor first; no ``own`` dimension is of tiles."""
 
     def __init__(
-        self, graph: Graph, context: PassContext, options: Tile, tried: set[Meeting]
+        self,
+        graph: Graph,
+        context: PassContext,
+        options: Tile,
+        tried: set[Meeting],
+        own: frozenset[str],
     ) -> None:
         self.graph = graph
         self.context = context
         self.options = options
         self.tried = tried
+        self.own = own
         self.usual: dict[int, Mapping[str, int]] = {}
         self.ways = Ways(graph, context.space)
 
@@ -180,9 +187,18 @@ class _Search:
             if not at.way.is_reduced and at not in self.tried:
                 extent = self.ways.extent(at)
                 varies = any(s in self.graph.universe.lengths for s in symbols(extent))
+                varies = varies or not self.is_simple(extent)
                 summed = not isinstance(at.way, Star) or at.way.dim in self.ways.summed
                 if symbols(extent) and not varies and is_affine(extent) and summed:
                     yield at
+
+    def is_simple(self, extent: Expr) -> bool:
+        """Whether a length varies with one dimension at most, and that is not of tiles.
+
+        What varies with tiles has been cut; order is hard to prove where several dimensions decide.
+        """
+        dims = [s for s in symbols(extent) if self.graph.universe.is_dim(s)]
+        return len(dims) <= 1 and self.own.issuperset(dims)
 
     # ------------------------------------------------------------ whether it is worth it
 
