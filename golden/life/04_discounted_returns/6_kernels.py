@@ -9,6 +9,49 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def linear_rows(row, first, count, reverse=False):
+    """Rows that `row(k, ...)` makes of the one before, in which it is linear element by element.
+
+    `first` and `count` rows after it; with `reverse` before it, the last one first. One after the
+    other on a CPU, which takes less time; elsewhere as prefixes of a chain of linear maps.
+    """
+    if jax.default_backend() == "cpu":
+        alone = len(first) == 1  # of several tensors XLA would copy those that are read back
+        back, ahead = (1, 0) if reverse else (0, 1)
+        take = lambda x, k: lax.dynamic_index_in_dim(x, k, 0, False, allow_negative_indices=False)
+
+        def put(x, y, k):
+            return lax.dynamic_update_index_in_dim(x, y, k, 0, allow_negative_indices=False)
+
+        def step(n, found):
+            k = count - 1 - n if reverse else n
+            rows, before = found
+            new = row(k, *([take(rows[0], k + back)] if alone else before))
+            made = tuple(put(x, y, k + ahead) for x, y in zip(rows, new))
+            return made, () if alone else new
+
+        rows = tuple(jnp.broadcast_to(x, (count + 1, *x.shape)) for x in first)
+        return lax.fori_loop(0, count, step, (rows, () if alone else tuple(first)))[0]
+
+    def both(k):
+        zeros = tuple(jnp.zeros_like(x) for x in first)
+        added, slope = jax.linearize(lambda *before: row(k, *before), *zeros)
+        units = [[jnp.full_like(x, i == j) for i, x in enumerate(first)] for j in range(len(first))]
+        return tuple(slope(*unit) for unit in units), added
+
+    def after(early, late):
+        (a, b), (c, d) = early, late
+        times = lambda x: tuple(sum(x[m] * c[m][i] for m in range(len(x))) for i in range(len(x)))
+        return tuple(times(x) for x in a), tuple(x + y for x, y in zip(times(b), d))
+
+    factors, added = lax.associative_scan(after, jax.vmap(both)(jnp.arange(count)), reverse=reverse)
+    made = [
+        sum((f[i] * x for f, x in zip(factors, first)), added[i]) for i in range(len(first))
+    ]
+    parts = ((y, x[None]) if reverse else (x[None], y) for x, y in zip(first, made))
+    return tuple(jnp.concatenate(part) for part in parts)
+
+
 def lately_windows(at, reward, *, T):
     """04_discounted_returns.rt:15: ahead[t] = rl.discounted_sum(reward[t:T], gamma)
     04_discounted_returns.rt:16: back[T-1] = reward[T-1]
@@ -18,14 +61,12 @@ def lately_windows(at, reward, *, T):
     rl.rt:10: weight = gamma ** arange(size(r, 0))
     """
     reward_at = reward[T-1]
-    def step(k, rows):
-        k2 = T-2 - k
-        before = lax.dynamic_index_in_dim(rows, k2+1, 0, False, allow_negative_indices=False)
-        reward_row = reward[k2]
+    def row(k, before):
+        reward_row = reward[k]
         mul = jnp.float32(0.95) * before
         add = reward_row + mul
-        return lax.dynamic_update_index_in_dim(rows, add, k2, 0, allow_negative_indices=False)
-    ahead_run_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(reward_at, (T,)))
+        return (add,)
+    ahead_run_rows = linear_rows(row, (reward_at,), T-1, reverse=True)[0]
     reward_wide = lax.pad(reward, jnp.float32(0.0), ((0, 4, 0),))
     sum_2 = lax.slice_in_dim(reward_wide, 0, -1, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(reward_wide, 1, None, axis=0)
     factor_2 = jnp.float32(0.95) * jnp.float32(0.95)

@@ -9,6 +9,49 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def linear_rows(row, first, count, reverse=False):
+    """Rows that `row(k, ...)` makes of the one before, in which it is linear element by element.
+
+    `first` and `count` rows after it; with `reverse` before it, the last one first. One after the
+    other on a CPU, which takes less time; elsewhere as prefixes of a chain of linear maps.
+    """
+    if jax.default_backend() == "cpu":
+        alone = len(first) == 1  # of several tensors XLA would copy those that are read back
+        back, ahead = (1, 0) if reverse else (0, 1)
+        take = lambda x, k: lax.dynamic_index_in_dim(x, k, 0, False, allow_negative_indices=False)
+
+        def put(x, y, k):
+            return lax.dynamic_update_index_in_dim(x, y, k, 0, allow_negative_indices=False)
+
+        def step(n, found):
+            k = count - 1 - n if reverse else n
+            rows, before = found
+            new = row(k, *([take(rows[0], k + back)] if alone else before))
+            made = tuple(put(x, y, k + ahead) for x, y in zip(rows, new))
+            return made, () if alone else new
+
+        rows = tuple(jnp.broadcast_to(x, (count + 1, *x.shape)) for x in first)
+        return lax.fori_loop(0, count, step, (rows, () if alone else tuple(first)))[0]
+
+    def both(k):
+        zeros = tuple(jnp.zeros_like(x) for x in first)
+        added, slope = jax.linearize(lambda *before: row(k, *before), *zeros)
+        units = [[jnp.full_like(x, i == j) for i, x in enumerate(first)] for j in range(len(first))]
+        return tuple(slope(*unit) for unit in units), added
+
+    def after(early, late):
+        (a, b), (c, d) = early, late
+        times = lambda x: tuple(sum(x[m] * c[m][i] for m in range(len(x))) for i in range(len(x)))
+        return tuple(times(x) for x in a), tuple(x + y for x, y in zip(times(b), d))
+
+    factors, added = lax.associative_scan(after, jax.vmap(both)(jnp.arange(count)), reverse=reverse)
+    made = [
+        sum((f[i] * x for f, x in zip(factors, first)), added[i]) for i in range(len(first))
+    ]
+    parts = ((y, x[None]) if reverse else (x[None], y) for x, y in zip(first, made))
+    return tuple(jnp.concatenate(part) for part in parts)
+
+
 def cost_d_cost_mse_power_mul2_mul(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
@@ -99,7 +142,7 @@ def cost_scan_d_states_associative_scan_take4(
     """
     push_re_0 = push_re[0]
     push_im_0 = push_im[0]
-    def step(k, rows_0, rows_1, before_0, before_1):
+    def row(k, before_0, before_1):
         push_re_row = push_re[k+1]
         push_im_row = push_im[k+1]
         mul = keep_zoh_p_cexp_mul * before_0
@@ -110,8 +153,8 @@ def cost_scan_d_states_associative_scan_take4(
         mul4 = keep_zoh_p_cexp_mul2 * before_0
         add2 = mul3 + mul4
         add3 = add2 + push_im_row
-        return (lax.dynamic_update_index_in_dim(rows_0, add, k+1, 0), lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0), add, add3)
-    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(push_re_0, (T, 4)), jnp.broadcast_to(push_im_0, (T, 4)), push_re_0, push_im_0))
+        return (add, add3)
+    made = linear_rows(row, (push_re_0, push_im_0), T-1)
     x_re_rows_0 = made[0]
     x_re_rows_1 = made[1]
     def combine(earlier_0, earlier_1, earlier_2, earlier_3, later_0, later_1, later_2, later_3):
@@ -241,10 +284,9 @@ def cost_scan(
     cost_scan = jnp.sum(cost_scan_mse_mean, axis=0) / jnp.float32(T)
     cost_d_y_answer_y_matmul_einsum2_at = cost_d_y_answer_y_matmul_einsum2[T-1]
     cost_d_y_answer_y_matmul2_einsum2_at = cost_d_y_answer_y_matmul2_einsum2[T-1]
-    def step(k, rows_0, rows_1, before_0, before_1):
-        k2 = T-2 - k
-        cost_d_y_answer_y_matmul_einsum2_row = cost_d_y_answer_y_matmul_einsum2[k2]
-        cost_d_y_answer_y_matmul2_einsum2_row = cost_d_y_answer_y_matmul2_einsum2[k2]
+    def row(k, before_0, before_1):
+        cost_d_y_answer_y_matmul_einsum2_row = cost_d_y_answer_y_matmul_einsum2[k]
+        cost_d_y_answer_y_matmul2_einsum2_row = cost_d_y_answer_y_matmul2_einsum2[k]
         mul = before_0 * keep_zoh_p_cexp_mul
         add = cost_d_y_answer_y_matmul_einsum2_row + mul
         mul2 = before_1 * keep_zoh_p_cexp_mul2
@@ -254,15 +296,15 @@ def cost_scan(
         add3 = cost_d_y_answer_y_matmul2_einsum2_row + mul3
         mul4 = before_1 * keep_zoh_p_cexp_mul
         add4 = add3 + mul4
-        return (lax.dynamic_update_index_in_dim(rows_0, add2, k2, 0), lax.dynamic_update_index_in_dim(rows_1, add4, k2, 0), add2, add4)
-    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(cost_d_y_answer_y_matmul_einsum2_at, (T, 4)), jnp.broadcast_to(cost_d_y_answer_y_matmul2_einsum2_at, (T, 4)), cost_d_y_answer_y_matmul_einsum2_at, cost_d_y_answer_y_matmul2_einsum2_at))
+        return (add2, add4)
+    made = linear_rows(row, (cost_d_y_answer_y_matmul_einsum2_at, cost_d_y_answer_y_matmul2_einsum2_at), T-1, reverse=True)
     cost_d_x_re_rows_0 = made[0]
     cost_d_x_re_rows_1 = made[1]
     cost_scan_d_states_associative_scan_arange_2 = jnp.arange(T, dtype=jnp.int32)
     cost_scan_d_states_associative_scan_eq = cost_scan_d_states_associative_scan_arange_2 == jnp.int32(0)
     stretch_full = jnp.full((4,), jnp.float32(0.0))
     cost_scan_d_states_associative_scan_full2 = jnp.full((T, 4), jnp.float32(0.0))
-    def step2(carry_0, carry_1, carry_2, carry_3, x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7, x_8, x_9, x_10, x_11, x_12):
+    def step(carry_0, carry_1, carry_2, carry_3, x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7, x_8, x_9, x_10, x_11, x_12):
         add5 = carry_0 + x_8
         add6 = carry_1 + x_9
         add7 = carry_2 + x_10
@@ -322,7 +364,7 @@ def cost_scan(
         cond7 = jnp.where(x_12, full4, add22)
         cond8 = jnp.where(x_12, add8, add8)
         return ((cond, cond3, cond5, cond7), (cond2, cond4, cond6, cond8))
-    folded = lax.scan(lambda c, x: step2(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
+    folded = lax.scan(lambda c, x: step(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full), (cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2, cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4, stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_states_associative_scan_full2, cost_scan_d_states_associative_scan_full2, cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2, cost_scan_d_states_associative_scan_eq), reverse=True)[1]
     cost_scan_d_states_associative_scan_fold_0 = folded[0]
     cost_scan_d_states_associative_scan_fold_1 = folded[1]
     cost_scan_d_states_associative_scan_fold_2 = folded[2]
