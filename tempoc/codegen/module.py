@@ -10,8 +10,7 @@ from tempoc.codegen.kernels import Function
 from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, UPDATED
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
-from tempoc.ops.draw_text import helpers_in
-from tempoc.ops.linear import LINEAR_ROWS
+from tempoc.ops.helpers import helpers_in
 from tempoc.ops.opdef import Import
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
@@ -41,7 +40,6 @@ def module(
     """
     kernels = "\n\n".join(f.text for f in functions)
     batches = [in_batches(batch)] if "in_batches(" in kernels else []
-    batches += [LINEAR_ROWS] if "linear_rows(" in kernels else []
     batches += [UPDATED] if "updated(" in kernels else []
     batches += [in_windows(batch)] if "in_windows(" in kernels else []
     loops = "\n\n".join(regions)

@@ -7,7 +7,7 @@ import keyword
 import re
 from collections.abc import Sequence
 
-from tempoc.ops.draw_text import HELPERS
+from tempoc.ops.helpers import HELPERS
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 
 RESERVED = tuple(
@@ -19,7 +19,6 @@ RESERVED = tuple(
             *HELPERS,
             "in_batches",
             "in_windows",
-            "linear_rows",
             "looped",
             "updated",
             "at",

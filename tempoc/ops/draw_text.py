@@ -2,12 +2,11 @@
 
 They use only ``jnp`` and ``lax``, and work on one key at a time, so they may be mapped over others.
 JAX has the generator too, but on CPUs as loops of their own, which a kernel of small draws feels.
-``HELPERS`` has them by name; some call others.
+``DRAWING`` has them by name; some call others.
 """
 
 from __future__ import annotations
 
-import re
 import textwrap
 
 from tempoc.ops.threefry import CENTRE, LOG2, LOGS, TAIL, UNIT
@@ -107,7 +106,7 @@ def random_gumbel(key, positions):
     return noise.astype(jnp.float32) * jnp.float32(2.0**{1 - UNIT})
 '''
 
-HELPERS = {
+DRAWING = {
     "threefry": _THREEFRY,
     "random_key": _KEY,
     "random_bits": _BITS,
@@ -119,13 +118,3 @@ HELPERS = {
     "random_gumbel": _GUMBEL,
 }
 """The functions by name, each after those that it calls."""
-
-
-def helpers_in(text: str) -> tuple[str, ...]:
-    """The functions that some code calls, and those that these call, each before its callers."""
-    wanted: dict[str, None] = {}
-    for name in reversed(HELPERS):
-        callers = [text, *(HELPERS[w] for w in wanted)]
-        if any(re.search(rf"\b{name}\(", caller) for caller in callers):
-            wanted[name] = None
-    return tuple(HELPERS[name] for name in reversed(wanted))

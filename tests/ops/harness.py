@@ -14,8 +14,8 @@ import numpy as np
 from jax import lax
 
 from tempoc.base.names import Names
-from tempoc.ops.draw_text import helpers_in
 from tempoc.ops.emission import KernelEmitter
+from tempoc.ops.helpers import helpers_in
 from tempoc.ops.opdef import Op, Value
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import DType, TensorType

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.codegen import module
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
+from tempoc.ops import helpers
 from tests.support.agreement import agree
 
 HEAD = """dim b < B
@@ -65,9 +65,10 @@ def test_others_are_not(name: str) -> None:
 
 def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take this for another device than a CPU."""
-    found = module.LINEAR_ROWS.replace('jax.default_backend() == "cpu"', "False")
-    assert found != module.LINEAR_ROWS
-    monkeypatch.setattr(module, "LINEAR_ROWS", found)
+    text = helpers.HELPERS["linear_rows"]
+    found = text.replace('jax.default_backend() == "cpu"', "False")
+    assert found != text
+    monkeypatch.setitem(helpers.HELPERS, "linear_rows", found)
 
 
 def kernels(text: str) -> str:

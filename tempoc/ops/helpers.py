@@ -1,0 +1,21 @@
+"""Functions that stand in front of the kernels that call them, by name."""
+
+from __future__ import annotations
+
+import re
+
+from tempoc.ops.draw_text import DRAWING
+from tempoc.ops.linear import LINEAR_ROWS
+
+HELPERS = {**DRAWING, "linear_rows": LINEAR_ROWS}
+"""Each after those that it calls."""
+
+
+def helpers_in(text: str) -> tuple[str, ...]:
+    """The functions that some code calls, and those that these call, each before its callers."""
+    wanted: dict[str, None] = {}
+    for name in reversed(HELPERS):
+        callers = [text, *(HELPERS[w] for w in wanted)]
+        if any(re.search(rf"\b{name}\(", caller) for caller in callers):
+            wanted[name] = None
+    return tuple(HELPERS[name] for name in reversed(wanted))
