@@ -10,8 +10,8 @@ from tempoc.codegen.kernels import Function
 from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, UPDATED
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
-from tempoc.ops.helpers import helpers_in
 from tempoc.ops.opdef import Import
+from tempoc.ops.prelude import helpers_in
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
 

@@ -7,7 +7,7 @@ import keyword
 import re
 from collections.abc import Sequence
 
-from tempoc.ops.helpers import HELPERS
+from tempoc.ops.prelude import HELPERS
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 
 RESERVED = tuple(

@@ -15,8 +15,8 @@ from jax import lax
 
 from tempoc.base.names import Names
 from tempoc.ops.emission import KernelEmitter
-from tempoc.ops.helpers import helpers_in
 from tempoc.ops.opdef import Op, Value
+from tempoc.ops.prelude import helpers_in
 from tempoc.ops.spell import numpy_dtype
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import Expr, Sym

@@ -8,7 +8,7 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
-from tempoc.ops import helpers
+from tempoc.ops import prelude
 from tests.support.agreement import agree
 
 HEAD = """dim b < B
@@ -65,10 +65,10 @@ def test_others_are_not(name: str) -> None:
 
 def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take this for another device than a CPU."""
-    text = helpers.HELPERS["linear_rows"]
+    text = prelude.HELPERS["linear_rows"]
     found = text.replace('jax.default_backend() == "cpu"', "False")
     assert found != text
-    monkeypatch.setitem(helpers.HELPERS, "linear_rows", found)
+    monkeypatch.setitem(prelude.HELPERS, "linear_rows", found)
 
 
 def kernels(text: str) -> str:
