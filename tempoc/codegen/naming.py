@@ -17,6 +17,7 @@ RESERVED = tuple(
             *keyword.softkwlist,
             *dir(builtins),
             *HELPERS,
+            "first_fault",
             "in_batches",
             "in_windows",
             "looped",

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.codegen.known import Known
-from tempoc.codegen.region_text import DTYPES, traced, tupled
+from tempoc.codegen.region_text import DTYPES, traced
+from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
 from tempoc.program.bounds import with_names

@@ -39,11 +39,6 @@ def _added(part: str) -> str:
     return f" - {part[1:]}" if part.removeprefix("-").isdigit() and part[0] == "-" else f" + {part}"
 
 
-def tupled(parts: list[str]) -> str:
-    """A tuple, of one element too."""
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-
-
 UPDATED = '''\
 def updated(array, part, start):
     """The array with a part put in; axes of length 1 are left out meanwhile.

@@ -15,7 +15,7 @@ from tempoc.codegen.live import afterwards, wanted_within
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.region_lengths import ended
 from tempoc.codegen.region_spelled import Spelled
-from tempoc.codegen.region_text import tupled
+from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE, Arith, Operation
 from tempoc.program.parts import calls, variables
