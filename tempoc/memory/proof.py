@@ -1,13 +1,13 @@
 """A memory plan proved right for all bounds: no replay, no live ranges, nothing of the planner.
 
 For every read of a cell, whatever the bounds are: it was written before; no other cell was written
-into its slot in between; its array is not given back or given away in between; where stores grow,
-there are enough rows. Each of these is a formula that must never hold. Two cells have one slot of
-``m`` only if they are at least ``m`` apart: that is affine in ``m``, too, and nearly always enough;
-where it is not and ``m`` is a number, remainders decide.
+into its slot in between; its array was not given back or given away in between; where stores grow,
+there are enough rows. Each of these is a formula that must never hold. Two cells share one of ``m``
+slots only if they are at least ``m`` apart: that is affine, also where ``m`` is a formula, and
+nearly always enough; where it is not, and ``m`` is a number, remainders decide.
 
-What is found is a proof: a tensor is ``unproved`` whenever a formula might hold, is too hard, or
-has products of symbols. That does not mean that its plan is wrong.
+What is found is a proof or nothing: a tensor is ``unproved`` whenever a formula might hold, is too
+hard, or would need to know about products of symbols. Its plan need not be wrong then.
 """
 
 from __future__ import annotations
@@ -15,18 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.memory.events import (
-    OTHER,
-    WRITE,
-    Cell,
-    Event,
-    Instance,
-    World,
-    before,
-    other_in_slot,
-    same_slot,
-)
-from tempoc.memory.storage import Axis, Plan, Store
+from tempoc.memory.events import Event, Events, other_in_slot, same_slot
+from tempoc.memory.instances import OTHER, WRITE, Cell, Instance, Length, World, alike, before
+from tempoc.memory.storage import Axis, Need, Plan, Store
 from tempoc.poly.formulas import Formulas, GivenUp
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Output
@@ -39,12 +30,13 @@ from tempoc.symbolic.expr import (
     Entry,
     Expr,
     Slice,
+    Sym,
     compare,
     conjunction,
     disjunction,
     sub,
 )
-from tempoc.symbolic.walk import is_affine
+from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +45,6 @@ class Proof:
 
     proved: tuple[str, ...]
     unproved: Mapping[str, str]
-    questions: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -69,31 +60,48 @@ def prove(
     universe: Universe,
 ) -> Proof:
     """Look for a proof for each tensor."""
-    if any(b.outer for b in universe.ended):
-        reason = "lengths vary from point to point"
-        return Proof(proved=(), unproved=dict.fromkeys(statements.tensors, reason))
-    world = World(plan, statements, tree, outputs, universe)
-    formulas = Formulas(world.bounds, [f for f in world.facts() if is_affine(f)])
-    proved: list[str] = []
-    unproved: dict[str, str] = {}
-    for tensor in statements.tensors.values():
+    return Prover(statements, tree, outputs, universe).prove(plan)
+
+
+class Prover:
+    """Proofs for plans of one program; what was found out for one is known for the next."""
+
+    def __init__(
+        self, statements: Statements, tree: Tree, outputs: Sequence[Output], universe: Universe
+    ) -> None:
+        """Nothing is proved yet."""
+        self.world = World(statements, tree, outputs, universe)
+        facts = [f for f in self.world.facts() if is_affine(f)]
+        self.formulas = Formulas(self.world.bounds, facts)
+
+    def prove(self, plan: Plan) -> Proof:
+        """Look for a proof for each tensor."""
+        proved: list[str] = []
+        unproved: dict[str, str] = {}
+        for tensor in self.world.statements.tensors.values():
+            wrong = self._wrong(plan, tensor)
+            if wrong is None:
+                proved.append(tensor.name)
+            else:
+                unproved[tensor.name] = wrong
+        return Proof(proved=tuple(proved), unproved=unproved)
+
+    def _wrong(self, plan: Plan, tensor: Tensor) -> str | None:
+        if self.formulas.contradict():
+            return "no bounds are allowed"
         try:
-            wrong = next(_Tensor(world, formulas, tensor).wrong(), None)
+            return next(_Tensor(self.world, plan, self.formulas, tensor).wrong(), None)
         except GivenUp:
-            wrong = "a question about it takes too long to answer"
-        if wrong is None:
-            proved.append(tensor.name)
-        else:
-            unproved[tensor.name] = wrong
-    return Proof(proved=tuple(proved), unproved=unproved, questions=formulas.asked)
+            return "it is too hard to tell"
 
 
 class _Tensor:
     """The proof for one tensor: `wrong` says what might happen to it."""
 
-    def __init__(self, world: World, formulas: Formulas, tensor: Tensor) -> None:
-        self.world, self.formulas, self.tensor = world, formulas, tensor
-        self.store: Store = world.plan.stores[tensor.name]
+    def __init__(self, world: World, plan: Plan, formulas: Formulas, tensor: Tensor) -> None:
+        self.world, self.plan, self.formulas, self.tensor = world, plan, formulas, tensor
+        self.store: Store = plan.stores[tensor.name]
+        self.events = Events(world, plan, tensor)
         keys: dict[str, Expr | None] = {
             k.dim: None if k.modulo is None else world.at_most(k.modulo) for k in self.store.keys
         }
@@ -106,38 +114,62 @@ class _Tensor:
     def wrong(self) -> Iterator[str]:
         """What might go wrong, for some bounds."""
         yield from self.side_by_side()
-        reads = [*self.world.reads(self.tensor)]
-        writes = [*self.world.writes(self.tensor, WRITE)]
-        gone = [*self.world.gone(self.tensor)]
-        if self.store.kind == "resident" or self.store.axes:
+        reads, writes = [*self.events.reads()], [*self.events.writes(WRITE)]
+        gone = [*self.events.gone()]
+        is_stored = self.store.kind != "resident"
+        if self.store.axes or not is_stored:
             cells = [replace(e, cells=self.key(e)) for e in (*reads, *writes)]
-            yield from self.used_when_gone([*self.world.uses(self.tensor), *cells], gone)
-        if self.store.kind == "resident":
-            return
-        yield from self.without_room()
-        yield from self.not_written(reads, writes)
-        yield from self.overwritten(reads, writes)
-        if not self.store.axes:
-            yield from self.emptied(reads, writes, gone)
+            yield from self.used_when_gone([*self.events.uses(), *cells], gone)
+        if is_stored:
+            yield from self.without_room()
+            yield from self.not_written(reads, writes)
+            yield from self.overwritten(reads, writes)
+            if not self.store.axes:
+                yield from self.emptied(reads, writes, gone)
 
     # ------------------------------------------------------------------ orders of events
 
     def not_written(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
         """Cells that are read before they are written."""
         for read in reads:
+            there = self.lengths_of(read)
+            whole = read.formula.having(*self.world.facts_of(there), *alike(read.lengths, there))
             cases = []
             for write in writes:
-                same = [compare("==", a, b) for a, b in zip(read.cells, write.cells, strict=True)]
-                for order in before(write.time, read.time):
-                    cases.append(write.formula.having(*same, *order))
-            if not self.formulas.covered(read.formula, cases):
+                same = _equal(read.cells, write.cells)
+                for lengths in _ways_to_know(self.mentioned(write), there, read.lengths):
+                    for order in before(write.time, read.time):
+                        cases.append(write.formula.having(*same, *lengths, *order))
+            if not self.formulas.covered(whole, cases):
                 yield f"{read.who} may read it before it is written"
+
+    def mentioned(self, write: Event) -> tuple[Length, ...]:
+        """The lengths on which it depends whether, and where, something is written."""
+        if not write.lengths:
+            return ()
+        facts = [*self.world.facts_of(write.lengths)]
+        said = [p for p in write.formula.parts if p not in facts]
+        names = [n for e in (*said, *write.cells) for n in symbols(e)]
+        return tuple(n for n in write.lengths if n.value.name in names)
+
+    def lengths_of(self, read: Event) -> tuple[Length, ...]:
+        """The lengths where a cell is, as far as it tells."""
+        at = dict(zip(self.tensor.domain.dims, read.cells, strict=True))
+        return tuple(
+            Length(
+                bound=b.name,
+                point=tuple(at[d] for d in b.outer),
+                value=Sym(f"cell{b.name}"),
+            )
+            for b in self.world.varying
+            if all(d in at for d in b.outer)
+        )
 
     def overwritten(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
         """Another cell in the slot of one that is still to be read."""
         if all(m is None for m in self.moduli):
             return
-        others = [*self.world.writes(self.tensor, OTHER)]
+        others = [*self.events.writes(OTHER)]
         for read in reads:
             for write in writes:
                 for other in others:
@@ -145,6 +177,7 @@ class _Tensor:
                         yield f"{other.who} may overwrite it before {read.who} reads it"
 
     def may_overwrite(self, read: Event, write: Event, other: Event) -> bool:
+        """Whether a write may stand between another one and a read, first without remainders."""
         for exact in (False, True):
             if exact and not any(isinstance(m, Const) and m.value > 1 for m in self.moduli):
                 return True
@@ -163,6 +196,31 @@ class _Tensor:
                 if any(self.stands_between(read, write, end, same) for write in writes):
                     yield f"{end.who} may free it before {read.who} reads it"
 
+    def stands_between(
+        self, read: Event, write: Event, other: Event, where: tuple[Expr, ...]
+    ) -> bool:
+        """Whether something may happen after a cell is written and before it is read."""
+        all_three = read.formula & write.formula & other.formula
+        for a, b in ((read, write), (write, other), (read, other)):
+            all_three = all_three.having(*alike(a.lengths, b.lengths))
+        same = _equal(read.cells, write.cells)
+        for first in before(write.time, other.time, same=True):
+            for second in before(other.time, read.time):
+                when = (*where, *same, *first, *second)
+                if not self.formulas.never(all_three.having(*when)):
+                    return True
+        return False
+
+    def used_when_gone(self, uses: Sequence[Event], gone: Sequence[Event]) -> Iterator[str]:
+        """An array that is taken by a kernel though it was given back, whatever is in it."""
+        for end in gone:
+            for use in uses:
+                where = self.may_be_same(use.cells, end.cells)
+                both = (use.formula & end.formula).having(*alike(use.lengths, end.lengths))
+                for order in before(end.time, use.time):
+                    if not self.formulas.never(both.having(*where, *order)):
+                        yield f"{end.who} may free it before {use.who} uses it"
+
     def key(self, event: Event) -> Cell:
         """The array in which a cell is."""
         return tuple(event.cells[k] for k in self.picked)
@@ -172,37 +230,13 @@ class _Tensor:
         pairs = zip(a, b, self.keys, strict=True)
         return tuple(same_slot(x, y, m, exact=True) for x, y, m in pairs)
 
-    def stands_between(
-        self, read: Event, write: Event, other: Event, where: tuple[Expr, ...]
-    ) -> bool:
-        """Whether something may happen after a cell is written and before it is read."""
-        same = tuple(compare("==", a, b) for a, b in zip(read.cells, write.cells, strict=True))
-        for first in before(write.time, other.time, same=True):
-            for second in before(other.time, read.time):
-                all_three = read.formula & write.formula & other.formula
-                if not self.formulas.never(all_three.having(*where, *same, *first, *second)):
-                    return True
-        return False
-
-    def used_when_gone(self, uses: Sequence[Event], gone: Sequence[Event]) -> Iterator[str]:
-        """An array that is taken by a kernel though it was given back, whatever is in it."""
-        for end in gone:
-            for use in uses:
-                where = self.may_be_same(use.cells, end.cells)
-                for order in before(end.time, use.time):
-                    both = use.formula & end.formula
-                    if not self.formulas.never(both.having(*where, *order)):
-                        yield f"{end.who} may free it before {use.who} uses it"
-
     # ------------------------------------------------------------------ room
 
     def side_by_side(self) -> Iterator[str]:
         """Where several points stand side by side, slots are not used in turn."""
-        rings = {a.dim for a in self.store.axes if a.ring}
-        taken: list[tuple[str, tuple[Entry, ...]]] = []
-        for s, write in self.world.statements.writers(self.tensor.name):
-            taken.append((s.name, write.entries))
-        for s, read in self.world.statements.readers(self.tensor.name):
+        rings = [a.dim for a in self.store.axes if a.ring]
+        taken = [(s.name, write.entries) for s, write in self.events.writers]
+        for s, read in self.events.readers:
             if s.single is not None:
                 own = s.single.reads[s.reads.index(read)].entries
                 pairs = zip(read.entries, own, strict=True)
@@ -215,34 +249,35 @@ class _Tensor:
 
     def without_room(self) -> Iterator[str]:
         """Cells that have no slot, values that do not fit into it, rows that are not there yet."""
-        dims = self.tensor.domain.dims
-        for s, write in self.world.statements.writers(self.tensor.name):
+        for s, write in self.events.writers:
             for i in self.world.instances(s.name, WRITE):
-                event = self.world.write(i, self.tensor, write)
-                cells = dict(zip(dims, event.cells, strict=True))
+                event = self.events.write(i, write)
+                cells = dict(zip(self.tensor.domain.dims, event.cells, strict=True))
                 for axis in self.store.axes:
                     if not axis.ring and not self.is_inside(event, cells[axis.dim], axis):
                         yield f"{s.name} may write where it has no slot"
-                if not all(self.fits(event, e, n) for e, n in self.extents(cells)):
+                if not all(self.fits(event, e, n) for e, n in self.extents(i, cells)):
                     yield f"{s.name} may write a value larger than its slot"
-        uses = [(s, r.entries) for s, r in self.world.statements.readers(self.tensor.name)]
-        uses += [(s, w.entries) for s, w in self.world.statements.writers(self.tensor.name)]
-        for s, entries in uses:
+        uses = [(s.name, read.entries) for s, read in self.events.readers]
+        uses += [(s.name, write.entries) for s, write in self.events.writers]
+        for name, entries in uses:
             for axis in self.store.axes:
-                if axis.grows and not self.has_grown(s.name, axis, entries):
-                    yield f"{s.name} may need more rows than there are"
+                if axis.grows and not self.has_grown(name, axis, entries):
+                    yield f"{name} may need more rows than there are"
 
-    def extents(self, cells: Mapping[str, Expr]) -> Iterator[tuple[Expr, Expr]]:
-        """How large a value is, and how large its slot."""
+    def extents(self, i: Instance, cells: Mapping[str, Expr]) -> Iterator[tuple[Expr, Expr]]:
+        """How large a value is, and how large its slot, axis by axis."""
         for e, size in zip(self.tensor.type.shape, self.store.shape, strict=True):
-            yield self.world.at(e, cells), self.world.at_most(size)
+            yield substitute(e, {**i.known, **cells}), self.world.at_most(size)
 
     def is_inside(self, event: Event, cell: Expr, axis: Axis) -> bool:
+        """Whether there is a slot for a cell."""
         size = self.world.at_most(axis.size)
         outside = disjunction(Compare("<", cell, ZERO), compare(">=", cell, size))
         return self.formulas.never(event.formula.having(outside))
 
     def fits(self, event: Event, e: Expr, size: Expr) -> bool:
+        """Whether an extent is no larger than another one; products only by looking."""
         gap = sub(size, e)
         if isinstance(gap, Const):
             return gap.value >= 0
@@ -250,32 +285,49 @@ class _Tensor:
 
     def has_grown(self, statement: str, axis: Axis, entries: tuple[Entry, ...]) -> bool:
         """Whether a statement waits for all rows that one of its accesses touches."""
-        needs = self.world.plan.needs.get(statement, ())
-        need = next((n for n in needs if (n.dim, n.size) == (axis.dim, axis.size)), None)
-        if need is None:
-            return False
         k = self.tensor.domain.dims.index(axis.dim)
-        for i in self.world.instances(statement, WRITE):
-            event = self.world.access(i, self.tensor, entries)
-            size = self.world.at_most(need.size)
-            rows = [self.world.at_most(e, i.env) for e in need.rows]
-            if not all(is_affine(e) for e in (size, *rows)):
-                return False
-            short = conjunction(*(compare(">=", event.cells[k], e) for e in rows))
-            short = disjunction(short, compare(">=", event.cells[k], size))
-            if not self.formulas.never(event.formula.having(short)):
-                return False
-            if not self.is_sure(i, need.sure, rows, size):
+        for need in self.plan.needs.get(statement, ()):
+            if (need.dim, need.size) == (axis.dim, axis.size):
+                return all(
+                    self.is_enough(i, need, self.events.access(entries, i, i.time), k)
+                    for i in self.world.instances(statement, WRITE)
+                )
+        return False
+
+    def is_enough(self, i: Instance, need: Need, event: Event, k: int) -> bool:
+        """Whether there are the rows that one access touches, and those a kernel relies on."""
+        size = self.world.at_most(need.size)
+        rows = [self.world.at_most(e, i.env) for e in need.rows]
+        if not all(is_affine(e) for e in (size, *rows)):
+            return False
+        last = [(event.formula, event.cells[k] + 1)]
+        last += [(i.formula, self.world.at_most(e, i.env)) for e in need.sure]
+        for formula, e in last:
+            few = conjunction(*(compare(">", e, n) for n in rows))
+            if not self.formulas.never(formula.having(disjunction(few, compare(">", e, size)))):
                 return False
         return True
 
-    def is_sure(
-        self, i: Instance, sure: Sequence[Expr], rows: Sequence[Expr], size: Expr
-    ) -> bool:
-        """What a kernel relies on is there."""
-        for e in sure:
-            at = self.world.at_most(e, i.env)
-            few = conjunction(*(compare(">", at, r) for r in rows))
-            if not self.formulas.never(i.formula.having(disjunction(few, compare(">", at, size)))):
-                return False
-        return True
+
+def _equal(a: Cell, b: Cell) -> tuple[Expr, ...]:
+    return tuple(compare("==", x, y) for x, y in zip(a, b, strict=True))
+
+
+def _ways_to_know(
+    own: Sequence[Length], *others: Sequence[Length]
+) -> Iterator[tuple[Expr, ...]]:
+    """For each of some lots of lengths: ``own`` are those of the same points, and so the same."""
+    if not own:
+        yield ()
+        return
+    for lengths in others:
+        at = {n.bound: n for n in lengths}
+        if all(n.bound in at for n in own):
+            yield tuple(
+                e
+                for n in own
+                for e in (
+                    *_equal(n.point, at[n.bound].point),
+                    compare("==", n.value, at[n.bound].value),
+                )
+            )

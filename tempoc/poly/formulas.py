@@ -2,18 +2,18 @@
 
 A formula is a conjunction of conditions over variables and bounds; isl decides whether there are
 integers for which it holds. It counts its steps: a question that takes too many is given up, so
-that nobody waits for ever and every machine gives up the same ones.
+that nobody waits for ever, and what is given up does not depend on the machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 from islpy import dim_type as D
 
-from tempoc.poly.sets import Coordinates, Frame
+from tempoc.poly.sets import Frame
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,
@@ -29,7 +29,10 @@ from tempoc.symbolic.expr import (
 from tempoc.symbolic.walk import is_affine, symbols
 
 STEPS = 3_000_000
-"""What isl may do for one question: a few seconds at most."""
+"""What isl may do for one question: about a second."""
+QUESTIONS = 50_000
+HARD = 10
+"""So many questions may be asked, and so many may be too hard, before all others are given up."""
 
 
 class GivenUp(Exception):
@@ -60,8 +63,8 @@ class Formulas:
         self.facts = conjunction(*facts)
         self.steps = steps
         self.asked = 0
-        self._possible: dict[Formula, bool | None] = {}
-        self._covered: dict[tuple[Formula, tuple[Formula, ...]], bool | None] = {}
+        self.hard = 0
+        self._answers: dict[tuple[Formula, ...], bool | None] = {}
         at = self.frame.coordinates(())
         about = self.frame.condition(self.facts, at).params()
         for k in range(len(bounds)):
@@ -73,7 +76,7 @@ class Formulas:
         kept = _affine(formula)
         if FALSE in kept.parts:
             return True
-        return not self._once(self._possible, kept, lambda: not self._set(kept).is_empty())
+        return self._once((kept,), lambda: bool(self._set(kept).is_empty()))
 
     def covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
         """Whether, wherever a formula holds, one of some cases can be made to hold as well.
@@ -87,25 +90,37 @@ class Formulas:
         sure = tuple(
             c for c in cases if FALSE not in c.parts and all(is_affine(p) for p in c.parts)
         )
-        return self._once(self._covered, (kept, sure), lambda: self._is_covered(kept, sure))
+        if not sure:
+            return self.never(kept)
+        return self._once((kept, *sure), lambda: self._is_covered(kept, sure))
 
-    def _once(self, known: dict, key: object, answer) -> bool:  # type: ignore[no-untyped-def, type-arg]
-        if key not in known:
+    def contradict(self) -> bool:
+        """Whether no bounds are allowed at all: whatever is asked, nothing is ever true."""
+        return bool(self._context.is_empty())
+
+    def _once(self, question: tuple[Formula, ...], answer: Callable[[], bool]) -> bool:
+        if question not in self._answers:
+            if self.asked >= QUESTIONS or self.hard >= HARD:
+                raise GivenUp
             self.asked += 1
-            context = self.frame.context
-            context.set_max_operations(self.steps)
-            context.reset_operations()
-            try:
-                known[key] = bool(answer())
-            except isl.Error:
-                known[key] = None
-            finally:
-                context.set_max_operations(0)
-                context.reset_operations()
-        found = known[key]
+            self._answers[question] = self._limited(answer)
+            self.hard += self._answers[question] is None
+        found = self._answers[question]
         if found is None:
             raise GivenUp
         return found
+
+    def _limited(self, answer: Callable[[], bool]) -> bool | None:
+        context = self.frame.context
+        context.set_max_operations(self.steps)
+        context.reset_operations()
+        try:
+            return answer()
+        except isl.Error:
+            return None
+        finally:
+            context.set_max_operations(0)
+            context.reset_operations()
 
     def _is_covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
         rest, count = self._set(whole), len(self._variables(whole))
@@ -135,7 +150,7 @@ class Formulas:
         local = isl.LocalSpace.from_space(at.space)
         where = {n: (D.param, k) for k, n in enumerate(self.frame.params)}
         where |= {n: (D.set, k) for k, n in enumerate(names)}
-        free = {n: None for n in formula.free}
+        free = dict.fromkeys(formula.free)
         for n in names:
             if n not in free:
                 simple = simple.add_constraint(self._linear(local, where, Sym(n), equal=False))
@@ -151,11 +166,8 @@ class Formulas:
         for part in others:
             if result.is_empty():
                 break
-            result = result.intersect(self._condition(part, at))
+            result = result.intersect(self.frame.condition(part, at))
         return result
-
-    def _condition(self, part: Expr, at: Coordinates) -> isl.Set:
-        return self.frame.condition(part, at)
 
     def _linear(
         self,
