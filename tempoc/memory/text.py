@@ -1,12 +1,10 @@
-"""Memory plans as a table: what lives where, in how many slots, in how many bytes; proofs."""
+"""Memory plans as a table: what lives where, in how many slots, in how many bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tempoc.memory.proof import Proof
 from tempoc.memory.storage import Plan, Store
-from tempoc.memory.verify import SMALL
 from tempoc.ops.types import DType
 from tempoc.symbolic.expr import Const, Expr, add, product
 from tempoc.symbolic.text import show as show_expr
@@ -72,16 +70,3 @@ def _slots(store: Store, extents: Mapping[str, Expr]) -> str:
         behind = f" behind {a.behind}" if a.behind else ""
         parts.append(f"{a.dim}: {word}{show_expr(a.size)}{behind}")
     return ", ".join(parts) or "1"
-
-
-def show_proof(proof: Proof) -> str:
-    """What was proved, or what was not and why; the plan was then replayed."""
-    if proof.is_whole:
-        return (
-            "proved  for all bounds: nothing is overwritten, freed or given away before its last "
-            "read, and nothing is read before it is there\n"
-        )
-    sizes = ", ".join(map(str, SMALL))
-    head = f"not proved for all bounds, but replayed at small ones ({sizes}; beyond windows):"
-    lines = [f"  {tensor}: {reason}" for tensor, reason in proof.unproved.items()]
-    return "\n".join([head, *lines]) + "\n"
