@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tempoc.memory.instances import END, OTHER, READ, Cell, Instance, Length, Time, World
 from tempoc.memory.storage import Plan, Store
 from tempoc.poly.formulas import Formula
-from tempoc.sdg.statements import Tensor, Write
+from tempoc.sdg.statements import Statement, Statements, Tensor, Write
 from tempoc.symbolic.expr import (
     ONE,
     TRUE,
@@ -50,8 +50,11 @@ class Events:
     those before it wrote, and writes. Then arrays are given away, then given back.
     """
 
-    def __init__(self, world: World, plan: Plan, tensor: Tensor) -> None:
-        self.world, self.plan, self.tensor = world, plan, tensor
+    def __init__(
+        self, world: World, plan: Plan, tensor: Tensor, ending: Sequence[Statement]
+    ) -> None:
+        """``ending`` are the statements after which arrays of the tensor go."""
+        self.world, self.plan, self.tensor, self.ending = world, plan, tensor, ending
         self.store: Store = plan.stores[tensor.name]
         self.readers = world.statements.readers(tensor.name)
         self.writers = world.statements.writers(tensor.name)
@@ -120,7 +123,7 @@ class Events:
     def gone(self) -> Iterator[Event]:
         """When arrays are given back, or given away, by key."""
         name = self.tensor.name
-        for s in self.world.statements.statements:
+        for s in self.ending:
             last = 2 * len(s.members) + 1
             for i in self.world.instances(s.name, OTHER):
                 for release in self.plan.releases.get(s.name, ()):
@@ -159,6 +162,16 @@ def _array(i: Instance, key: Cell, phase: int, where: Expr = TRUE) -> Event:
         time=(*i.time, Const(phase)),
         lengths=i.lengths,
     )
+
+
+def endings(plan: Plan, statements: Statements) -> dict[str, tuple[Statement, ...]]:
+    """For each tensor the statements after which arrays of it are given back, or given away."""
+    found: dict[str, dict[str, Statement]] = {}
+    for s in statements.statements:
+        freed = [release.tensor for release in plan.releases.get(s.name, ())]
+        for tensor in (*freed, *plan.donations.get(s.name, ())):
+            found.setdefault(tensor, {})[s.name] = s
+    return {tensor: tuple(some.values()) for tensor, some in found.items()}
 
 
 # ---------------------------------------------------------------------- slots

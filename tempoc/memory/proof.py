@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.memory.events import Event, Events, other_in_slot, same_slot
+from tempoc.memory.events import Event, Events, endings, other_in_slot, same_slot
 from tempoc.memory.instances import OTHER, WRITE, Cell, Instance, Length, World, alike, before
-from tempoc.memory.storage import Axis, Need, Plan, Store
+from tempoc.memory.storage import Axis, Need, Plan
 from tempoc.poly.formulas import Formulas, GivenUp
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Output
-from tempoc.sdg.statements import Statements, Tensor
+from tempoc.sdg.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import (
     ZERO,
@@ -78,19 +78,21 @@ class Prover:
         """Look for a proof for each tensor."""
         proved: list[str] = []
         unproved: dict[str, str] = {}
+        ending = endings(plan, self.world.statements)
         for tensor in self.world.statements.tensors.values():
-            wrong = self._wrong(plan, tensor)
+            events = Events(self.world, plan, tensor, ending.get(tensor.name, ()))
+            wrong = self._wrong(plan, events)
             if wrong is None:
                 proved.append(tensor.name)
             else:
                 unproved[tensor.name] = wrong
         return Proof(proved=tuple(proved), unproved=unproved)
 
-    def _wrong(self, plan: Plan, tensor: Tensor) -> str | None:
+    def _wrong(self, plan: Plan, events: Events) -> str | None:
         if self.formulas.contradict():
             return "no bounds are allowed"
         try:
-            return next(_Tensor(self.world, plan, self.formulas, tensor).wrong(), None)
+            return next(_Tensor(self.world, plan, self.formulas, events).wrong(), None)
         except GivenUp:
             return "it is too hard to tell"
 
@@ -98,15 +100,14 @@ class Prover:
 class _Tensor:
     """The proof for one tensor: `wrong` says what might happen to it."""
 
-    def __init__(self, world: World, plan: Plan, formulas: Formulas, tensor: Tensor) -> None:
-        self.world, self.plan, self.formulas, self.tensor = world, plan, formulas, tensor
-        self.store: Store = plan.stores[tensor.name]
-        self.events = Events(world, plan, tensor)
+    def __init__(self, world: World, plan: Plan, formulas: Formulas, events: Events) -> None:
+        self.world, self.plan, self.formulas, self.events = world, plan, formulas, events
+        self.tensor, self.store = events.tensor, events.store
         keys: dict[str, Expr | None] = {
             k.dim: None if k.modulo is None else world.at_most(k.modulo) for k in self.store.keys
         }
         rings = {a.dim: world.at_most(a.size) if a.ring else None for a in self.store.axes}
-        dims = tensor.domain.dims
+        dims = self.tensor.domain.dims
         self.keys = tuple(keys.values())
         self.moduli = tuple({**keys, **rings}[d] for d in dims)
         self.picked = tuple(dims.index(k.dim) for k in self.store.keys)
