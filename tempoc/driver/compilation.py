@@ -16,6 +16,7 @@ from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_limit, with_til
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
+from tempoc.memory.proof import Proof, prove
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.passes.context import PassContext
@@ -205,6 +206,21 @@ class Compilation:
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(found, *parts))
         return found
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Whether the memory plan is right for all bounds; where that is open, it is replayed.
+
+        Raises `DiagnosticError` if the replay shows that it is wrong.
+        """
+        found, outputs = self.plan, self.optimized.outputs
+        space = self.space_of(self.optimized)
+        parts = self.statements, self.tree, outputs, space.universe
+        proof = self._timed("prove memory", lambda: prove(found, *parts))
+        if not proof.is_whole and not self.options.verify_each:
+            replay = found, self.statements, self.scheduled, outputs, space
+            self._timed("verify memory", lambda: verify_memory(*replay))
+        return proof
 
     @cached_property
     def emitted(self) -> Emitted:

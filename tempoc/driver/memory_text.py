@@ -6,6 +6,8 @@ from tempoc.driver.fitting import Fit
 from tempoc.footprint.formulas import Facts
 from tempoc.footprint.moments import COPY, ZEROS
 from tempoc.footprint.peak import BEFORE, Peak, Row, grown, peak
+from tempoc.memory.proof import Proof
+from tempoc.memory.verify import SMALL
 from tempoc.program.nodes import Program, Store
 from tempoc.runtime.budget import usual_given
 from tempoc.runtime.rehearsal import forecast
@@ -48,6 +50,17 @@ def fit_text(found: Fit) -> str:
     rows = [(v.about(), str(v.peak), str(v.calls)) for v in found.variants]
     head = f"budget  {exactly(found.budget)}: {found.chosen.about()}\n\n"
     return head + table(("variant", "bytes", "calls of kernels"), rows)
+
+
+def proof_text(proof: Proof) -> str:
+    """What was proved of a memory plan, or what was not and why; that was replayed."""
+    if proof.is_whole:
+        what = "no value is overwritten, freed or given away before its last read"
+        return f"proved  for all bounds: {what}\n"
+    sizes = ", ".join(map(str, SMALL))
+    lines = [f"not proved for all bounds, but replayed at small ones ({sizes}, beyond windows):"]
+    lines += [f"  {tensor}: {reason}" for tensor, reason in proof.unproved.items()]
+    return "\n".join(lines) + "\n"
 
 
 def exactly(size: int) -> str:

@@ -26,7 +26,7 @@ from tempoc.runtime.files import (
     write_bytes,
 )  # fmt: skip
 from tempoc.runtime.interrupts import held_when_interrupted
-from tempoc.runtime.keeping import EVERY, Keep
+from tempoc.runtime.keeping import Keep, keep_of
 from tempoc.runtime.load import load
 from tempoc.runtime.problems import Problem, RunError
 from tempoc.runtime.progress import progress_bar
@@ -72,13 +72,7 @@ class RunOptions:
     @property
     def keep(self) -> Keep | None:
         """Whether the run may be held, or goes on."""
-        if self.checkpoint is None and self.resume is None:
-            return None
-        return Keep(
-            directory=None if self.checkpoint is None else Path(self.checkpoint),
-            every=EVERY if self.every is None else self.every,
-            resume=None if self.resume is None else Path(self.resume),
-        )
+        return keep_of(self.checkpoint, self.every, self.resume)
 
 
 def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:

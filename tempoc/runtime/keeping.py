@@ -65,6 +65,19 @@ class Keep:
     stop: Event = field(default_factory=Event)
 
 
+def keep_of(
+    checkpoint: str | Path | None, every: float | None, resume: str | Path | None
+) -> Keep | None:
+    """What is wanted of a run with these arguments, if anything is."""
+    if checkpoint is None and resume is None:
+        return None
+    return Keep(
+        directory=None if checkpoint is None else Path(checkpoint),
+        every=EVERY if every is None else every,
+        resume=None if resume is None else Path(resume),
+    )
+
+
 class Stopped(KeyboardInterrupt):
     """The run was asked to stop, and is held."""
 

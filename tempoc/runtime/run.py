@@ -19,7 +19,8 @@ from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
-from tempoc.runtime.keeping import Keep, Keeper, identity, keeper_of
+from tempoc.runtime.interrupts import held_when_interrupted
+from tempoc.runtime.keeping import Keep, Keeper, identity, keep_of, keeper_of
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine, walked
 from tempoc.runtime.outputs import Taking, taking
@@ -93,11 +94,21 @@ def run(
     seed: int = 0,
     extern_path: Sequence[str | Path] = (),
     precision: str | None = None,
+    memory_budget: int | None = None,
+    checkpoint: str | Path | None = None,
+    every: float | None = None,
+    resume: str | Path | None = None,
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
 
-    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/precision.py``.
+    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/precision.py``. A run whose
+    stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a directory
+    into which the run writes what it needs to go on, ``every`` so many seconds (60; 0: at each
+    step) and at the first Ctrl-C (then raises ``KeyboardInterrupt``); with the same arguments and
+    ``resume``, such a directory, a run goes on from there.
     """
+    if every is not None and checkpoint is None:
+        raise ValueError("every says how often a checkpoint is written: name the directory")
     given = Given(
         bounds=bounds or {},
         inputs=as_sources(inputs or {}),
@@ -105,7 +116,10 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    return run_given(load(directory, extern_path), given, Settings(precision=precision))
+    keep = keep_of(checkpoint, every, resume)
+    settings = Settings(precision=precision, budget=memory_budget, keep=keep)
+    with held_when_interrupted(keep):
+        return run_given(load(directory, extern_path), given, settings)
 
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
