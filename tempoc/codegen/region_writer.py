@@ -143,7 +143,7 @@ class Writer(Spelled):
                 pass
             case nodes.Region(loop=loop):
                 self.device(loop, depth)
-            case nodes.Host() | nodes.Effect() | nodes.Block():
+            case nodes.Host() | nodes.Effect() | nodes.Block() | nodes.Load() | nodes.Evict():
                 raise TypeError(f"{type(s).__name__} in a region")
             case _:
                 assert_never(s)

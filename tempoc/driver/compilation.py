@@ -18,6 +18,7 @@ from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
+from tempoc.offload.rewrite import offloaded
 from tempoc.passes.context import PassContext
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome, run_pipeline
@@ -200,8 +201,10 @@ class Compilation:
         """Where every tensor lives and how long."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
-        least, graph = self.options.bucket, self.optimized
-        found = self._timed("memory", lambda: plan(*parts, least=least, graph=graph))
+        least, graph, apart = self.options.bucket, self.optimized, self.options.apart
+        found = self._timed(
+            "memory", lambda: plan(*parts, least=least, graph=graph, apart=apart)
+        )
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(found, *parts))
         return found
@@ -214,6 +217,7 @@ class Compilation:
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
         batch, blocks = most * 2**20, self.options.on_device
         found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
+        found = replace(found, program=offloaded(found.program, self.options.away))
         for name, size in found.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
             self._about(name, message)

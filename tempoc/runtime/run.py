@@ -66,9 +66,10 @@ class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
     ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
-    ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, and
-    there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are the
-    calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
+    ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, those
+    that the host had at most of stores that live there (``away``), and those that were ``loaded``
+    and ``evicted``; there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are
+    the calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 
     outputs: Mapping[str, Array]
@@ -80,6 +81,10 @@ class RunResult:
     made: Record = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     stores: Mapping[str, int] = field(default_factory=dict)
+    away_bytes: int = 0
+    away_stores: Mapping[str, int] = field(default_factory=dict)
+    loaded: int = 0
+    evicted: int = 0
     predicted: Forecast | None = None
 
 
@@ -224,7 +229,7 @@ def _run(
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
-    found = machine.bounds
+    found, ledger = machine.bounds, machine.ledger if settings.account else None
     take = prepared.take if not program.lengths else partial(_late, layouts, found)
     return RunResult(
         outputs={
@@ -233,12 +238,16 @@ def _run(
         },
         bounds=found,
         seconds=seconds,
-        peak_bytes=machine.ledger.peak if settings.account else 0,
+        peak_bytes=ledger.peak if ledger else 0,
         given_bytes=machine.given_bytes,
         lengths=machine.found_lengths(),
         made=made or {},
         hosts=totals(machine.callers),
-        stores=machine.ledger.at_peak() if settings.account else {},
+        stores=ledger.at_peak() if ledger else {},
+        away_bytes=ledger.away.peak if ledger else 0,
+        away_stores=ledger.away_at_peak() if ledger else {},
+        loaded=ledger.loaded if ledger else 0,
+        evicted=ledger.evicted if ledger else 0,
     )
 
 

@@ -26,7 +26,7 @@ from tempoc.runtime.rooms import Rooms, groups
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.runtime.sizes import parse_size
 from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import Ledger
+from tempoc.runtime.ledger import Ledger
 from tempoc.sdg.graph import Graph
 from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.text import show
