@@ -1,7 +1,8 @@
 """One compilation: a cached property for each stage, so that no stage runs twice."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -230,6 +231,14 @@ class Compilation:
         for var in found.left:
             message = "which arrays its calls share depends on the loops around"
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
+        return found
+
+    def with_away(self, reach: Mapping[str, int]) -> "Compilation":
+        """The same program with these stores with the host; no stage runs again."""
+        found = copy(self)
+        found.options = replace(self.options, away=dict(reach))
+        program = offloaded(self.emitted.program, reach)
+        found.emitted = replace(self.emitted, program=program)
         return found
 
     def _about(self, name: str, message: str) -> None:

@@ -4,5 +4,5 @@ In: the program that codegen made, and which stores are to go; or a budget, by w
 chosen. Out: the program with `load` and `evict` around what needs their cells. Whether these stand
 where they must is checked without all this (`program/places.py`).
 
-May import: program
+May import: program, runtime
 """

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.offload.dead import without_dead
 from tempoc.program.aliases import Key, are_apart, slot
 from tempoc.program.arith import FALSE, Arith, Operation, names
 from tempoc.program.nodes import (
@@ -56,8 +57,9 @@ def offloaded(program: Program, reach: Reach) -> Program:
         return program
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
     away = {s.name: s for s in stores if s.away}
-    tree = _Rewriter(away=away, reach=reach).within(program.tree, None).statement
-    found = replace(program, stores=stores, tree=tree)
+    params = frozenset(p.store for p in program.params)
+    tree = _Rewriter(away=away, reach=reach, params=params).within(program.tree, None).statement
+    found = without_dead(replace(program, stores=stores, tree=tree))
     verify(found)
     return found
 
@@ -134,7 +136,7 @@ _Uses = Mapping[_Place, _Use]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A statement with all moves in it but those of ``uses``; ``inside`` are cells that it moves."""
+    """A statement with all moves in it but those of ``uses``; it moves the cells ``inside``."""
 
     statement: Statement
     uses: _Uses
@@ -154,6 +156,7 @@ class _Stay:
 class _Rewriter:
     away: Mapping[str, Store]
     reach: Reach
+    params: frozenset[str]
 
     def within(self, s: Statement, var: str | None) -> _Part:
         """A body with its moves, but for what may stay on the device during a whole loop.
@@ -262,11 +265,13 @@ class _Rewriter:
             for cell in cells:
                 if cell.store in self.away:
                     place = cell.store, slot(self.away[cell.store], cell.key)
+                    # What is computed of a param that was given is not written.
+                    old = reads or cell.store in self.params
                     use = _Use(
                         store=cell.store,
                         key=cell.key,
-                        reads=(cell.when,) if reads else (),
-                        anew=not reads and cell.when is None,
+                        reads=(cell.when,) if old else (),
+                        anew=not old and cell.when is None,
                         left=self.reach[cell.store],
                     )
                     found[place] = found[place].and_then(use) if place in found else use

@@ -243,10 +243,12 @@ class Load:
 class Evict:
     """Take cells off the device that are there.
 
-    They are copied to the host, unless nobody has written them since they were loaded.
+    They are copied to the host, unless nobody has written them since they were loaded. ``dead``:
+    nobody reads them again, so they are dropped, and copies of the host with them.
     """
 
     cells: tuple[Cell, ...]
+    dead: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,8 @@ def verify_places(program: Program) -> None:
     for store in away.values():
         if any(axis.least for axis in store.axes):
             raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
-    checker = _Places(away=away, found_out=found_out(program))
+    params = frozenset(p.store for p in program.params)
+    checker = _Places(away=away, found_out=found_out(program), params=params)
     if checker.after(program.tree, {}):
         raise inconsistent("program", "leaves cells on the device that live with the host")
 
@@ -66,6 +67,7 @@ def found_out(program: Program) -> frozenset[str]:
 class _Places:
     away: Mapping[str, Store]
     found_out: frozenset[str]
+    params: frozenset[str]
 
     def after(self, s: Statement, here: Here) -> Here:
         """What is on the device after a statement."""
@@ -80,7 +82,9 @@ class _Places:
                     raise inconsistent(where, "does not leave the device as it finds it")
                 return here
             case Call(kernel=kernel, args=args, results=results):
-                self.need(f"call of {kernel}", args, here)
+                # What is computed of a param that was given is not written.
+                kept = [c for c in results if c.store in self.params]
+                self.need(f"call of {kernel}", (*args, *kept), here)
                 return self.with_(here, results)
             case Host(extern=extern, args=args, results=results):
                 self.need(f"call of {extern}", args, here)

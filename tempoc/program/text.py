@@ -175,8 +175,8 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             yield f"{indent}free {_cells(cells)}"
         case Load(cells=cells, ahead=ahead):
             yield f"{indent}load {'ahead ' if ahead else ''}{_cells(cells)}"
-        case Evict(cells=cells):
-            yield f"{indent}evict {_cells(cells)}"
+        case Evict(cells=cells, dead=dead):
+            yield f"{indent}{'drop' if dead else 'evict'} {_cells(cells)}"
         case Region(kernel=kernel, loop=loop):
             yield f"{indent}region {kernel}{_needs(s.needs)}:"
             yield from _statement(loop, indent + "  ")

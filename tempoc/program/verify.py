@@ -220,6 +220,8 @@ class _Checker:
                     self.cell(where, cell, scope)
                     away = self.stores[cell.store].away
                     self.require(away, where, f"{cell.store} always stays on the device")
+                    lost = isinstance(s, Evict) and s.dead and cell.store in self.given
+                    self.require(not lost, where, f"drops {cell.store}, which was given")
             case _:
                 assert_never(s)
 

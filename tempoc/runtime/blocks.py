@@ -117,7 +117,7 @@ def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
     uses += Counter(output.store for output in program.outputs)
     once = [item for item in items if isinstance(item, Block | Call)]
     taken = frozenset(store for item in once for store in needed(item, whole))
-    taken -= {store.name for store in program.stores if store.away}
+    taken -= {store.name for store in program.stores if store.away or store.keys}
     return frozenset(i.store for i in program.inputs if uses[i.store] == 1 and i.store in taken)
 
 

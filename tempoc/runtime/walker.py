@@ -191,7 +191,7 @@ class _Writer(Spelled):
                 self.host(s, depth)
             case Effect(call=call):
                 self.call(call, depth, s)
-            case Free(cells=freed):
+            case Free(cells=freed) | Evict(cells=freed, dead=True):
                 for cell in freed:
                     self.free(cell, depth)
             case Load() | Evict():
