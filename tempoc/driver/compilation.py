@@ -13,7 +13,14 @@ from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_limit, with_tiles
+from tempoc.driver.pipelines import (
+    LEVELS,
+    REGISTRY,
+    Pass,
+    with_limit,
+    with_tiles,
+    without_scans,
+)
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
@@ -114,6 +121,8 @@ class Compilation:
         steps = LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, REGISTRY)
+        if self.options.apart:
+            steps = without_scans(steps)
         if self.options.limit is not None:
             steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)

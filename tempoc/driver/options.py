@@ -21,7 +21,8 @@ class Options:
     grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
     bytes is computed in tiles; `sizes` are the bounds for which that is judged. `precision`: of
     products of matrices. `away`: stores that live with the host, and how far from their uses they
-    are brought (`offload/rewrite.py`); `apart`: inputs are an array for each point.
+    are brought (`offload/rewrite.py`); `apart`: inputs are an array for each
+    point, and no recurrence is a scan within one kernel.
     """
 
     level: int = 2

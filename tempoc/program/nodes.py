@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.program.arith import Arith
-from tempoc.program.bounds import Assumption, Bound, Length
+from tempoc.program.bounds import Assumption, Bound, Length, Range
 from tempoc.program.functions import Extern
 from tempoc.program.order import axes_in_order
 
@@ -112,15 +112,6 @@ class Need:
     dim: str
     size: Arith
     rows: tuple[Arith, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
-    """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
-
-    dim: str
-    lower: Arith
-    upper: Arith
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

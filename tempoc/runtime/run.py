@@ -20,6 +20,7 @@ from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.keeping import Keep, Keeper, identity, keeper_of
+from tempoc.runtime.ledger import Ledger
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine, walked
 from tempoc.runtime.outputs import Taking, taking
@@ -229,25 +230,34 @@ def _run(
         start = time.perf_counter()
         cells = machine.run()
         seconds = time.perf_counter() - start
-    found, ledger = machine.bounds, machine.ledger if settings.account else None
+    found = machine.bounds
     take = prepared.take if not program.lengths else partial(_late, layouts, found)
-    return RunResult(
+    result = RunResult(
         outputs={
             o.name: _apart(take(o)(cells[o.store]), own)
             for o in program.outputs
         },
         bounds=found,
         seconds=seconds,
-        peak_bytes=ledger.peak if ledger else 0,
+        peak_bytes=0,
         given_bytes=machine.given_bytes,
         lengths=machine.found_lengths(),
         made=made or {},
         hosts=totals(machine.callers),
-        stores=ledger.at_peak() if ledger else {},
-        away_bytes=ledger.away.peak if ledger else 0,
-        away_stores=ledger.away_at_peak() if ledger else {},
-        loaded=ledger.loaded if ledger else 0,
-        evicted=ledger.evicted if ledger else 0,
+    )
+    return _counted(result, machine.ledger) if settings.account else result
+
+
+def _counted(result: RunResult, ledger: Ledger) -> RunResult:
+    """A run of which bytes were counted."""
+    return replace(
+        result,
+        peak_bytes=ledger.peak,
+        stores=ledger.at_peak(),
+        away_bytes=ledger.away.peak,
+        away_stores=ledger.away_at_peak(),
+        loaded=ledger.loaded,
+        evicted=ledger.evicted,
     )
 
 

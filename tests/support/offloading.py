@@ -74,13 +74,15 @@ def check_run(moving: Loaded, given: Given, wanted: RunResult) -> RunResult:
             np.testing.assert_array_equal(found.outputs[name], value, err_msg=name)
     said = counted.predicted
     assert said is not None
+    if moving.program.lengths:  # how far a run goes is found out by it
+        assert counted.peak_bytes <= said.peak
+        assert counted.away_bytes <= said.away
+        return counted
     assert (counted.peak_bytes, counted.stores) == (said.peak, said.stores)
     assert (counted.away_bytes, counted.away_stores) == (said.away, said.away_stores)
     bindings = bind(moving.program, given)
-    exact = forecast(
-        moving.program, bindings.bounds, given_stores(moving.program, bindings), every_step=True
-    )
-    if not moving.program.lengths:
-        assert (counted.loaded, counted.evicted) == (exact.loaded, exact.evicted)
-        assert counted.peak_bytes == exact.peak
+    stores = given_stores(moving.program, bindings)
+    exact = forecast(moving.program, bindings.bounds, stores, every_step=True)
+    assert (counted.loaded, counted.evicted) == (exact.loaded, exact.evicted)
+    assert counted.peak_bytes == exact.peak
     return counted
