@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tempoc.offload.rewrite import NEAR, Reach, movable, offloaded
+from tempoc.offload.rewrite import NEAR, Reach, movable, moved
 from tempoc.program.nodes import Guard, Loop, Program, Sequence, Statement
 from tempoc.runtime.rehearsal import Forecast, forecast
 
@@ -40,7 +40,10 @@ class Choice:
 def choose(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
 ) -> Choice:
-    """What keeps to the budget with few copies; if nothing does, what takes least."""
+    """What keeps to the budget with few copies; if nothing does, what takes least.
+
+    Its program is not verified.
+    """
     chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget)
     return chooser.run()
 
@@ -64,6 +67,9 @@ class _Chooser:
         names = movable(self.program)
         farthest = depth(self.program.tree) + 1
         best = self.with_({})
+        everything = self.with_(dict.fromkeys(names, NEAR))
+        if everything.needed > self.budget:
+            return min((best, everything), key=lambda choice: choice.needed)
         for _ in range(STEPS):
             if best.needed <= self.budget:
                 return self.pruned(best, farthest)
@@ -71,16 +77,13 @@ class _Chooser:
             if better is None:
                 break
             best = better
-        everything = self.with_(dict.fromkeys(names, NEAR))
-        if everything.needed <= self.budget:
-            return self.pruned(everything, farthest)
-        return min((best, everything), key=lambda choice: choice.needed)
+        return self.pruned(everything, farthest)
 
     def with_(self, reach: Reach) -> Choice:
         """The choice of these."""
         key = tuple(sorted(reach.items()))
         if key not in self.tried:
-            program = offloaded(self.program, reach)
+            program = moved(self.program, reach)
             found = forecast(program, self.bounds, self.given)
             self.tried[key] = Choice(reach=reach, program=program, found=found)
         return self.tried[key]
@@ -90,15 +93,18 @@ class _Chooser:
         sizes = best.found.stores
         largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
         for name in largest:
-            for reach in range(best.reach.get(name, farthest + 1) - 1, NEAR - 1, -1):
-                other = self.with_({**best.reach, name: reach})
-                if other.needed < best.needed:
-                    return other
+            if best.reach.get(name, farthest + 1) == NEAR:
+                continue
+            nearest = self.with_({**best.reach, name: NEAR})
+            if nearest.needed < best.needed:
+                farther = range(best.reach.get(name, farthest + 1) - 1, NEAR, -1)
+                others = (self.with_({**best.reach, name: reach}) for reach in farther)
+                return next((c for c in others if c.needed == nearest.needed), nearest)
         return None
 
     def pruned(self, choice: Choice, farthest: int) -> Choice:
         """The same without what need not go away, nor stay away so long."""
-        for name in sorted(choice.reach, key=lambda n: self.moved(choice, n)):
+        for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
             others = {n: r for n, r in choice.reach.items() if n != name}
             least = choice.reach[name]
             kinds = [others, *({**others, name: r} for r in range(farthest, least, -1))]
@@ -106,7 +112,7 @@ class _Chooser:
             choice = next((c for c in fits if c.needed <= self.budget), choice)
         return choice
 
-    def moved(self, choice: Choice, name: str) -> int:
+    def size(self, choice: Choice, name: str) -> int:
         """The stores that take least go back first."""
         return choice.found.away_stores.get(name, 0)
 

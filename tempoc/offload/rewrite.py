@@ -53,15 +53,21 @@ _Place = tuple[str, Key]
 
 def offloaded(program: Program, reach: Reach) -> Program:
     """The program, verified, with these stores away."""
+    found = moved(program, reach)
+    if found is not program:
+        verify(found)
+    return found
+
+
+def moved(program: Program, reach: Reach) -> Program:
+    """The same, not verified: to find out what it would take."""
     if not reach:
         return program
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
     away = {s.name: s for s in stores if s.away}
     params = frozenset(p.store for p in program.params)
     tree = _Rewriter(away=away, reach=reach, params=params).within(program.tree, None).statement
-    found = without_dead(replace(program, stores=stores, tree=tree))
-    verify(found)
-    return found
+    return without_dead(replace(program, stores=stores, tree=tree))
 
 
 def movable(program: Program) -> tuple[str, ...]:
