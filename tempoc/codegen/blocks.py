@@ -23,11 +23,11 @@ from dataclasses import dataclass, field, replace
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, written
 from tempoc.codegen.known import Known
-from tempoc.codegen.live import wanted
 from tempoc.codegen.region_writer import Writer, listed
 from tempoc.codegen.regions import Emitted
 from tempoc.program import nodes
 from tempoc.program.arith import names as names_in
+from tempoc.program.live import wanted
 from tempoc.program.parts import calls, starting_anew, touched
 
 

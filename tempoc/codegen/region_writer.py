@@ -11,13 +11,13 @@ from typing import assert_never
 from tempoc.base.names import Names
 from tempoc.codegen.carried import happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
-from tempoc.codegen.live import afterwards, wanted_within
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.region_lengths import ended
 from tempoc.codegen.region_spelled import Spelled
 from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE, Arith, Operation
+from tempoc.program.live import afterwards, wanted_within
 from tempoc.program.parts import calls, variables
 
 FAULT = "fault"
@@ -143,7 +143,7 @@ class Writer(Spelled):
                 pass
             case nodes.Region(loop=loop):
                 self.device(loop, depth)
-            case nodes.Host() | nodes.Effect() | nodes.Block():
+            case nodes.Host() | nodes.Effect() | nodes.Block() | nodes.Load() | nodes.Evict():
                 raise TypeError(f"{type(s).__name__} in a region")
             case _:
                 assert_never(s)

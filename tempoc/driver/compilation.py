@@ -1,7 +1,8 @@
 """One compilation: a cached property for each stage, so that no stage runs twice."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +13,21 @@ from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_limit, with_tiles
+from tempoc.driver.pipelines import (
+    LEVELS,
+    REGISTRY,
+    Pass,
+    with_limit,
+    with_tiles,
+    without_scans,
+)
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
 from tempoc.memory.proof import Proof, prove
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
+from tempoc.offload.rewrite import offloaded
 from tempoc.passes.context import PassContext
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome, run_pipeline
@@ -113,6 +122,8 @@ class Compilation:
         steps = LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, REGISTRY)
+        if self.options.apart:
+            steps = without_scans(steps)
         if self.options.limit is not None:
             steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
@@ -201,8 +212,10 @@ class Compilation:
         """Where every tensor lives and how long."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
-        least, graph = self.options.bucket, self.optimized
-        found = self._timed("memory", lambda: plan(*parts, least=least, graph=graph))
+        least, graph, apart = self.options.bucket, self.optimized, self.options.apart
+        found = self._timed(
+            "memory", lambda: plan(*parts, least=least, graph=graph, apart=apart)
+        )
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(found, *parts))
         return found
@@ -230,6 +243,7 @@ class Compilation:
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
         batch, blocks = most * 2**20, self.options.on_device
         found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
+        found = replace(found, program=offloaded(found.program, self.options.away))
         for name, size in found.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
             self._about(name, message)
@@ -242,6 +256,14 @@ class Compilation:
         for var in found.left:
             message = "which arrays its calls share depends on the loops around"
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
+        return found
+
+    def with_away(self, reach: Mapping[str, int]) -> "Compilation":
+        """The same program with these stores with the host; no stage runs again."""
+        found = copy(self)
+        found.options = replace(self.options, away=dict(reach))
+        program = offloaded(self.emitted.program, reach)
+        found.emitted = replace(self.emitted, program=program)
         return found
 
     def _about(self, name: str, message: str) -> None:

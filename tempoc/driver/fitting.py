@@ -1,18 +1,25 @@
-"""Compiles for a budget: as long as the stores of a run would take more, in smaller tiles.
+"""Compiles for a budget: as long as the stores of a run would take more, in other ways.
 
-What needs no more than the budget is left as it is. Otherwise tensors above a limit are computed
-tile by tile (``passes/tile.py``), and the limit is lowered until the forecast fits. Tiles are
-loops, which cost calls of kernels: so the limit is not lowered further than it has to be, within a
-factor of two.
+What needs no more than the budget is left as it is. Otherwise these ways are looked at:
+
+- *tiles*: tensors above a limit are computed tile by tile (``passes/tile.py``), and the limit is
+  lowered until the forecast fits. Tiles are loops, which cost calls of kernels: so the limit is not
+  lowered further than it has to be, within a factor of two;
+- *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
+  copies: in the program as it is; then with all loops run by the host, which can move cells between
+  their steps, and inputs in an array for each point; then in smaller and smaller tiles.
+
+Of what fits the cheapest is taken, as far as calls and copies tell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
+from tempoc.offload.choose import choose, copied
 from tempoc.passes.tile import Tile
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import resolve
@@ -26,6 +33,8 @@ PARTS = (2, 8, 32, 128, 512)
 """Which part of the budget one tensor may take, from variant to variant."""
 LEAST = 1024
 """Tensors of so few bytes are not worth a loop."""
+PER_CALL, PER_BYTE = 30_000, 0.1
+"""Nanoseconds that a call of a kernel takes at least, and the copy of a byte."""
 
 Filled = Callable[[Program], frozenset[str]]
 """Which stores are filled before a run."""
@@ -35,19 +44,36 @@ Filled = Callable[[Program], frozenset[str]]
 class Variant:
     """A way to compile, the most bytes that stores then have, and how often kernels are called.
 
-    ``limit``: tensors that take more bytes are made in tiles; ``None``: as without a budget.
+    ``away`` are the most bytes that the host has of stores that live there, ``copied`` those that
+    go to the device or come from there.
     """
 
     compilation: Compilation
-    limit: int | None
     peak: int
     calls: int
+    away: int = 0
+    copied: int = 0
+
+    @property
+    def cost(self) -> float:
+        """What tells variants apart, in nanoseconds."""
+        return PER_CALL * self.calls + PER_BYTE * self.copied
 
     def about(self) -> str:
         """What is different, in words."""
-        if self.limit is None:
-            return "as it is"
-        return f"tiles of what takes more than {size_text(self.limit)}"
+        options = self.compilation.options
+        parts = []
+        if options.limit is not None:
+            parts.append(f"tiles of what takes more than {size_text(options.limit)}")
+        if options.away:
+            names = [f"`{name}`" for name in options.away]
+            some = ", ".join(names[:_SHOWN]) + f" and {len(names) - _SHOWN} more"
+            named = some if len(names) > _SHOWN + 1 else ", ".join(names)
+            parts.append(f"{named} with the host between uses")
+        return ", ".join(parts) or "as it is"
+
+
+_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,41 +93,99 @@ class Fit:
         first, last = self.variants[0], self.variants[-1]
         if last is first:
             return ""
+        copies = f", {size_text(last.copied)} copied to and from the host" if last.copied else ""
         return (
             f"note: {last.about()}, to keep to {size_text(self.budget)}: at most "
             f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, "
-            f"{last.calls} calls of kernels instead of {first.calls}\n"
+            f"{last.calls} calls of kernels instead of {first.calls}{copies}\n"
         )
 
 
 def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budget: int) -> Fit:
-    """The first variant whose run with these bounds keeps to the budget.
+    """The cheapest variant whose run with these bounds keeps to the budget.
 
     Raises ``RunError`` if none does, with the smallest budget that would do.
     """
-    found: list[Variant] = []
-    for limit, variant in _variants(compilation, bounds, budget):
-        fitting = _measured(variant, limit, bounds, given)
-        if fitting.peak <= budget:
-            if limit is None or 2 * limit > budget // PARTS[0]:
-                return Fit(budget=budget, variants=(*found, fitting))
-            options = _limited(compilation.options, 2 * limit, bounds)
-            larger = Compilation(compilation.loaded, options)
-            other = _measured(larger, 2 * limit, bounds, given)
-            pair = (other, fitting) if other.peak > budget else (fitting, other)
-            return Fit(budget=budget, variants=(*found, *pair))
-        found.append(fitting)
-    best = min(found, key=lambda v: v.peak)
-    program = best.compilation.emitted.program
-    check_budget(program, _values(program, bounds), given(program), budget)
-    raise AssertionError("a variant fits after all")
+    search = _Search(bounds=bounds, given=given, budget=budget)
+    fitting = search.run(compilation)
+    if fitting is None:
+        best = min(search.found, key=lambda v: v.peak)
+        program = best.compilation.emitted.program
+        check_budget(program, _values(program, bounds), given(program), budget)
+        raise AssertionError("a variant fits after all")
+    others = (v for v in search.found if v is not fitting)
+    return Fit(budget=budget, variants=(*others, fitting))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """Looks at variants of a program; ``found`` are all of them."""
+
+    bounds: Mapping[str, int]
+    given: Filled
+    budget: int
+    found: list[Variant] = field(default_factory=list)
+
+    def run(self, compilation: Compilation) -> Variant | None:
+        """The cheapest one that fits."""
+        natural = self.measured(compilation)
+        if natural.peak <= self.budget:
+            return natural
+        tiles = [compilation, *self.tiles(compilation)]
+        fitting = [v for v in self.found if v.peak <= self.budget]
+        fitting += self.away(compilation)
+        if not fitting:
+            fitting += self.away(self.by_host(compilation))
+        for other in tiles[1:] if not fitting else ():
+            fitting += self.away(self.by_host(other))
+            if fitting:
+                break
+        return min(fitting, key=lambda v: v.cost, default=None)
+
+    def tiles(self, compilation: Compilation) -> Iterator[Compilation]:
+        """Variants with smaller and smaller tiles until one fits; no two are alike."""
+        for limit, variant in _variants(compilation, self.bounds, self.budget):
+            yield variant
+            if self.measured(variant).peak <= self.budget:
+                if 2 * limit <= self.budget // PARTS[0]:
+                    options = _limited(compilation.options, 2 * limit, self.bounds)
+                    self.measured(Compilation(compilation.loaded, options))
+                return
+
+    def by_host(self, compilation: Compilation) -> Compilation:
+        """The same with all loops run by the host, and inputs in pieces."""
+        options = replace(compilation.options, regions=False, bucket=0, apart=True)
+        return Compilation(compilation.loaded, options)
+
+    def away(self, compilation: Compilation) -> list[Variant]:
+        """The same with stores that live with the host, if that fits."""
+        program = compilation.emitted.program
+        values, given = _values(program, self.bounds), self.given(program)
+        choice = choose(program, values, given, self.budget)
+        if not choice.reach:  # nothing can go, or nothing helps
+            return []
+        fits = choice.needed <= self.budget
+        moved = copied(choice, values, given) if fits else 0
+        variant = self.measured(compilation.with_away(choice.reach), moved)
+        return [variant] if fits else []
+
+    def measured(self, compilation: Compilation, moved: int = 0) -> Variant:
+        """What a run of a program takes."""
+        program = compilation.emitted.program
+        values = _values(program, self.bounds)
+        found = forecast(program, values, self.given(program))
+        calls = count_calls(program.tree, values)
+        variant = Variant(
+            compilation=compilation, peak=found.peak, calls=calls, away=found.away, copied=moved
+        )
+        self.found.append(variant)
+        return variant
 
 
 def _variants(
     compilation: Compilation, bounds: Mapping[str, int], budget: int
-) -> Iterator[tuple[int | None, Compilation]]:
-    """The program as it is, then with smaller and smaller tiles; none that is like one before."""
-    yield None, compilation
+) -> Iterator[tuple[int, Compilation]]:
+    """The program with smaller and smaller tiles; none that is like one before."""
     options, before = compilation.options, compilation
     if options.tile is not None or not any(isinstance(s, Tile) for s in compilation.steps):
         return
@@ -117,16 +201,6 @@ def _variants(
 
 def _limited(options: Options, limit: int, bounds: Mapping[str, int]) -> Options:
     return replace(options, limit=limit, sizes=dict(bounds))
-
-
-def _measured(
-    compilation: Compilation, limit: int | None, bounds: Mapping[str, int], given: Filled
-) -> Variant:
-    program = compilation.emitted.program
-    values = _values(program, bounds)
-    peak = forecast(program, values, given(program)).peak
-    calls = count_calls(program.tree, values)
-    return Variant(compilation=compilation, limit=limit, peak=peak, calls=calls)
 
 
 def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:

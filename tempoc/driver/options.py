@@ -20,7 +20,9 @@ class Options:
     `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
     grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
     bytes is computed in tiles; `sizes` are the bounds for which that is judged. `precision`: of
-    products of matrices.
+    products of matrices. `away`: stores that live with the host, and how far from their uses they
+    are brought (`offload/rewrite.py`); `apart`: inputs are an array for each
+    point, and no recurrence is a scan within one kernel.
     """
 
     level: int = 2
@@ -34,6 +36,8 @@ class Options:
     limit: int | None = None
     sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     precision: str = PRECISIONS[0]
+    away: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    apart: bool = False
 
     @property
     def on_device(self) -> bool:
@@ -52,6 +56,8 @@ class Options:
             chosen[BUDGET] = str(self.memory_budget)
         chosen |= {} if self.limit is None else {"limit": str(self.limit)}
         chosen |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
+        chosen |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
+        chosen |= {"apart": "yes"} if self.apart else {}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -60,6 +66,7 @@ class Options:
         """The options that gave `to_provenance`."""
         names = [key.removeprefix("define.") for key in kept if key.startswith("define.")]
         sizes = [key.removeprefix("size.") for key in kept if key.startswith("size.")]
+        away = [key.removeprefix("away.") for key in kept if key.startswith("away.")]
         return cls(
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
@@ -70,5 +77,7 @@ class Options:
             sizes={name: int(kept[f"size.{name}"]) for name in sizes},
             precision=kept.get(PRECISION, PRECISIONS[0]),
             bucket=int(kept.get("bucket", BUCKET)),
+            away={name: int(kept[f"away.{name}"]) for name in away},
+            apart=kept.get("apart") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

@@ -20,6 +20,7 @@ from tempoc.runtime.dtypes import NUMPY, Array
 DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
 _ALIGNMENT = 64
+_PINNED = "pinned_host"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 
@@ -223,7 +224,60 @@ def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
 
 def host(array: DeviceArray) -> Array:
     """The array on the host; waits for it. Read-only, may share memory with the device."""
-    return np.asarray(array)
+    return np.asarray(array.array if isinstance(array, OnHost) else array)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnHost:
+    """An array that is with the host: in pinned memory if the device has that, else NumPy's.
+
+    No kernel takes one.
+    """
+
+    array: Any
+
+    def block_until_ready(self) -> OnHost:
+        """It is there."""
+        return self
+
+
+def put_on_host(array: Array, dtype: str) -> OnHost:
+    """A NumPy array (also read-only or mapped) as one that stays with the host."""
+    plain = np.array(array, NUMPY[dtype])
+    kind = _pinned()
+    return OnHost(plain if kind is None else jax.device_put(plain, kind))
+
+
+def to_host(array: DeviceArray) -> OnHost:
+    """A copy of an array with the host; it is complete."""
+    kind = _pinned()
+    if kind is None:
+        return OnHost(np.array(array))
+    copy = jax.device_put(array, kind)
+    copy.block_until_ready()
+    return OnHost(copy)
+
+
+def to_device(copy: OnHost, dtype: str) -> DeviceArray:
+    """A copy of an array on the device, which may still be under way."""
+    kind = _pinned()
+    if kind is None:
+        return put(copy.array, dtype)
+    return jax.device_put(copy.array, kind.with_memory_kind(None))
+
+
+def _pinned() -> Any:
+    """Where the device reads memory of the host by itself; ``None`` if NumPy's does as well."""
+    device = jax.devices()[0]
+    return _pinned_of(device) if device.platform != "cpu" else None
+
+
+@functools.cache
+def _pinned_of(device: Any) -> Any:
+    kinds = {memory.kind for memory in device.addressable_memories()}
+    if _PINNED not in kinds:
+        return None
+    return jax.sharding.SingleDeviceSharding(device, memory_kind=_PINNED)
 
 
 def is_gone(array: DeviceArray) -> bool:

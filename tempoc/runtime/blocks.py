@@ -11,9 +11,11 @@ from tempoc.program.nodes import (
     Block,
     Call,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
+    Load,
     Loop,
     Program,
     Region,
@@ -97,7 +99,7 @@ def needed(s: Statement, whole: Collection[str]) -> Iterator[str]:
             yield from (cells.store for cells in (*carried, *read))
         case Call(args=args, results=results) | Effect(call=Call(args=args, results=results)):
             yield from (cell.store for cell in (*args, *results))
-        case Host() | Free():
+        case Host() | Free() | Load() | Evict():
             pass
         case _:
             assert_never(s)
@@ -115,6 +117,7 @@ def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
     uses += Counter(output.store for output in program.outputs)
     once = [item for item in items if isinstance(item, Block | Call)]
     taken = frozenset(store for item in once for store in needed(item, whole))
+    taken -= {store.name for store in program.stores if store.away or store.keys}
     return frozenset(i.store for i in program.inputs if uses[i.store] == 1 and i.store in taken)
 
 

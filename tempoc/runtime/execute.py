@@ -220,6 +220,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
         ("predicted peak", bytes_text(result.predicted.peak if result.predicted else 0)),
+        *_moved(result),
         *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
@@ -232,6 +233,17 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
     return text
 
 
+def _moved(result: RunResult) -> list[tuple[str, str]]:
+    """What the host had of stores that live there, and what was copied."""
+    if not result.away_bytes:
+        return []
+    return [
+        ("most with the host", bytes_text(result.away_bytes)),
+        ("copied to the device", bytes_text(result.loaded)),
+        ("copied to the host", bytes_text(result.evicted)),
+    ]
+
+
 def _memory(result: RunResult) -> str:
     """Bytes in stores at the peak, as predicted and as measured, by store."""
     predicted = result.predicted.stores if result.predicted else {}
@@ -239,4 +251,12 @@ def _memory(result: RunResult) -> str:
     rows = [(n, str(predicted.get(n, 0)), str(result.stores.get(n, 0))) for n in names]
     peak = result.predicted.peak if result.predicted else 0
     rows.append(("peak", str(peak), str(result.peak_bytes)))
-    return table(("bytes in stores", "predicted", "measured"), rows)
+    text = table(("bytes in stores", "predicted", "measured"), rows)
+    if result.away_stores:
+        said = result.predicted.away_stores if result.predicted else {}
+        names = dict.fromkeys((*said, *result.away_stores))
+        rows = [(n, str(said.get(n, 0)), str(result.away_stores.get(n, 0))) for n in names]
+        peak = result.predicted.away if result.predicted else 0
+        rows.append(("most at a time", str(peak), str(result.away_bytes)))
+        text += "\n" + table(("bytes with the host", "predicted", "measured"), rows)
+    return text

@@ -21,6 +21,7 @@ from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
 from tempoc.runtime.interrupts import held_when_interrupted
 from tempoc.runtime.keeping import Keep, Keeper, identity, keep_of, keeper_of
+from tempoc.runtime.ledger import Ledger
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine, walked
 from tempoc.runtime.outputs import Taking, taking
@@ -67,9 +68,10 @@ class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
     ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
-    ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, and
-    there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are the
-    calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
+    ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, those
+    that the host had at most of stores that live there (``away``), and those that were ``loaded``
+    and ``evicted``; there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are
+    the calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 
     outputs: Mapping[str, Array]
@@ -81,6 +83,10 @@ class RunResult:
     made: Record = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     stores: Mapping[str, int] = field(default_factory=dict)
+    away_bytes: int = 0
+    away_stores: Mapping[str, int] = field(default_factory=dict)
+    loaded: int = 0
+    evicted: int = 0
     predicted: Forecast | None = None
 
 
@@ -240,19 +246,32 @@ def _run(
         seconds = time.perf_counter() - start
     found = machine.bounds
     take = prepared.take if not program.lengths else partial(_late, layouts, found)
-    return RunResult(
+    result = RunResult(
         outputs={
             o.name: _apart(take(o)(cells[o.store]), own)
             for o in program.outputs
         },
         bounds=found,
         seconds=seconds,
-        peak_bytes=machine.ledger.peak if settings.account else 0,
+        peak_bytes=0,
         given_bytes=machine.given_bytes,
         lengths=machine.found_lengths(),
         made=made or {},
         hosts=totals(machine.callers),
-        stores=machine.ledger.at_peak() if settings.account else {},
+    )
+    return _counted(result, machine.ledger) if settings.account else result
+
+
+def _counted(result: RunResult, ledger: Ledger) -> RunResult:
+    """A run of which bytes were counted."""
+    return replace(
+        result,
+        peak_bytes=ledger.peak,
+        stores=ledger.at_peak(),
+        away_bytes=ledger.away.peak,
+        away_stores=ledger.away_at_peak(),
+        loaded=ledger.loaded,
+        evicted=ledger.evicted,
     )
 
 

@@ -4,7 +4,7 @@ Text only. Cells of stores without keys are local variables, others live in dict
 expressions are inlined with the bounds as numbers. So a step costs little more than the call of its
 kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable, ``n0`` lengths of the
 first bound that ends during the run, by point. A region is called for a few steps of its loop at a
-time; ``turns`` says for how many. One that may be held has boundaries (``boundaries.py``).
+time; ``turns`` says for how many. What may be held has boundaries (``boundaries.py``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from tempoc.program.nodes import (
     Cell,
     Cells,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
     Kernel,
+    Load,
     Loop,
     Need,
     Program,
@@ -77,7 +79,6 @@ class _Writer(Spelled):
     wishes: Wishes
     kernels: Mapping[str, int]
     filled: frozenset[str]
-    lines: list[str] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
     zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
@@ -96,8 +97,11 @@ class _Writer(Spelled):
         if not self.wishes.account:
             self.whole |= whole_blocks(tree, self.bounds, self.given, self.layouts)
         items = tree.items if isinstance(tree, Sequence) else (tree,)
-        for name in dict.fromkeys(late(tree, self.whole)):
-            if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
+        away = {name: None for name, store in self.layouts.items() if store.away}
+        self.allocated |= away
+        for name in dict.fromkeys((*late(tree, self.whole), *away)):
+            anew = name in away or name not in self.filled
+            if is_local(self.layouts[name]) and name not in self.given and anew:
                 self.line(1, f"s{self.numbers[name]} = None")
         place = self.held.start(1)
         for item in items:
@@ -112,6 +116,8 @@ class _Writer(Spelled):
         for output in {o.store: o for o in self.program.outputs}.values():
             if is_local(self.layouts[output.store]):
                 self.allocate_store(output.store, 1)
+                if self.layouts[output.store].away and output.store in self.filled:
+                    self.wanted(Cells(store=output.store, keys=()), 1)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
         self.grow(at_the_end(self.program.outputs, self.grows()), 1)
@@ -125,9 +131,6 @@ class _Writer(Spelled):
             effects=tuple(self.effects),
             straight=straight(self.program, self.whole),
         )
-
-    def line(self, depth: int, content: str) -> None:
-        self.lines.append("    " * depth + content)
 
     # -------------------------------------------------------------- allocation
 
@@ -188,9 +191,11 @@ class _Writer(Spelled):
                 self.host(s, depth)
             case Effect(call=call):
                 self.call(call, depth, s)
-            case Free(cells=freed):
+            case Free(cells=freed) | Evict(cells=freed, dead=True):
                 for cell in freed:
                     self.free(cell, depth)
+            case Load() | Evict():
+                self.move(s, depth)
             case Region():
                 self.region(s, depth)
             case Block():
@@ -285,6 +290,7 @@ class _Writer(Spelled):
         for place, cell in found.items():
             part = f"[{place}]" if cells.places else ""
             self.line(depth, f"{self.cell(cell)} = r{number}{part}")
+            self.lines_if(None, self.stale(cell), depth)
             if self.wishes.account:
                 self.line(depth, f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
 
@@ -378,6 +384,7 @@ class _Writer(Spelled):
     def wrote(self, i: int, cell: Cell, depth: int) -> None:
         """What is left to do about a result after the call."""
         lines = [] if cell.when is None else [f"{self.cell(cell)} = r{i}"]
+        lines += self.stale(cell)
         if self.wishes.account:
             lines.append(f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
         self.lines_if(cell.when, lines, depth)
@@ -385,16 +392,8 @@ class _Writer(Spelled):
     def free(self, cell: Cell, depth: int, taken: bool = False) -> None:
         """Forget a cell; one that was ``taken`` is out of its store already."""
         i, key = self.numbers[cell.store], self.key(cell)
-        lines = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
-        if taken and key and cell.when is None:
-            lines = []
+        gone = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
+        lines = [*([] if taken and key and cell.when is None else gone), *self.stale(cell)]
         if self.wishes.account:
             lines.append(f"freed({i}, {key or '()'})")
         self.lines_if(cell.when, lines, depth)
-
-    def lines_if(self, condition: Arith | None, lines: list[str], depth: int) -> None:
-        if condition is not None and lines:
-            self.line(depth, f"if {self.expression(condition)}:")
-            depth += 1
-        for content in lines:
-            self.line(depth, content)

@@ -109,6 +109,31 @@ def test_budgets_that_want_tiles(tempoc: Session, golden: Golden) -> None:
     assert tempoc("run out --bounds I=3 --input d.npz --output tiles.npz --verify") == 0
 
 
+IMAGES = """dim k < K
+input x[k]: f32[8, 64]
+w[0] = ones([64, 4]) * 0.01
+loss[k] = mean(tanh(x[k] @ w[k]) ** 2)
+w[k+1] = w - 0.1 * grad(loss[k], w)
+output loss
+"""
+
+
+def test_budgets_that_want_the_host(tempoc: Session, golden: Golden) -> None:
+    """An input that takes sixteen times the budget, of which each step reads a part."""
+    Path("images.rt").write_text(IMAGES, encoding="utf-8")
+    x = np.random.default_rng(0).normal(size=(100, 8, 64)).astype(np.float32)
+    np.save("x.npy", x)
+    assert tempoc("explain images.rt --memory --bounds K=100 --memory-budget 12KiB") == 0
+    assert tempoc("explain images.rt --memory --bounds K=100 --memory-budget 2KiB") == 1
+    assert tempoc("compile images.rt -o away --bounds K=100 --memory-budget 12KiB") == 0
+    assert tempoc("run away --input x=x.npy --output away.npz --memory") == 0
+    assert tempoc("run away --input x=x.npy --output away.npz --memory-budget 2KiB") == 1
+    golden("cli/away.txt", tempoc.text)
+    assert tempoc("run images.rt --input x=x.npy --output whole.npz") == 0
+    np.testing.assert_allclose(np.load("away.npz")["loss"], np.load("whole.npz")["loss"], rtol=1e-5)
+    assert tempoc("run away --input x=x.npy --output away.npz --verify") == 0
+
+
 def measured(text: str) -> int:
     """The most bytes that there were."""
     return int(re.findall(r"^peak +\d+ +(\d+)$", text, re.MULTILINE)[0])

@@ -42,6 +42,8 @@ def wanted(s: nodes.Statement, after: Names, single: Names) -> Names:
             return (after - _anew(results, single)) | _touched(args) | _others(results, single)
         case nodes.Free(cells=cells):
             return after - _anew(cells, single)
+        case nodes.Load() | nodes.Evict():
+            return after
         case _:
             assert_never(s)
 

@@ -1,0 +1,293 @@
+"""Puts loads and evictions into a program: stores that live with the host, and are brought for use.
+
+    for t in range(T):                        for t in range(T):
+      h[t] = step(x, W, h[t-1])                 load h[t-1]
+    for t in range(T-1, -1, -1):                h[t] = step(x, W, h[t-1])
+      g[t] = back(h[t], W, g[t+1])              evict h[t-1], h[t]
+                                              for t in range(T-1, -1, -1):
+                                                load h[t]
+                                                g[t] = back(h[t], W, g[t+1])
+                                                evict h[t]
+
+A cell stays on the device while statements that follow each other need it. Of a store that may
+``reach`` further it stays from the first to the last use in the body of a loop (1), or during whole
+loops in which it is always the same (2: one loop, and so on). Cells that may be the same one, by
+another key, come and go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from tempoc.offload.dead import without_dead
+from tempoc.program.aliases import Key, are_apart, slot
+from tempoc.program.arith import FALSE, Arith, Operation, names
+from tempoc.program.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Evict,
+    Free,
+    Guard,
+    Host,
+    Load,
+    Loop,
+    Program,
+    Region,
+    Sequence,
+    Statement,
+    Store,
+)
+from tempoc.program.parts import every
+from tempoc.program.places import found_out
+from tempoc.program.verify import verify
+
+Reach = Mapping[str, int]
+"""How far loads are away from uses, by store."""
+NEAR, FAR = 0, 99
+_Place = tuple[str, Key]
+
+
+def offloaded(program: Program, reach: Reach) -> Program:
+    """The program, verified, with these stores away."""
+    found = moved(program, reach)
+    if found is not program:
+        verify(found)
+    return found
+
+
+def moved(program: Program, reach: Reach) -> Program:
+    """The same, not verified: to find out what it would take."""
+    if not reach:
+        return program
+    stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
+    away = {s.name: s for s in stores if s.away}
+    params = frozenset(p.store for p in program.params)
+    tree = _Rewriter(away=away, reach=reach, params=params).within(program.tree, None).statement
+    return without_dead(replace(program, stores=stores, tree=tree))
+
+
+def movable(program: Program) -> tuple[str, ...]:
+    """The stores that may live with the host.
+
+    None that grow, none that never leave a kernel, none by keys that the run finds out.
+    """
+    bad = {program.seed} | {s.name for s in program.stores if any(a.least for a in s.axes)}
+    late = found_out(program)
+    for part in every(program.tree):
+        if isinstance(part, Region | Block):
+            bad |= {*part.local}
+        for cell in (*_cells(part), *_moved(part)):
+            fixed = (*cell.key, *(() if cell.when is None else (cell.when,)))
+            if any(late & {*names(e)} for e in fixed):
+                bad.add(cell.store)
+    return tuple(s.name for s in program.stores if s.name not in bad)
+
+
+def _cells(s: Statement) -> Iterable[Cell]:
+    match s:
+        case Call(args=args, results=results) | Host(args=args, results=results):
+            return (*args, *results)
+        case Region(carried=carried, read=read):
+            return (*_each(carried), *_each(read))
+        case Block(carried=carried, made=made, read=read):
+            return (*_each(carried), *_each(made), *_each(read))
+        case _:
+            return ()
+
+
+def _moved(s: Statement) -> Iterable[Cell]:
+    return s.cells if isinstance(s, Free) else ()
+
+
+def _each(some: Iterable[Cells]) -> Iterator[Cell]:
+    return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """What a statement does with a cell, by the key ``key``.
+
+    It ``reads`` what was there before under any of these conditions (``None``: always). ``anew``:
+    whatever was there is written over. ``left`` is how far loads may still go.
+    """
+
+    store: str
+    key: Key
+    reads: tuple[Arith | None, ...]
+    anew: bool
+    left: int
+
+    def and_then(self, other: _Use) -> _Use:
+        """Both, one after the other."""
+        reads = self.reads if self.anew else tuple(dict.fromkeys((*self.reads, *other.reads)))
+        return replace(self, reads=reads, left=min(self.left, other.left))
+
+    def loaded(self) -> Cell:
+        """What has to be loaded."""
+        several = tuple(e for e in self.reads if e is not None)
+        when = several[0] if len(several) == 1 else Operation(FALSE.op, several)
+        return Cell(store=self.store, key=self.key, when=None if None in self.reads else when)
+
+    def evicted(self) -> Cell:
+        """What may be there in the end."""
+        return Cell(store=self.store, key=self.key)
+
+
+_Uses = Mapping[_Place, _Use]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A statement with all moves in it but those of ``uses``; it moves the cells ``inside``."""
+
+    statement: Statement
+    uses: _Uses
+    inside: tuple[_Use, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stay:
+    """Cells that come before one statement of a sequence and go after another."""
+
+    first: int
+    last: int
+    uses: dict[_Place, _Use] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rewriter:
+    away: Mapping[str, Store]
+    reach: Reach
+    params: frozenset[str]
+
+    def within(self, s: Statement, var: str | None) -> _Part:
+        """A body with its moves, but for what may stay on the device during a whole loop.
+
+        Without the variable of one nothing may.
+        """
+        parts = [self.part(item) for item in _flat(s)]
+        before: list[list[Cell]] = [[] for _ in parts]
+        after: list[list[Cell]] = [[] for _ in parts]
+        outer: dict[_Place, _Use] = {}
+        inside = [use for part in parts for use in part.inside]
+        for stays in self.stays(parts):
+            if var is not None and self.may_leave(stays, var, inside):
+                outer |= {p: replace(u, left=u.left - 1) for p, u in stays[0].uses.items()}
+                continue
+            for stay in stays:
+                before[stay.first] += [use.loaded() for use in stay.uses.values() if use.reads]
+                after[stay.last] += [use.evicted() for use in stay.uses.values()]
+                inside += stay.uses.values()
+        found: list[Statement] = []
+        for k, part in enumerate(parts):
+            found += [Load(cells=(*before[k],))] if before[k] else []
+            found.append(part.statement)
+            found += [Evict(cells=(*after[k],))] if after[k] else []
+        body = found[0] if len(found) == 1 else Sequence(items=(*found,))
+        return _Part(statement=body, uses=outer, inside=(*inside,))
+
+    def may_leave(self, stays: list[_Stay], var: str, inside: list[_Use]) -> bool:
+        """Whether cells are the same in all steps of a loop, and may stay there during it."""
+        found = [use for stay in stays for use in stay.uses.values()]
+        fixed = (e for u in found for e in (*u.key, *u.reads) if e is not None)
+        here = len(stays) == 1 and all(u.left > 1 for u in found)
+        return here and not any(var in names(e) for e in fixed) and not self.meet(found, inside)
+
+    def meet(self, some: Iterable[_Use], others: Iterable[_Use]) -> bool:
+        """Whether cells may be the same ones."""
+        return any(self.alike(a, b) for a in some for b in others)
+
+    def alike(self, a: _Use, b: _Use) -> bool:
+        """Whether two cells may be the same one."""
+        return a.store == b.store and not are_apart(self.away[a.store], a.key, b.key)
+
+    def stays(self, parts: list[_Part]) -> list[list[_Stay]]:
+        """From where to where cells are on the device, together those that may be the same one."""
+        found: list[list[_Stay]] = []
+        for group in self.groups([part.uses for part in parts]):
+            runs: list[_Stay] = []
+            follows = False
+            for k, part in enumerate(parts):
+                here = {p: u for p, u in part.uses.items() if p in group}
+                if self.meet(group.values(), part.inside):
+                    follows = False
+                if not here:
+                    near = any(u.left == NEAR for u in group.values())
+                    follows = follows and (not near or isinstance(part.statement, Free))
+                    continue
+                if not follows:
+                    runs.append(_Stay(first=k, last=k))
+                follows, last = True, runs[-1]
+                last.last = k
+                for place, use in here.items():
+                    before = last.uses.get(place)
+                    last.uses[place] = use if before is None else before.and_then(use)
+            found.append(runs)
+        return found
+
+    def groups(self, uses: list[_Uses]) -> list[dict[_Place, _Use]]:
+        """Cells that may be the same one."""
+        groups: list[dict[_Place, _Use]] = []
+        for place, use in {p: u for own in uses for p, u in own.items()}.items():
+            same = [g for g in groups if self.meet([use], g.values())]
+            groups = [g for g in groups if g not in same]
+            merged = {p: u for g in same for p, u in g.items()}
+            groups.append({**merged, place: use})
+        return groups
+
+    def part(self, s: Statement) -> _Part:
+        """A statement of a sequence, and which cells it needs on the device."""
+        match s:
+            case Loop(body=body, var=var):
+                inner = self.within(body, var)
+                # It may have no step at all.
+                uses = {p: replace(u, anew=False) for p, u in inner.uses.items()}
+                return replace(inner, statement=replace(s, body=inner.statement), uses=uses)
+            case Guard(body=body):
+                inner = self.within(body, None)
+                return replace(inner, statement=replace(s, body=inner.statement))
+            case Call(args=args, results=results) | Host(args=args, results=results):
+                return _Part(statement=s, uses=self.uses(args, results))
+            case Effect(call=call):
+                return _Part(statement=s, uses=self.uses(call.args, call.results))
+            case Region(carried=carried, read=read):
+                taken = (*carried, *read)
+                return _Part(statement=s, uses=self.uses(_each(taken), ()))
+            case Block(carried=carried, made=made, read=read):
+                # Its calls may be made one by one, and then take what they write into.
+                taken = (*carried, *made, *read)
+                return _Part(statement=s, uses=self.uses(_each(taken), ()))
+            case _:
+                return _Part(statement=s, uses={})
+
+    def uses(self, taken: Iterable[Cell], written: Iterable[Cell]) -> _Uses:
+        """What a call does with cells."""
+        found: dict[_Place, _Use] = {}
+        for cells, reads in ((taken, True), (written, False)):
+            for cell in cells:
+                if cell.store in self.away:
+                    place = cell.store, slot(self.away[cell.store], cell.key)
+                    # What is computed of a param that was given is not written.
+                    old = reads or cell.store in self.params
+                    use = _Use(
+                        store=cell.store,
+                        key=cell.key,
+                        reads=(cell.when,) if old else (),
+                        anew=not old and cell.when is None,
+                        left=self.reach[cell.store],
+                    )
+                    found[place] = found[place].and_then(use) if place in found else use
+        return found
+
+
+def _flat(s: Statement) -> Iterator[Statement]:
+    if isinstance(s, Sequence):
+        for item in s.items:
+            yield from _flat(item)
+    else:
+        yield s
+
