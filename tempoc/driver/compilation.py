@@ -243,7 +243,8 @@ class Compilation:
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
         batch, blocks = most * 2**20, self.options.on_device
         found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
-        found = replace(found, program=offloaded(found.program, self.options.away))
+        away, ahead = self.options.away, self.options.ahead
+        found = replace(found, program=offloaded(found.program, away, ahead))
         for name, size in found.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
             self._about(name, message)
@@ -258,11 +259,11 @@ class Compilation:
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
         return found
 
-    def with_away(self, reach: Mapping[str, int]) -> "Compilation":
+    def with_away(self, reach: Mapping[str, int], ahead: tuple[str, ...]) -> "Compilation":
         """The same program with these stores with the host; no stage runs again."""
         found = copy(self)
-        found.options = replace(self.options, away=dict(reach))
-        program = offloaded(self.emitted.program, reach)
+        found.options = replace(self.options, away=dict(reach), ahead=ahead)
+        program = offloaded(self.emitted.program, reach, ahead)
         found.emitted = replace(self.emitted, program=program)
         return found
 

@@ -166,7 +166,7 @@ class _Search:
             return []
         fits = choice.needed <= self.budget
         moved = copied(choice, values, given) if fits else 0
-        variant = self.measured(compilation.with_away(choice.reach), moved)
+        variant = self.measured(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
 
     def measured(self, compilation: Compilation, moved: int = 0) -> Variant:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tempoc.driver.fitting import Fit
 from tempoc.footprint.formulas import Facts
-from tempoc.footprint.moments import COPY, HERE, ZEROS
+from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
 from tempoc.footprint.peak import BEFORE, Peak, Row, grown, part_size, peak
 from tempoc.memory.proof import Proof
 from tempoc.memory.verify import SMALL
@@ -102,7 +102,9 @@ def _type(store: Store, facts: Facts) -> str:
 
 def _kind(program: Program, store: Store, part: str) -> str:
     if part.startswith(HERE):
-        return f"loaded at {key}" if (key := part.removeprefix(HERE).strip()) else "loaded"
+        key = part.removeprefix(HERE).strip()
+        early = key.removeprefix(AHEAD).strip() if key.split(" ")[0] == AHEAD else ""
+        return f"loaded ahead at {early}" if early else f"loaded at {key}" if key else "loaded"
     if part:
         return {ZEROS: "zeros in its place", COPY: "old, while it grows"}[part]
     if store.name == program.seed:

@@ -42,7 +42,7 @@ from tempoc.symbolic.expr import Expr, sub
 Live = Mapping[str, frozenset[str]]
 """Stores with something in them. A store with variables is being freed: it is empty once the loops
 over these are done. Of stores that live with the host single cells, by store and key."""
-ZEROS, COPY, HERE = "zeros", "copy", "here"
+ZEROS, COPY, HERE, AHEAD = "zeros", "copy", "here", "ahead"
 Part = tuple[str, str]
 """A store and what of it: its cells (empty), zeros that stand for one, an old copy of one, or (with
 its key) one that is there while the others are with the host."""
@@ -159,8 +159,9 @@ class _Walker:
                 return self.with_(live, self.kept(results))
             case Free(cells=cells):
                 return self.freed(live, cells)
-            case Load(cells=cells):
-                return self.with_(live, self.kept(cells, given=True))
+            case Load(cells=cells, ahead=ahead):
+                names = self.kept(cells, given=True)
+                return self.with_(live, [_ahead(n) for n in names] if ahead else names)
             case Evict(cells=cells):
                 gone = {self.name(cell) for cell in cells}
                 return {name: over for name, over in live.items() if name not in gone}
@@ -273,6 +274,8 @@ class _Walker:
         if loop.limit is not None:  # it may end before
             end = either(end, middle)
         end = done(unless(end, loop.var, (first, every_step)), loop.var)
+        early = [n for n in end if AHEAD in n.split(" ") and n not in live]
+        end = {name: over for name, over in end.items() if name not in early}
         return end if self.runs(loop) else either(live, end)
 
     def runs(self, loop: Loop) -> bool:
@@ -291,6 +294,12 @@ class _Walker:
     def decided(self, condition: Arith) -> bool | None:
         """Whether a condition holds, as far as that is the same for all bounds."""
         return self.facts.decided(condition, self.values)
+
+
+def _ahead(name: str) -> str:
+    """A cell of which a loop has one more until it is done: the one that comes next."""
+    store, _, key = name.partition(f" {HERE}")
+    return f"{store} {HERE} {AHEAD}{key}"
 
 
 class _Bound:

@@ -2,13 +2,14 @@
 
 What takes most when there is most is tried first, as far from its uses as it helps: the further,
 the fewer copies. A store whose cells the statement at the peak needs does not help there, so it
-stays. In the end stores come back that need not have gone.
+stays. In the end stores come back that need not have gone, and where there is room cells are loaded
+a step before they are needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tempoc.offload.rewrite import NEAR, Reach, movable, moved
 from tempoc.program.nodes import Guard, Loop, Program, Sequence, Statement
@@ -24,12 +25,13 @@ STEPS = 64
 class Choice:
     """Stores that live with the host, how far from their uses they are brought, the program then.
 
-    ``needed`` are the most bytes on the device.
+    What is brought ``ahead`` comes a step before. ``needed`` are the most bytes on the device.
     """
 
     reach: Reach
     program: Program
     found: Forecast
+    ahead: tuple[str, ...] = ()
 
     @property
     def needed(self) -> int:
@@ -45,7 +47,7 @@ def choose(
     Its program is not verified.
     """
     chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget)
-    return chooser.run()
+    return chooser.early(chooser.run())
 
 
 def copied(choice: Choice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
@@ -87,6 +89,17 @@ class _Chooser:
             found = forecast(program, self.bounds, self.given)
             self.tried[key] = Choice(reach=reach, program=program, found=found)
         return self.tried[key]
+
+    def early(self, choice: Choice) -> Choice:
+        """The same with loads a step ahead, as far as there is room for them."""
+        for name in choice.reach if choice.needed <= self.budget else ():
+            ahead = (*choice.ahead, name)
+            program = moved(self.program, choice.reach, ahead)
+            if program != choice.program:
+                found = forecast(program, self.bounds, self.given)
+                if found.peak <= self.budget:
+                    choice = replace(choice, ahead=ahead, program=program, found=found)
+        return choice
 
     def better(self, best: Choice, names: tuple[str, ...], farthest: int) -> Choice | None:
         """One store more with the host, or nearer to its uses; the first that helps."""

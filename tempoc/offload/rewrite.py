@@ -13,16 +13,19 @@ A cell stays on the device while statements that follow each other need it. Of a
 ``reach`` further it stays from the first to the last use in the body of a loop (1), or during whole
 loops in which it is always the same (2: one loop, and so on). Cells that may be the same one, by
 another key, come and go together.
+
+What the next step of a loop reads may be brought ``ahead``, while this one is computed: ``load
+ahead h[t-1] where t-1 > -1``, if no step of the loop writes the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.offload.dead import without_dead
 from tempoc.program.aliases import Key, are_apart, slot
-from tempoc.program.arith import FALSE, Arith, Operation, names
+from tempoc.program.arith import FALSE, TRUE, Arith, Operation, names
 from tempoc.program.nodes import (
     Block,
     Call,
@@ -51,22 +54,23 @@ NEAR, FAR = 0, 99
 _Place = tuple[str, Key]
 
 
-def offloaded(program: Program, reach: Reach) -> Program:
-    """The program, verified, with these stores away."""
-    found = moved(program, reach)
+def offloaded(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Program:
+    """The program, verified, with these stores away, some of which are loaded ahead."""
+    found = moved(program, reach, ahead)
     if found is not program:
         verify(found)
     return found
 
 
-def moved(program: Program, reach: Reach) -> Program:
+def moved(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Program:
     """The same, not verified: to find out what it would take."""
     if not reach:
         return program
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
     away = {s.name: s for s in stores if s.away}
     params = frozenset(p.store for p in program.params)
-    tree = _Rewriter(away=away, reach=reach, params=params).within(program.tree, None).statement
+    rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=frozenset(ahead))
+    tree = rewriter.within(program.tree, None).statement
     return without_dead(replace(program, stores=stores, tree=tree))
 
 
@@ -163,28 +167,32 @@ class _Rewriter:
     away: Mapping[str, Store]
     reach: Reach
     params: frozenset[str]
+    ahead: frozenset[str]
 
-    def within(self, s: Statement, var: str | None) -> _Part:
+    def within(self, s: Statement, loop: Loop | None) -> _Part:
         """A body with its moves, but for what may stay on the device during a whole loop.
 
-        Without the variable of one nothing may.
+        Where it is that of none nothing may.
         """
         parts = [self.part(item) for item in _flat(s)]
         before: list[list[Cell]] = [[] for _ in parts]
+        early: list[list[Cell]] = [[] for _ in parts]
         after: list[list[Cell]] = [[] for _ in parts]
         outer: dict[_Place, _Use] = {}
         inside = [use for part in parts for use in part.inside]
         for stays in self.stays(parts):
-            if var is not None and self.may_leave(stays, var, inside):
+            if loop is not None and self.may_leave(stays, loop.var, inside):
                 outer |= {p: replace(u, left=u.left - 1) for p, u in stays[0].uses.items()}
                 continue
             for stay in stays:
                 before[stay.first] += [use.loaded() for use in stay.uses.values() if use.reads]
+                early[stay.first] += [] if loop is None else self.early(stay, loop)
                 after[stay.last] += [use.evicted() for use in stay.uses.values()]
                 inside += stay.uses.values()
         found: list[Statement] = []
         for k, part in enumerate(parts):
             found += [Load(cells=(*before[k],))] if before[k] else []
+            found += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
             found.append(part.statement)
             found += [Evict(cells=(*after[k],))] if after[k] else []
         body = found[0] if len(found) == 1 else Sequence(items=(*found,))
@@ -196,6 +204,23 @@ class _Rewriter:
         fixed = (e for u in found for e in (*u.key, *u.reads) if e is not None)
         here = len(stays) == 1 and all(u.left > 1 for u in found)
         return here and not any(var in names(e) for e in fixed) and not self.meet(found, inside)
+
+    def early(self, stay: _Stay, loop: Loop) -> Iterator[Cell]:
+        """What the next step needs, if that is plain to see and nothing changes it until then."""
+        if loop.limit is not None or any(name in _written(loop.body) for name, _ in stay.uses):
+            return
+        following = Operation("+", (loop.var, loop.step))
+        there = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
+        for use in stay.uses.values():
+            if use.reads and use.store in self.ahead:
+                cell = use.loaded()
+                key = tuple(_replaced(e, loop.var, following) for e in cell.key)
+                later = replace(use, key=key)
+                if self.meet([later], stay.uses.values()):
+                    continue
+                when = TRUE if cell.when is None else _replaced(cell.when, loop.var, following)
+                both = there if when == TRUE else Operation("and", (there, when))
+                yield replace(cell, key=key, when=both)
 
     def meet(self, some: Iterable[_Use], others: Iterable[_Use]) -> bool:
         """Whether cells may be the same ones."""
@@ -242,8 +267,8 @@ class _Rewriter:
     def part(self, s: Statement) -> _Part:
         """A statement of a sequence, and which cells it needs on the device."""
         match s:
-            case Loop(body=body, var=var):
-                inner = self.within(body, var)
+            case Loop(body=body):
+                inner = self.within(body, s)
                 # It may have no step at all.
                 uses = {p: replace(u, anew=False) for p, u in inner.uses.items()}
                 return replace(inner, statement=replace(s, body=inner.statement), uses=uses)
@@ -282,6 +307,25 @@ class _Rewriter:
                     )
                     found[place] = found[place].and_then(use) if place in found else use
         return found
+
+
+def _written(s: Statement) -> frozenset[str]:
+    """The stores that a part writes."""
+    found: set[str] = set()
+    for part in every(s):
+        match part:
+            case Call(results=results) | Host(results=results):
+                found |= {cell.store for cell in results}
+            case Region(carried=changed) | Block(carried=changed):
+                found |= {cells.store for cells in changed}
+    return frozenset(found)
+
+
+def _replaced(e: Arith, var: str, value: Arith) -> Arith:
+    """An expression with another value of a variable."""
+    if isinstance(e, Operation):
+        return Operation(e.op, tuple(_replaced(a, var, value) for a in e.args))
+    return value if e == var else e
 
 
 def _flat(s: Statement) -> Iterator[Statement]:

@@ -241,10 +241,15 @@ class OnHost:
         return self
 
 
-def put_on_host(array: Array, dtype: str) -> OnHost:
-    """A NumPy array (also read-only or mapped) as one that stays with the host."""
-    plain = np.array(array, NUMPY[dtype])
+def put_on_host(array: Array, dtype: str, *, as_it_is: bool = False) -> OnHost:
+    """A NumPy array (also read-only or mapped) as one that stays with the host.
+
+    ``as_it_is``: nobody changes it, so it need not be copied where NumPy's memory will do.
+    """
     kind = _pinned()
+    if kind is None and as_it_is:
+        return OnHost(np.asarray(array, NUMPY[dtype]))
+    plain = np.array(array, NUMPY[dtype])
     return OnHost(plain if kind is None else jax.device_put(plain, kind))
 
 

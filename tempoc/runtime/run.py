@@ -238,6 +238,8 @@ def _run(
         settings.curve.note(machine.ledger.now)
         machine.ledger.told = settings.curve.note
     own = [cells[()] for name, cells in placed.items() if name in walk.straight]
+    away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
+    own += [cell.array for cell in away if cell is not None]
     del placed
     watch = settings.watch
     with nullcontext() if watch is None else watch(program, bounds, machine.done):
@@ -283,6 +285,6 @@ def _late(layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: Outp
 def _apart(output: Array, given: Sequence[Array]) -> Array:
     """An output that shares no memory with what the caller has given."""
     for a in given:
-        if np.may_share_memory(output, a):
+        if isinstance(a, np.ndarray) and np.may_share_memory(output, a):
             return output.copy()
     return output

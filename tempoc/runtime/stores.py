@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempoc.program.arith import evaluate
-from tempoc.program.nodes import Input, Param, Program, Store
+from tempoc.program.nodes import Effect, Host, Input, Param, Program, Store
+from tempoc.program.parts import every
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import Bindings, Point, leading_dims, template_dims
@@ -141,8 +142,10 @@ def place_given(
 ) -> dict[str, Cells]:
     """Inputs, params and the seed on the device, by store.
 
-    Those that go ``straight`` to one call stay with the host: the call brings them over.
+    Those that go ``straight`` to one call stay with the host: the call brings them over. So do
+    those that are away; they are copied only if functions of the user might change the arrays.
     """
+    still = not any(isinstance(s, Host | Effect) for s in every(program.tree))
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, Cells] = {}
     for i in program.inputs:
@@ -150,11 +153,11 @@ def place_given(
         if i.store in straight and (array := _as_it_is(source, i)) is not None:
             placed[i.store] = {(): array}
         else:
-            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes)
+            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, still)
     for p in program.params:
         if p.name in bindings.params:
             reads = {point: source.read for point, source in bindings.params[p.name].items()}
-            placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes)
+            placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
     if program.seed:
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
         placed[program.seed] = {(): backend.put(words, "key")}
@@ -173,8 +176,20 @@ def _cells(
     reads: Mapping[Point, Callable[[], Array]],
     store: Layout,
     sizes: Mapping[str, int],
+    still: bool,
 ) -> Cells:
-    """One array for each key, cut and stacked from one array for each ``outer`` point."""
+    """One array for each key, cut and stacked from one array for each ``outer`` point.
+
+    ``still``: nobody changes these while the program runs.
+    """
+    latest: dict[Point, Array] = {}
+
+    def read(point: Point) -> Array:
+        if point not in latest:
+            latest.clear()
+            latest[point] = reads[point]()
+        return latest[point]
+
     inner = leading_dims(item) if isinstance(item, Param) else item.dims
     stacked = tuple(d for d in store.axes if d in outer)
     cells: Cells = {}
@@ -182,12 +197,15 @@ def _cells(
         where = dict(zip(store.keys, key, strict=True))
         cut = tuple(where.get(d, slice(None)) for d in inner)
         if not stacked:
-            array = reads[tuple(where[d] for d in outer)]()[cut]
+            array = read(tuple(where[d] for d in outer))[cut]
         else:
             array = np.empty(store.shape, NUMPY[store.dtype])
             for point in itertools.product(*(range(sizes[d]) for d in stacked)):
                 here = where | dict(zip(stacked, point, strict=True))
-                part = reads[tuple(here[d] for d in outer)]()[cut]
+                part = read(tuple(here[d] for d in outer))[cut]
                 array[tuple(here[d] if d in stacked else slice(None) for d in store.axes)] = part
-        cells[key] = (backend.put_on_host if store.away else backend.put)(array, store.dtype)
+        if store.away:
+            cells[key] = backend.put_on_host(array, store.dtype, as_it_is=still)
+        else:
+            cells[key] = backend.put(array, store.dtype)
     return cells

@@ -32,6 +32,7 @@ from tests.bench.dispatch import dispatch
 from tests.bench.examples import examples
 from tests.bench.frozen import frozen
 from tests.bench.measure import Row
+from tests.bench.offload import offload
 from tests.bench.ppo import ppo
 from tests.bench.prefill import prefill
 from tests.bench.recurrences import recurrences
@@ -51,6 +52,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "chunked": chunked,
     "attention": attention,
     "training": training,
+    "offload": offload,
     "windows": windows,
     "ppo": ppo,
     "decode": decode,

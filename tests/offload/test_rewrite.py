@@ -179,6 +179,29 @@ for t in range(T):
   evict h[t - 1]"""
 
 
+def test_what_the_next_step_reads_comes_ahead() -> None:
+    """Not what a step of the loop writes: ``h`` on the way up."""
+    found = offloaded(there_and_back(), {"h": NEAR, "w": NEAR}, ahead=("h", "w"))
+    assert tree_text(found).split("for t")[1:] == [
+        """\
+ in range(1, T):
+  load w, h[t - 1]
+  h[t] = k(w, h[t - 1])
+  evict w, h[t - 1], h[t]
+""",
+        """\
+ in range(T - 1, -1, -1):
+  load w
+  g = k(w, g)
+  evict w
+  load h[t]
+  load ahead h[t - 1] where t - 1 > -1
+  y = k(h[t], g)
+  drop h[t]
+  free h[t]""",
+    ]
+
+
 def test_what_cannot_be_with_the_host() -> None:
     program = there_and_back()
     grown = Store(name="w", dtype="f32", axes=(Axis(dim="t", size="T", least=4),), shape=(8,))

@@ -131,6 +131,20 @@ def test_a_copy_is_another_array() -> None:
     assert backend.host(later).max() == 1
 
 
+def test_what_the_user_gave_is_neither_copied_nor_given_out() -> None:
+    """An output that is an input is another array than the user's."""
+    _, plain = loaded("dim t < T\ninput x[t]: f32[4]\ny[t] = x + 1.0\noutput x, y\n")
+    moving = Loaded(program=all_away(plain.program, NEAR), functions=plain.functions)
+    assert moving.program.stores[0].away
+    x = np.ones((3, 4), np.float32)
+    given = Given(bounds={}, inputs=as_sources({"x": x}), params={})
+    found = run_given(moving, given, Settings()).outputs
+    np.testing.assert_array_equal(found["x"], x)
+    assert not np.may_share_memory(found["x"], x)
+    assert np.may_share_memory(backend.put_on_host(x, "f32", as_it_is=True).array, x)
+    assert not np.may_share_memory(backend.put_on_host(x, "f32").array, x)
+
+
 @pytest.mark.parametrize("reach", [NEAR, FAR])
 def test_held_and_gone_on_with(
     reach: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
