@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
-from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, UPDATED
+from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, LOOPED_WHILE, UPDATED
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
 from tempoc.ops.opdef import Import
@@ -45,6 +45,7 @@ def module(
     loops = "\n\n".join(regions)
     faults = [FIRST_FAULT] if "first_fault(" in loops else []
     faults += [LOOPED] if "looped(" in loops else []
+    faults += [LOOPED_WHILE] if "looped_while(" in loops else []
     last = [*faults, *([loops] if loops else [])]
     body = "\n\n".join([*helpers_in(kernels), *batches, kernels, *last])
     imports = [line for used, line in _IMPORTS if used in body]

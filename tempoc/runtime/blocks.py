@@ -20,8 +20,9 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.program.parts import calls, every
+from tempoc.program.parts import calls, every, touched
 from tempoc.runtime.progress import count_calls
+from tempoc.runtime.rooms import may_stay_small
 from tempoc.runtime.stores import Layout
 
 LONG = 4096
@@ -31,23 +32,39 @@ BRIEF = 50_000
 
 
 def whole_blocks(
-    s: Statement, env: Mapping[str, int], given: Collection[str], layouts: Mapping[str, Layout]
+    program: Program,
+    env: Mapping[str, int],
+    given: Collection[str],
+    layouts: Mapping[str, Layout],
 ) -> dict[str, int]:
     """The kernels of blocks without long loops, with how many kernels each calls in their place.
 
-    The first steps of the loops around tell. A block that computes what is ``given`` is none.
+    The first steps of the loops around tell. A block that computes what is ``given`` is none, nor
+    is one with stores that it would have to make larger than the run may turn out to need.
     """
+    return _whole(program.tree, env, given, layouts, may_stay_small(program, env))
+
+
+def _whole(
+    s: Statement,
+    env: Mapping[str, int],
+    given: Collection[str],
+    layouts: Mapping[str, Layout],
+    small: Collection[str],
+) -> dict[str, int]:
     match s:
         case Sequence(items=items):
-            parts = [whole_blocks(item, env, given, layouts) for item in items]
+            parts = [_whole(item, env, given, layouts, small) for item in items]
             return {kernel: count for part in parts for kernel, count in part.items()}
         case Loop(var=var, lower=lower, body=body):
-            return whole_blocks(body, {**env, var: evaluate(lower, env)}, given, layouts)
+            return _whole(body, {**env, var: evaluate(lower, env)}, given, layouts, small)
         case Guard(body=body):
-            return whole_blocks(body, env, given, layouts)
+            return _whole(body, env, given, layouts, small)
         case Block(kernel=kernel, body=body):
             count = count_calls(body, dict(env))
             if any(cell.store in given for call in calls(body) for cell in call.results):
+                return {}
+            if not touched(body).isdisjoint(small):
                 return {}
             brief = count <= LONG or _microseconds(body, env, layouts) <= BRIEF
             return {kernel: count} if brief else {}

@@ -65,7 +65,7 @@ def write_walk(
         growing=Growing(groups(program)),
     )
     if wishes.hold:
-        alike = whole_blocks(program.tree, bounds, given, layouts)
+        alike = whole_blocks(program, bounds, given, layouts)
         writer.held = Boundaries(writer.lines, wanted=True, whole=alike)
     return writer.write()
 
@@ -94,7 +94,7 @@ class _Writer(Spelled):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
         if not self.wishes.account:
-            self.whole |= whole_blocks(tree, self.bounds, self.given, self.layouts)
+            self.whole |= whole_blocks(self.program, self.bounds, self.given, self.layouts)
         items = tree.items if isinstance(tree, Sequence) else (tree,)
         for name in dict.fromkeys(late(tree, self.whole)):
             if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
@@ -233,10 +233,9 @@ class _Writer(Spelled):
             self.line(depth + 1, f"faults.append(({number}, None, fault))")
         if region.endings:
             self.line(depth + 1, "found = [*map(int, found)]")
-        self.line(depth + 1, f"turn(r0{', any(found)' * bool(region.endings)})")
-        for k, place in enumerate(region.endings):
-            length = self.length(region.lengths[place])
-            self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
+        result = "r0" if region.carried else "found"
+        self.line(depth + 1, f"turn({result}{', any(found)' * bool(region.endings)})")
+        self.ended(region, depth + 1)
         if hold:
             self.line(depth + 1, hold)
         if dead := given_back(loop.body, frozenset(region.local)):
@@ -245,6 +244,12 @@ class _Writer(Spelled):
             self.line(depth, f"for v_{loop.var} in {ends}[-1:]:")
             for part in dead:
                 self.statement(part, depth + 1)
+
+    def ended(self, part: Region | Block, depth: int) -> None:
+        """Tell the machine which lengths a call has found out."""
+        for k, place in enumerate(part.endings):
+            length = self.length(part.lengths[place])
+            self.line(depth, f"if found[{k}]: ended({length}, found[{k}])")
 
     def block(self, block: Block, depth: int) -> None:
         """Call the kernel of a block, or walk through it."""
@@ -257,16 +262,20 @@ class _Writer(Spelled):
         for cells in (*block.carried, *block.read):
             self.wanted(cells, depth)
         self.grow(of_block(block, self.grows()), depth)
-        point = self.point(block.point)
+        point = self.point((*block.point, *block.lengths))
         given = [self.passed(cells) for cells in (*block.carried, *block.read)]
         new = (*block.carried, *block.made)
-        targets = [f"r{k}" for k in range(len(new))] + ["fault"] * bool(kernel.checks)
+        targets = [f"r{k}" for k in range(len(new))]
+        targets += ["found"] * bool(block.endings) + ["fault"] * bool(kernel.checks)
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *given])})")
         self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
         for k, cells in enumerate(new):
             self.store(k, cells, depth)
         if kernel.checks:
             self.line(depth, f"faults.append(({number}, None, fault))")
+        if block.endings:
+            self.line(depth, "found = [*map(int, found)]")
+        self.ended(block, depth)
         if self.wishes.count:
             self.line(depth, f"done[0] += {self.whole[block.kernel]}")
         for part in given_back(block.body, frozenset(block.local)):
