@@ -102,7 +102,7 @@ class Writer(Spelled):
 
     @property
     def single(self) -> frozenset[str]:
-        """The stores that are one array, written as a whole."""
+        """The stores that are one array."""
         return self.known.registers
 
     @contextmanager
