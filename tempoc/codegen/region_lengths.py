@@ -15,9 +15,8 @@ from collections.abc import Collection, Iterator
 from tempoc.codegen.carried import Undecided
 from tempoc.codegen.known import Known
 from tempoc.program import nodes
-from tempoc.program.arith import Arith, Operation
+from tempoc.program.arith import Arith, Operation, text
 from tempoc.program.arith import names as names_in
-from tempoc.program.arith import text
 from tempoc.program.bounds import lengths_in
 from tempoc.program.parts import calls, every
 
