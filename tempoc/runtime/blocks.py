@@ -32,6 +32,8 @@ BRIEF = 50_000
 """More may be in it if they take so many microseconds at most, as far as sizes tell."""
 LARGE = 1 << 15
 """Copies of fewer bytes take no longer than a call."""
+OFTEN = 64
+"""What is executed less often is not worth another kernel to compile."""
 
 
 def whole_blocks(
@@ -44,7 +46,7 @@ def whole_blocks(
 
     The first steps of the loops around tell. None are blocks with long loops, such as compute what
     is ``given``, or have stores that they would have to make larger than the run may turn out to
-    need; nor, in loops, those of which XLA would copy a large store.
+    need; nor, in long loops, those of which XLA would copy a large store.
     """
     found = _Whole(given, layouts, may_stay_small(program, bounds))
     found.look(program.tree, bounds)
@@ -58,20 +60,23 @@ class _Whole:
     small: frozenset[str]
     counts: dict[str, int] = field(default_factory=dict)
 
-    def look(self, s: Statement, env: Mapping[str, int], again: bool = False) -> None:
-        """Find blocks in a statement, which may be executed ``again`` and again."""
+    def look(self, s: Statement, env: Mapping[str, int], times: int = 1) -> None:
+        """Find blocks in a statement that is executed so many times at most."""
         match s:
             case Sequence(items=items):
                 for item in items:
-                    self.look(item, env, again)
-            case Loop(var=var, lower=lower, body=body):
-                self.look(body, {**env, var: evaluate(lower, env)}, again=True)
+                    self.look(item, env, times)
+            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                steps = range(evaluate(lower, env), evaluate(upper, env), step)
+                self.look(body, {**env, var: steps.start}, times * len(steps))
             case Guard(body=body):
-                self.look(body, env, again)
+                self.look(body, env, times)
             case Block(kernel=kernel, body=body):
                 if any(cell.store in self.given for call in calls(body) for cell in call.results):
                     return
-                if not self.small.isdisjoint(touched(body)) or (again and self.copies(body)):
+                if not self.small.isdisjoint(touched(body)):
+                    return
+                if times > OFTEN and self.copies(body):
                     return
                 count = count_calls(body, dict(env))
                 if count <= LONG or _microseconds(body, env, self.layouts) <= BRIEF:

@@ -192,12 +192,20 @@ output y[t = T-1, l = L-1] as last
 """
 
 
-def test_a_block_of_which_xla_would_copy_a_store_is_several_calls() -> None:
+def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     loaded = compile_text(DECODED, 2)[1]
     inner = [b.kernel for b in blocks(loaded.program.tree) if b.point == ("l",)]
     assert len(inner) == 1
     given = frozenset(i.store for i in loaded.program.inputs)
-    for batch, steps, whole in ((1, 2000, False), (1, 8, True), (2, 2000, True)):
+    for often, batch, steps, whole in (
+        (1, 1, 2000, False),
+        (64, 1, 2000, True),
+        (1, 1, 8, True),
+        (1, 2, 2000, True),
+    ):
+        monkeypatch.setattr(limits, "OFTEN", often)
         bounds = {"B": batch, "T": steps, "L": 3}
         layouts = prepare(loaded, bounds).layouts
         found = limits.whole_blocks(loaded.program, bounds, given, layouts)
