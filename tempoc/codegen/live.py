@@ -15,11 +15,11 @@ Names = frozenset[str]
 
 
 def registers(stores: Mapping[str, nodes.Store]) -> Names:
-    """The stores that are one array."""
+    """The stores that are one array, of one size."""
     return frozenset(
         name
         for name, s in stores.items()
-        if all(key.modulo == 1 for key in s.keys)
+        if all(key.modulo == 1 for key in s.keys) and not any(a.least for a in s.axes)
     )
 
 
