@@ -162,7 +162,7 @@ def _on_device(
     regions = Regions(known=known, names=names)
     tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
     made = (*regions.made,)
-    if apart is not None and not stages.graph.universe.ended:
+    if apart is not None:
         given = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
         blocks = Blocks(
             known=known,

@@ -31,7 +31,7 @@ class Known:
 
     @cached_property
     def registers(self) -> frozenset[str]:
-        """The stores that are one array, written as a whole."""
+        """The stores that are one array."""
         return registers(self.stores)
 
     @property

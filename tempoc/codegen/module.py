@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
-from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, UPDATED
+from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, LOOPED_WHILE, UPDATED
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
 from tempoc.ops.opdef import Import
@@ -26,6 +26,9 @@ _IMPORTS = (
     ("lax.", "from jax import lax"),
 )
 
+BETWEEN = {"first_fault": FIRST_FAULT, "looped": LOOPED, "looped_while": LOOPED_WHILE}
+"""Functions that regions call; they stand in front of these."""
+
 
 def module(
     name: str,
@@ -43,7 +46,7 @@ def module(
         "in_batches": in_batches(batch), "updated": UPDATED, "in_windows": in_windows(batch)
     }  # fmt: skip
     before = helpers_in(kernels, {**HELPERS, **own_helpers})
-    between = helpers_in("\n\n".join(regions), {"first_fault": FIRST_FAULT, "looped": LOOPED})
+    between = helpers_in("\n\n".join(regions), BETWEEN)
     body = "\n\n".join([*before, kernels, *between, *regions])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:

@@ -21,6 +21,7 @@ RESERVED = tuple(
             "in_batches",
             "in_windows",
             "looped",
+            "looped_while",
             "updated",
             "at",
             "jax",

@@ -68,6 +68,23 @@ def looped(lower, upper, step, carry):
 '''
 """Stands in front of regions that call such kernels."""
 
+LOOPED_WHILE = '''\
+def looped_while(more, step, carry):
+    """``lax.while_loop``, of arrays without their axes of length 1 (see ``updated``)."""
+    arrays, tree = jax.tree.flatten(carry)
+    shapes = [jnp.shape(a) for a in arrays]
+    def wide(arrays):
+        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
+    def narrow(carry):
+        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
+    def narrow_more(arrays):
+        return more(wide(arrays))
+    def narrow_step(arrays):
+        return narrow(step(wide(arrays)))
+    return wide(lax.while_loop(narrow_more, narrow_step, narrow(carry)))
+'''
+"""Stands in front of regions that call such kernels and find out how long they last."""
+
 FIRST_FAULT = '''\
 def first_fault(fault, kernel, found, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""

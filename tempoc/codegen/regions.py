@@ -91,7 +91,7 @@ class Regions:
         more = wanted_within(loop.body, after, known.registers)
         local = [n for n in written(loop) if n in known.registers and n not in more]
         changed = [name for name in written(loop) if name in found and name not in local]
-        if not changed:
+        if not changed and not ends:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
         writer = Writer(
@@ -102,6 +102,7 @@ class Regions:
             after=after,
             asked=told,
             ends=ends,
+            ahead=2,
         )
         read = [n for n in found if n not in (*changed, *local)]
         kernel, lines = _write(writer, name, loop, changed, read)

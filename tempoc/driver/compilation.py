@@ -251,9 +251,6 @@ class Compilation:
         for name, window in found.windows.items():
             message = f"neighbours share a part of what `{name}` reads at {text(window)}"
             self._about(name, message)
-        if blocks and self.optimized.universe.ended:
-            message = "which of it is executed follows from lengths that the run finds out"
-            self._about_regions(f"kernels beside loops are called one by one: {message}", None)
         for var in found.left:
             message = "which arrays its calls share depends on the loops around"
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)

@@ -335,8 +335,9 @@ class Region:
 class Block:
     """Statements that one call of a kernel may execute, or the runner, one after the other.
 
-    ``carried, made, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it. ``at``
-    has the ``point``; it and ``fault`` are as in a region.
+    ``carried, made, ends, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it.
+    ``at`` has the ``point`` and the ``lengths``; these, ``endings`` and ``fault`` are as in a
+    region.
     """
 
     kernel: str
@@ -346,6 +347,8 @@ class Block:
     made: tuple[Cells, ...]
     read: tuple[Cells, ...]
     local: tuple[str, ...]
+    lengths: tuple[Arith, ...] = ()
+    endings: tuple[int, ...] = ()
 
 
 Statement = Sequence | Loop | Guard | Call | Host | Free | Load | Evict | Effect | Region | Block

@@ -270,7 +270,7 @@ class _Checker:
         where = f"region {region.kernel}"
         if isinstance(region, Region):
             self.needs(where, region.needs, (*scope, region.loop.var))
-            self.lengths(where, region, scope)
+        self.lengths(where, region, scope)
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
         for name in region.point:
             self.require(name in scope, where, f"there is no variable {name}")
@@ -282,7 +282,7 @@ class _Checker:
         for some in changed:
             self.require(some.store not in self.given, where, f"writes {some.store}")
 
-    def lengths(self, where: str, region: Region, scope: tuple[str, ...]) -> None:
+    def lengths(self, where: str, region: Region | Block, scope: tuple[str, ...]) -> None:
         """What a region is told of lengths are lengths, and so is what it finds out."""
         for e in region.lengths:
             self.expression(where, e, scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -208,12 +209,32 @@ def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
 def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The array with ``size`` slots along an axis, zeros behind what was there; that is gone.
 
-    Waits, so that never more than one array is there twice.
+    Waits, so that never more than one array is there twice. Nothing is compiled for it where the
+    host can do it as well.
     """
+    if jax.default_backend() == "cpu":
+        return _longer_by_host(array, axis, size)
     found = _longer(array, axis, size)
     jax.block_until_ready(found)
     array.delete()
     return found
+
+
+def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """The same where the memory of the device is that of the host."""
+    old = np.asarray(array)
+    shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
+    nbytes = math.prod(shape) * old.itemsize
+    room = np.empty(nbytes + 2 * _ALIGNMENT, np.uint8)
+    # Memory that is not aligned is copied: only what XLA has itself can be updated in place.
+    start = -room.ctypes.data % _ALIGNMENT + old.itemsize
+    new = room[start : start + nbytes].view(old.dtype).reshape(shape)
+    filled = (slice(None),) * axis
+    new[(*filled, slice(old.shape[axis]))] = old
+    new[(*filled, slice(old.shape[axis], None))] = 0
+    del old
+    array.delete()
+    return jax.device_put(new).block_until_ready()
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2))

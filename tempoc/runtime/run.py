@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from tempoc.runtime.ledger import Ledger
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine, walked
 from tempoc.runtime.outputs import Taking, taking
-from tempoc.runtime.prepared import Known, Prepared, bound, prepare
+from tempoc.runtime.prepared import Known, Plain, Prepared, bound, known_by, prepare
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.source import as_sources
@@ -130,12 +131,12 @@ def run(
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
-    bindings, known = bound(loaded, given)
+    found = known_by(loaded, given)
     try:
-        if known.plain is not None and settings.is_plain:
-            with backend.settings(loaded.program.x64, known.plain[0].precision):
-                return _run_plain(loaded, *known.plain, bindings, settings)
-        return _run_known(loaded, bindings, known, settings)
+        if found is not None and found.plain is not None and settings.is_plain:
+            with backend.settings(loaded.program.x64, found.plain.prepared.precision):
+                return _run_plain(loaded, given, found, found.plain, settings)
+        return _run_known(loaded, *bound(loaded, given, found), settings)
     except (backend.DeviceError, MemoryError) as error:
         reason = str(error).split("\n")[0] or "out of memory"
         raise RunError(errors.device_failed(reason)) from error
@@ -165,22 +166,28 @@ def _run_known(
             if keeper is not None:
                 keeper.close()
     if settings.is_plain and prepared.is_plain(walk):
-        known.plain = prepared, walk
+        known.repeat(prepared, walk, bindings.inputs)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return result
 
 
 def _run_plain(
-    loaded: Loaded, prepared: Prepared, walk: Walk, bindings: Bindings, settings: Settings
+    loaded: Loaded, given: Given, known: Known, plain: Plain, settings: Settings
 ) -> RunResult:
     """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
+    prepared, walk, names, straight = plain
     for traced in loaded.traced:
-        traced.bounds = bindings.bounds
-    placed = place_given(loaded.program, bindings, prepared.layouts, walk.straight)
-    own = [cells[()] for name, cells in placed.items() if name in walk.straight]
-    size, scope = prepared.given_bytes(walk, placed), prepared.scope_of(walk, placed)
-    del placed
+        traced.bounds = known.bounds
+    scope, own = {**names}, []
+    for name, place in straight:
+        array = given.inputs[name].read()
+        if type(array) is not np.ndarray:
+            break
+        scope[place] = array
+        own.append(array)
+    if not straight or len(own) < len(straight):
+        own = _place(loaded, bound(loaded, given, known)[0], plain, scope)
     start = time.perf_counter()
     try:
         cells = walked(walk, scope)
@@ -195,11 +202,22 @@ def _run_plain(
         outputs={
             name: _apart(take(cells[number]), own) for name, number, take in prepared.takes
         },
-        bounds=bindings.bounds,
+        bounds=known.bounds,
         seconds=seconds,
         peak_bytes=0,
-        given_bytes=size,
+        given_bytes=prepared.sizes[walk],
     )
+
+
+def _place(
+    loaded: Loaded, bindings: Bindings, plain: Plain, scope: dict[str, Any]
+) -> list[Array]:
+    """Put what is given where the walk finds it; the arrays that are the caller's own."""
+    straight = plain.walk.straight
+    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight)
+    for store, cells in placed.items():
+        scope[plain.prepared.filled[store]] = cells[()]
+    return [cells[()] for name, cells in placed.items() if name in straight]
 
 
 def _run(

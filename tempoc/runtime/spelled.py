@@ -13,13 +13,17 @@ from tempoc.runtime.walk import is_local
 
 @dataclass(slots=True, kw_only=True)
 class Spelled:
-    """Names in a walk; ``constants`` are points without variables that it met."""
+    """Names in a walk; ``constants`` are points without variables that it met.
+
+    ``zeros`` are the stores of which a cell of zeros is passed, by its name.
+    """
 
     layouts: Mapping[str, Layout]
     numbers: Mapping[str, int]
     bounds: Mapping[str, int]
     rename: dict[str, str]
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    zeros: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def line(self, depth: int, content: str) -> None:
@@ -96,6 +100,12 @@ class Spelled:
             inner = self.expression(e)
             parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+    def shared(self, store: str) -> str:
+        """A cell of zeros that nobody changes."""
+        i = self.numbers[store]
+        self.zeros[f"zero{i}"] = store
+        return f"zero{i}"
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""

@@ -67,7 +67,7 @@ def write_walk(
         growing=Growing(groups(program)),
     )
     if wishes.hold:
-        alike = whole_blocks(program.tree, bounds, given, layouts)
+        alike = whole_blocks(program, bounds, given, layouts)
         writer.held = Boundaries(writer.lines, wanted=True, whole=alike)
     return writer.write()
 
@@ -80,7 +80,6 @@ class _Writer(Spelled):
     kernels: Mapping[str, int]
     filled: frozenset[str]
     calls: dict[int, Call] = field(default_factory=dict)
-    zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
     whole: dict[str, int] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
@@ -95,7 +94,7 @@ class _Writer(Spelled):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
         if not self.wishes.account:
-            self.whole |= whole_blocks(tree, self.bounds, self.given, self.layouts)
+            self.whole |= whole_blocks(self.program, self.bounds, self.given, self.layouts)
         items = tree.items if isinstance(tree, Sequence) else (tree,)
         away = {name: None for name, store in self.layouts.items() if store.away}
         self.allocated |= away
@@ -206,7 +205,6 @@ class _Writer(Spelled):
     def region(self, region: Region, depth: int) -> None:
         """Call a loop's kernel until all its steps are done."""
         number = self.kernels[region.kernel]
-        kernel = self.program.kernels[number]
         loop = region.loop
         ends = self.steps(loop)
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
@@ -228,20 +226,10 @@ class _Writer(Spelled):
         with self.growing.within():
             self.grow(region.needs, depth + 1)
         given = [self.passed(cells) for cells in (*region.carried, *region.read)]
-        targets = [f"r{k}" for k in range(len(region.carried))]
-        targets += ["found"] * bool(region.endings) + ["fault"] * bool(kernel.checks)
-        self.line(depth + 1, f"{', '.join(targets)}, = k{number}({', '.join(['at', *given])})")
-        self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
-        for k, cells in enumerate(region.carried):
-            self.store(k, cells, depth + 1)
-        if kernel.checks:
-            self.line(depth + 1, f"faults.append(({number}, None, fault))")
-        if region.endings:
-            self.line(depth + 1, "found = [*map(int, found)]")
-        self.line(depth + 1, f"turn(r0{', any(found)' * bool(region.endings)})")
-        for k, place in enumerate(region.endings):
-            length = self.length(region.lengths[place])
-            self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
+        self.part(region, region.carried, ["at", *given], depth + 1)
+        result = "r0" if region.carried else "found"
+        self.line(depth + 1, f"turn({result}{', any(found)' * bool(region.endings)})")
+        self.ended(region, depth + 1)
         if hold:
             self.line(depth + 1, hold)
         if dead := given_back(loop.body, frozenset(region.local)):
@@ -251,27 +239,42 @@ class _Writer(Spelled):
             for part in dead:
                 self.statement(part, depth + 1)
 
+    def part(
+        self, part: Region | Block, results: tuple[Cells, ...], given: list[str], depth: int
+    ) -> None:
+        """Call the kernel of a part of the tree, and put away what it gives back."""
+        number = self.kernels[part.kernel]
+        checks = self.program.kernels[number].checks
+        targets = [f"r{k}" for k in range(len(results))]
+        targets += ["found"] * bool(part.endings) + ["fault"] * bool(checks)
+        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(given)})")
+        self.calls[len(self.lines)] = Call(kernel=part.kernel, point=(), args=(), results=())
+        for k, cells in enumerate(results):
+            self.store(k, cells, depth)
+        if checks:
+            self.line(depth, f"faults.append(({number}, None, fault))")
+        if part.endings:
+            self.line(depth, "found = [*map(int, found)]")
+
+    def ended(self, part: Region | Block, depth: int) -> None:
+        """Tell the machine which lengths a call has found out."""
+        for k, place in enumerate(part.endings):
+            length = self.length(part.lengths[place])
+            self.line(depth, f"if found[{k}]: ended({length}, found[{k}])")
+
     def block(self, block: Block, depth: int) -> None:
         """Call the kernel of a block, or walk through it."""
         if block.kernel not in self.whole:
             with self.held.none(block.kernel):
                 self.statement(block.body, depth)
             return
-        number = self.kernels[block.kernel]
-        kernel = self.program.kernels[number]
         for cells in (*block.carried, *block.read):
             self.wanted(cells, depth)
         self.grow(of_block(block, self.grows()), depth)
-        point = self.point(block.point)
+        point = self.point((*block.point, *block.lengths))
         given = [self.passed(cells) for cells in (*block.carried, *block.read)]
-        new = (*block.carried, *block.made)
-        targets = [f"r{k}" for k in range(len(new))] + ["fault"] * bool(kernel.checks)
-        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *given])})")
-        self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
-        for k, cells in enumerate(new):
-            self.store(k, cells, depth)
-        if kernel.checks:
-            self.line(depth, f"faults.append(({number}, None, fault))")
+        self.part(block, (*block.carried, *block.made), [point, *given], depth)
+        self.ended(block, depth)
         if self.wishes.count:
             self.line(depth, f"done[0] += {self.whole[block.kernel]}")
         for part in given_back(block.body, frozenset(block.local)):
@@ -369,11 +372,6 @@ class _Writer(Spelled):
             return f"s{self.numbers[cell.store]}.pop({key})" if gone else shown
         zeros = f"zeros{self.numbers[cell.store]}()" if donated else self.shared(cell.store)
         return f"({self.cell(cell)} if {self.expression(cell.when)} else {zeros})"
-
-    def shared(self, store: str) -> str:
-        i = self.numbers[store]
-        self.zeros[f"zero{i}"] = store
-        return f"zero{i}"
 
     def target(self, i: int, cell: Cell) -> str:
         """Where a result goes; a conditional one waits in a variable."""
