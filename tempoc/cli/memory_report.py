@@ -80,6 +80,8 @@ def _echo_peak(
             refuse(f"--solve {solve}: --bounds has a value for it")
         # The name must be right; its value is what is looked for.
         bounds[solve] = 1
+        if solve not in free:
+            _values(program, bounds)
     missing = [name for name in free if name not in bounds]
     if solve is None and budget is not None and missing and not bounds:
         refuse("--memory-budget wants --bounds or --solve here; with compile or run it is a limit")

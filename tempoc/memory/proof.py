@@ -34,6 +34,7 @@ from tempoc.symbolic.expr import (
     compare,
     conjunction,
     disjunction,
+    interval,
     sub,
 )
 from tempoc.symbolic.walk import is_affine, substitute, symbols
@@ -171,11 +172,10 @@ class _Tensor:
         if all(m is None for m in self.moduli):
             return
         others = [*self.events.writes(OTHER)]
-        for read in reads:
-            for write in writes:
-                for other in others:
-                    if self.may_overwrite(read, write, other):
-                        yield f"{other.who} may overwrite it before {read.who} reads it"
+        for read, write in self.pairs(reads, writes):
+            for other in others:
+                if self.may_overwrite(read, write, other):
+                    yield f"{other.who} may overwrite it before {read.who} reads it"
 
     def may_overwrite(self, read: Event, write: Event, other: Event) -> bool:
         """Whether a write may stand between another one and a read, first without remainders."""
@@ -191,11 +191,22 @@ class _Tensor:
         self, reads: Sequence[Event], writes: Sequence[Event], gone: Sequence[Event]
     ) -> Iterator[str]:
         """A cell that is given back, or given away, while it is still to be read."""
-        for end in gone:
-            for read in reads:
+        for read, write in self.pairs(reads, writes) if gone else ():
+            for end in gone:
                 same = self.may_be_same(self.key(read), end.cells)
-                if any(self.stands_between(read, write, end, same) for write in writes):
+                if self.stands_between(read, write, end, same):
                     yield f"{end.who} may free it before {read.who} reads it"
+
+    def pairs(
+        self, reads: Sequence[Event], writes: Sequence[Event]
+    ) -> Iterator[tuple[Event, Event]]:
+        """Reads with writes of what they read."""
+        for read in reads:
+            for write in writes:
+                same = (*_equal(read.cells, write.cells), *alike(read.lengths, write.lengths))
+                both = (read.formula & write.formula).having(*same)
+                if not self.formulas.never(both):
+                    yield read, write
 
     def stands_between(
         self, read: Event, write: Event, other: Event, where: tuple[Expr, ...]
@@ -279,9 +290,10 @@ class _Tensor:
 
     def fits(self, event: Event, e: Expr, size: Expr) -> bool:
         """Whether an extent is no larger than another one; products only by looking."""
-        gap = sub(size, e)
-        if isinstance(gap, Const):
-            return gap.value >= 0
+        more: dict[str, Expr] = {name: Sym(name) + 1 for name in self.world.bounds}
+        least = interval(substitute(sub(size, e), more))[0]
+        if least is not None and least >= 0:
+            return True
         return self.formulas.never(event.formula.having(compare(">", e, size)))
 
     def has_grown(self, statement: str, axis: Axis, entries: tuple[Entry, ...]) -> bool:

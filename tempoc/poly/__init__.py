@@ -4,5 +4,5 @@ In: domains, index expressions and access entries of `symbolic`. Out: proofs, wi
 simplified conditions, inverse and composed accesses, schedules, live ranges, whether a formula can
 hold, all stated in index expressions again, so that nobody else needs to know isl.
 
-May import: symbolic
+May import: base, symbolic
 """

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import islpy as isl
 from islpy import dim_type as D
 
+from tempoc.base.interned import MEMORY
 from tempoc.poly.sets import Frame
 from tempoc.symbolic.expr import (
     FALSE,
@@ -30,7 +32,7 @@ from tempoc.symbolic.walk import is_affine, symbols
 
 STEPS = 3_000_000
 """What isl may do for one question: about a second."""
-QUESTIONS = 50_000
+QUESTIONS = 20_000
 HARD = 10
 """So many questions may be asked, and so many may be too hard, before all others are given up."""
 
@@ -196,6 +198,7 @@ def _affine(formula: Formula) -> Formula:
     return Formula(tuple(kept), formula.free)
 
 
+@lru_cache(MEMORY)
 def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
     """Linear equations and inequalities ``e >= 0`` that together say the same, if there are."""
     if isinstance(part, And):

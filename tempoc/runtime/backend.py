@@ -71,6 +71,24 @@ def _use_cache() -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
+@contextmanager
+def compilations(tell: Callable[[float], None]) -> Iterator[None]:
+    """``tell`` hears how many seconds something took that JAX compiled, as soon as it has.
+
+    What was compiled for something else is told on its own, too, and before that.
+    """
+
+    def heard(event: str, seconds: float, **_: object) -> None:
+        if event.startswith("/jax/core/compile/"):
+            tell(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        yield
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+
+
 def compile_kernel(
     function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
 ) -> Kernel:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
-from tempoc.runtime import errors
+from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
@@ -121,7 +122,8 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         record=options.record,
         keep=options.keep,
     )
-    with held_when_interrupted(settings.keep):
+    hearing = backend.compilations(curve.compiled) if curve else nullcontext()
+    with held_when_interrupted(settings.keep), hearing:
         result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
