@@ -7,7 +7,8 @@ What needs no more than the budget is left as it is. Otherwise these ways are lo
   lowered further than it has to be, within a factor of two;
 - *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
-  their steps, and inputs in an array for each point; then in smaller and smaller tiles.
+  their steps, and inputs in an array for each point; then in smaller and smaller tiles; at last
+  with one point of everything at a time (``-O1``).
 
 Of what fits the cheapest is taken, as far as calls and copies tell.
 """
@@ -70,6 +71,8 @@ class Variant:
             some = ", ".join(names[:_SHOWN]) + f" and {len(names) - _SHOWN} more"
             named = some if len(names) > _SHOWN + 1 else ", ".join(names)
             parts.append(f"{named} with the host between uses")
+        if options.apart:
+            parts.append("loops run by the host" + " point by point" * (options.level < 2))
         return ", ".join(parts) or "as it is"
 
 
@@ -140,6 +143,8 @@ class _Search:
             fitting += self.away(self.by_host(other))
             if fitting:
                 break
+        if not fitting and compilation.options.level > 1 and compilation.options.passes is None:
+            fitting += self.away(self.by_host(compilation, level=1))
         return min(fitting, key=lambda v: v.cost, default=None)
 
     def tiles(self, compilation: Compilation) -> Iterator[Compilation]:
@@ -152,9 +157,10 @@ class _Search:
                     self.measured(Compilation(compilation.loaded, options))
                 return
 
-    def by_host(self, compilation: Compilation) -> Compilation:
-        """The same with all loops run by the host, and inputs in pieces."""
+    def by_host(self, compilation: Compilation, level: int | None = None) -> Compilation:
+        """The same with all loops run by the host, and inputs in pieces; at another level."""
         options = replace(compilation.options, regions=False, bucket=0, apart=True)
+        options = options if level is None else replace(options, level=level)
         return Compilation(compilation.loaded, options)
 
     def away(self, compilation: Compilation) -> list[Variant]:

@@ -164,7 +164,9 @@ class _Walker:
                 return self.with_(live, [_ahead(n) for n in names] if ahead else names)
             case Evict(cells=cells):
                 gone = {self.name(cell) for cell in cells}
-                return {name: over for name, over in live.items() if name not in gone}
+                left = {name: over for name, over in live.items() if name not in gone}
+                stays = (c for c in cells if c.when is not None and not self.decided(c.when))
+                return left | {_ahead(n): _WHOLE for c in stays if (n := self.name(c)) in live}
             case Region():
                 return self.region(s, live)
             case Block(body=body):

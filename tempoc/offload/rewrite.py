@@ -15,7 +15,8 @@ loops in which it is always the same (2: one loop, and so on). Cells that may be
 another key, come and go together.
 
 What the next step of a loop reads may be brought ``ahead``, while this one is computed: ``load
-ahead h[t-1] where t-1 > -1``, if no step of the loop writes the store.
+ahead h[t-1] where t-1 > -1``, if no step of the loop writes the store. What it reads and this one
+has may stay: ``evict h[t] where t+1 >= T``; it does where nothing happens in between.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.offload.dead import without_dead
-from tempoc.program.aliases import Key, are_apart, slot
+from tempoc.program.aliases import Key, are_apart, are_same, slot
 from tempoc.program.arith import FALSE, TRUE, Arith, Operation, names
 from tempoc.program.nodes import (
     Block,
@@ -69,7 +70,8 @@ def moved(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Progra
     stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
     away = {s.name: s for s in stores if s.away}
     params = frozenset(p.store for p in program.params)
-    rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=frozenset(ahead))
+    late, early = found_out(program), frozenset(ahead)
+    rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=early, late=late)
     tree = rewriter.within(program.tree, None).statement
     return without_dead(replace(program, stores=stores, tree=tree))
 
@@ -168,6 +170,7 @@ class _Rewriter:
     reach: Reach
     params: frozenset[str]
     ahead: frozenset[str]
+    late: frozenset[str]
 
     def within(self, s: Statement, loop: Loop | None) -> _Part:
         """A body with its moves, but for what may stay on the device during a whole loop.
@@ -179,16 +182,22 @@ class _Rewriter:
         early: list[list[Cell]] = [[] for _ in parts]
         after: list[list[Cell]] = [[] for _ in parts]
         outer: dict[_Place, _Use] = {}
+        moving: list[_Stay] = []
         inside = [use for part in parts for use in part.inside]
         for stays in self.stays(parts):
             if loop is not None and self.may_leave(stays, loop.var, inside):
                 outer |= {p: replace(u, left=u.left - 1) for p, u in stays[0].uses.items()}
                 continue
-            for stay in stays:
-                before[stay.first] += [use.loaded() for use in stay.uses.values() if use.reads]
-                early[stay.first] += [] if loop is None else self.early(stay, loop)
+            moving += stays
+            inside += (use for stay in stays for use in stay.uses.values())
+        for stay in moving:
+            before[stay.first] += [use.loaded() for use in stay.uses.values() if use.reads]
+            if loop is None or loop.limit is not None or self.late & {*names(loop.upper)}:
                 after[stay.last] += [use.evicted() for use in stay.uses.values()]
-                inside += stay.uses.values()
+            else:
+                early[stay.first] += self.early(stay, loop)
+                used = [k for k, part in enumerate(parts) if not isinstance(part.statement, Free)]
+                after[stay.last] += self.staying(stay, loop, moving, (used[0], used[-1]))
         found: list[Statement] = []
         for k, part in enumerate(parts):
             found += [Load(cells=(*before[k],))] if before[k] else []
@@ -207,9 +216,9 @@ class _Rewriter:
 
     def early(self, stay: _Stay, loop: Loop) -> Iterator[Cell]:
         """What the next step needs, if that is plain to see and nothing changes it until then."""
-        if loop.limit is not None or any(name in _written(loop.body) for name, _ in stay.uses):
+        if any(name in _written(loop.body) for name, _ in stay.uses):
             return
-        following = Operation("+", (loop.var, loop.step))
+        following = _following(loop)
         there = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
@@ -221,6 +230,34 @@ class _Rewriter:
                 when = TRUE if cell.when is None else _replaced(cell.when, loop.var, following)
                 both = there if when == TRUE else Operation("and", (there, when))
                 yield replace(cell, key=key, when=both)
+
+    def staying(
+        self, stay: _Stay, loop: Loop, others: list[_Stay], ends: tuple[int, int]
+    ) -> Iterator[Cell]:
+        """What goes after a step; what the next one reads only after the last step.
+
+        ``ends`` are the first and the last statement of the body that do something.
+        """
+        last = Operation(">=" if loop.step > 0 else "<=", (_following(loop), loop.upper))
+        for use in stay.uses.values():
+            again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
+            free = any((s.first, stay.last) == ends for s in again)
+            stays = free or (again and use.store in self.ahead)
+            yield replace(use.evicted(), when=last) if stays else use.evicted()
+
+    def reads_next(self, stay: _Stay, use: _Use, loop: Loop) -> bool:
+        """Whether a stay in the next step of a loop begins with a cell of this one."""
+        following = _following(loop)
+        return any(
+            u.store == use.store
+            and u.reads
+            and are_same(
+                self.away[u.store],
+                tuple(_replaced(e, loop.var, following) for e in u.key),
+                use.key,
+            )
+            for u in stay.uses.values()
+        )
 
     def meet(self, some: Iterable[_Use], others: Iterable[_Use]) -> bool:
         """Whether cells may be the same ones."""
@@ -319,6 +356,11 @@ def _written(s: Statement) -> frozenset[str]:
             case Region(carried=changed) | Block(carried=changed):
                 found |= {cells.store for cells in changed}
     return frozenset(found)
+
+
+def _following(loop: Loop) -> Arith:
+    """The variable of a loop in the next step."""
+    return Operation("+", (loop.var, loop.step))
 
 
 def _replaced(e: Arith, var: str, value: Arith) -> Arith:

@@ -30,6 +30,14 @@ def are_apart(store: Store, a: Key, b: Key) -> bool:
     return False
 
 
+def are_same(store: Store, a: Key, b: Key) -> bool:
+    """Whether two keys (both in full) are those of one cell for sure."""
+    return all(
+        part.modulo == 1 or _difference(x, y) == 0
+        for x, y, part in zip(a, b, store.keys, strict=True)
+    )
+
+
 def _difference(a: Arith, b: Arith) -> int | None:
     """How far apart two expressions are, if that is the same always."""
     left, right = _line(a), _line(b)

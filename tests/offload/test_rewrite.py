@@ -94,7 +94,7 @@ evict h[0]
 for t in range(1, T):
   load w, h[t - 1]
   h[t] = k(w, h[t - 1])
-  evict w, h[t - 1], h[t]
+  evict w where t + 1 >= T, h[t - 1], h[t] where t + 1 >= T
 for t in range(T - 1, -1, -1):
   load w
   g = k(w, g)
@@ -114,7 +114,7 @@ evict h[0]
 for t in range(1, T):
   load h[t - 1]
   h[t] = k(w, h[t - 1])
-  evict h[t - 1], h[t]
+  evict h[t - 1], h[t] where t + 1 >= T
 for t in range(T - 1, -1, -1):
   g = k(w, g)
   load h[t]
@@ -131,7 +131,7 @@ def test_within_the_body_of_a_loop() -> None:
   load g
   g = k(w, g)
   y = k(h[t], g)
-  evict g
+  evict g where t - 1 <= -1
   free h[t]"""
 
 
@@ -164,7 +164,7 @@ def tree_items(program: Program) -> tuple[Statement, ...]:
 
 def test_a_ring_turns_under_a_load() -> None:
     found = tree_text(offloaded(there_and_back(turns=2), {"h": NEAR}))
-    assert "load h[t - 1]\n  h[t] = k(w, h[t - 1])\n  evict h[t - 1], h[t]" in found
+    assert "load h[t - 1]\n  h[t] = k(w, h[t - 1])\n  evict h[t - 1], h[t] where" in found
 
 
 def test_where_it_may_not_be_there() -> None:
@@ -187,13 +187,13 @@ def test_what_the_next_step_reads_comes_ahead() -> None:
  in range(1, T):
   load w, h[t - 1]
   h[t] = k(w, h[t - 1])
-  evict w, h[t - 1], h[t]
+  evict w where t + 1 >= T, h[t - 1], h[t] where t + 1 >= T
 """,
         """\
  in range(T - 1, -1, -1):
   load w
   g = k(w, g)
-  evict w
+  evict w where t - 1 <= -1
   load h[t]
   load ahead h[t - 1] where t - 1 > -1
   y = k(h[t], g)
