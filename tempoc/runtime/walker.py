@@ -9,7 +9,7 @@ time; ``turns`` says for how many. One that may be held has boundaries (``bounda
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import assert_never
@@ -25,7 +25,6 @@ from tempoc.program.nodes import (
     Free,
     Guard,
     Host,
-    Kernel,
     Loop,
     Need,
     Program,
@@ -205,6 +204,8 @@ class _Writer(Spelled):
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
             self.wanted(cells, depth)
+        for name in self.inner(region):
+            self.free(Cell(store=name), depth)
         self.rename[loop.var] = f"v_{loop.var}"
         left = self.growing.left(region, self.expression)
         turns, hold = self.held.turns(
@@ -242,8 +243,11 @@ class _Writer(Spelled):
         checks = self.program.kernels[number].checks
         targets = [f"r{k}" for k in range(len(results))]
         targets += ["found"] * bool(part.endings) + ["fault"] * bool(checks)
+        inner = [self.numbers[name] for name in self.inner(part) if self.wishes.account]
+        self.lines_if(None, [f"wrote({i}, ())" for i in inner], depth)
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(given)})")
         self.calls[len(self.lines)] = Call(kernel=part.kernel, point=(), args=(), results=())
+        self.lines_if(None, [f"freed({i}, ())" for i in inner], depth)
         for k, cells in enumerate(results):
             self.store(k, cells, depth)
         if checks:
@@ -314,7 +318,10 @@ class _Writer(Spelled):
             targets = ["*shown"]
         targets += [f"end{k}" for k in range(len(call.endings))]
         targets += ["fault"] * bool(kernel.checks)
-        point = self.point((*call.point, *self.lengths(call, kernel)))
+        at = dict(zip(kernel.dims, call.point, strict=False))
+        known = self.program.bounds, self.program.lengths
+        told = (length_at(*known, name, at) for name in kernel.lengths)
+        point = self.point((*call.point, *told))
         written = [self.cell(cell) for cell in kept if cell.when is None]
         passed = [self.argument(c, i in kernel.donated, written) for i, c in enumerate(call.args)]
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *passed])})")
@@ -337,12 +344,6 @@ class _Writer(Spelled):
             self.effects.append(effect)
         if self.wishes.count:
             self.line(depth, "done[0] += 1")
-
-    def lengths(self, call: Call, kernel: Kernel) -> Iterator[Arith]:
-        """The lengths that a kernel takes, at the point of a call."""
-        at = dict(zip(kernel.dims, call.point, strict=False))
-        bounds, lengths = self.program.bounds, self.program.lengths
-        return (length_at(bounds, lengths, name, at) for name in kernel.lengths)
 
     def host(self, host: Host, depth: int) -> None:
         """A call of the user's; operands and results are stores of one value."""
