@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tempoc.program.arith import Arith, Operation, evaluate, names, text
-from tempoc.program.nodes import Block, Cell, Cells, Loop, Program, Region
+from tempoc.program.nodes import Cell, Cells, Loop, Program
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.walk import is_local
 
@@ -72,11 +72,6 @@ class Spelled:
             inner = self.expression(e)
             parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-
-    def inner(self, part: Region | Block) -> list[str]:
-        """The stores with axes that never leave a region while it runs: nobody else has room."""
-        local = part.local if isinstance(part, Region) else ()
-        return [name for name in local if self.layouts[name].axes]
 
     def shared(self, store: str) -> str:
         """A cell of zeros that nobody changes."""

@@ -204,7 +204,7 @@ class _Writer(Spelled):
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
             self.wanted(cells, depth)
-        for name in self.inner(region):
+        for name in region.local:
             self.free(Cell(store=name), depth)
         self.rename[loop.var] = f"v_{loop.var}"
         left = self.growing.left(region, self.expression)
@@ -243,7 +243,7 @@ class _Writer(Spelled):
         checks = self.program.kernels[number].checks
         targets = [f"r{k}" for k in range(len(results))]
         targets += ["found"] * bool(part.endings) + ["fault"] * bool(checks)
-        inner = [self.numbers[name] for name in self.inner(part) if self.wishes.account]
+        inner = [self.numbers[name] for name in part.local if self.wishes.account]
         self.lines_if(None, [f"wrote({i}, ())" for i in inner], depth)
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(given)})")
         self.calls[len(self.lines)] = Call(kernel=part.kernel, point=(), args=(), results=())
