@@ -21,9 +21,10 @@ clones of what it is made of, up to what is held; not so in the last segment, wh
 
 Clones wait: ``after`` is its first operand, but not before the others are there. These are the
 small results of the segment behind (gradients of weights), for which all that was made again there
-has been used. So the order of execution follows from what reads what, as everywhere, and kernels do
-not grow over the borders of segments. Equal code is not looked for afterwards; a kernel that waits
-is called by itself, since XLA would find that the same was computed before.
+has been used; or, where there are none, what the first reader needs besides. So the order of
+execution follows from what reads what, as everywhere, and kernels do not grow over the borders of
+segments. Equal code is not looked for afterwards; a kernel that waits is called by itself, since
+XLA would find that the same was computed before.
 
 Nothing is made again that calls functions of the user, is seen outside, or is needed only in a
 branch. Draws give the same numbers again. Sizes are estimates (``sizes.py``).
@@ -50,7 +51,7 @@ from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, users
 from tempoc.sdg.rewrite import drop_dead
 from tempoc.sdg.turns import turn
-from tempoc.symbolic.expr import Slice, Sym
+from tempoc.symbolic.expr import Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,9 @@ class Recompute:
 
     work: bool = field(
         default=True, metadata={"help": "make products and reductions again, too"}
+    )
+    segments: int = field(
+        default=0, metadata={"help": "into how many segments to cut, even in vain; 0: what is best"}
     )
 
     name: ClassVar[str] = "recompute"
@@ -73,14 +77,14 @@ class Recompute:
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
         course = Course.of(graph, context)
-        segments = None if course is None else segmented(course, work=self.work)
+        segments = None if course is None else self.cut(course)
         if course is None or segments is None:
             context.remarks.add(self.name, "nothing is made again: that would keep no less")
             return graph
         cloner = _Cloner(graph, context.space, course, segments)
         found = cloner.run()
         if found is graph or held_up(found, context.space):
-            why = "nothing small is left of a segment that the one before could wait for"
+            why = "there is nothing that it could wait for"
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
         for name, count in cloner.again.items():
@@ -89,6 +93,10 @@ class Recompute:
             what = f"and {count - 1} nodes that it is made of" if count > 1 else "alone"
             context.remarks.add(self.name, f"`{name}` is made again instead of kept, {what}", span)
         return drop_dead(found)
+
+    def cut(self, course: Course) -> Segments | None:
+        """The segments that are wanted of a course."""
+        return segmented(course, work=self.work, count=self.segments)
 
 
 class _Cloner:
@@ -109,10 +117,10 @@ class _Cloner:
         """The graph with clones for all segments but the last."""
         kept = self.course.kept()
         for number in reversed(range(self.segments.count - 1)):
-            gates = self.gates(number)
             own = [n for n in kept if self.segments.number[n] == number]
-            if gates:
-                self.segment(number, [n for n in own if n not in self.segments.held], gates)
+            wanted = [n for n in own if n not in self.segments.held]
+            if gates := self.sums(number) or self.beside(number, wanted):
+                self.segment(number, wanted, gates)
         if not self.again:
             return self.graph
         return replace(self.graph, nodes=self.nodes)
@@ -153,7 +161,7 @@ class _Cloner:
         """Whether a loop around carries the dependence."""
         return any(s == {1} for dim, s in d.signs if dim in self.course.outer)
 
-    def gates(self, number: int) -> list[str]:
+    def sums(self, number: int) -> list[str]:
         """The small results of the segments behind one, of the nearest that has any."""
         found: dict[int, list[str]] = {}
         for name, node in self.graph.nodes.items():
@@ -163,6 +171,18 @@ class _Cloner:
             if depth > number and done and here and self.may_repeat(node):
                 found.setdefault(depth, []).append(name)
         return found[min(found)] if found else []
+
+    def beside(self, number: int, wanted: Sequence[str]) -> list[str]:
+        """What else the first reader of a segment needs, which is there no sooner."""
+        course = self.course
+        late = {r for n in wanted for r in course.readers[n] if not course.is_early(r)}
+        for reader in sorted(late, key=course.place.__getitem__):
+            for edge in self.graph.nodes[reader].inputs:
+                name = edge.source
+                behind = name in course.bytes and self.depth[name] > number
+                if behind and not course.is_early(name) and self.may_repeat(self.graph.nodes[name]):
+                    return [name]
+        return []
 
     # ------------------------------------------------------------ clones
 
@@ -243,14 +263,14 @@ class _Cloner:
 
     def waited(self, node: Node, gates: Sequence[str]) -> list[Edge]:
         """Reads of the gates that are there wherever the node is."""
-        here = tuple(Sym(d) for d in self.course.outer)
-        there = (g for g in gates if identity(self.graph.nodes[g].domain) == here)
-        outer = {*self.course.outer} <= {*node.domain.dims}
-        return [
-            Edge(source=g, entries=here)
-            for g in there
-            if outer and not self.space.outside(node.domain, here, self.graph.nodes[g].domain)
-        ]
+        edges = []
+        for gate in gates:
+            domain = self.graph.nodes[gate].domain
+            here = identity(domain)
+            known = {*domain.dims} <= {*node.domain.dims}
+            if known and not self.space.outside(node.domain, here, domain):
+                edges.append(Edge(source=gate, entries=here))
+        return edges
 
     def delay(self, number: int, gates: Sequence[str]) -> None:
         """Let what is made after the turn of nothing but held tensors wait for its segment, too.

@@ -145,13 +145,15 @@ class Segments:
     after: int
 
 
-def segmented(course: Course, *, work: bool) -> Segments | None:
-    """The best segments of a course; ``None`` if nothing is gained.
+def segmented(course: Course, *, work: bool, count: int = 0) -> Segments | None:
+    """The best segments of a course, or so many of them; ``None`` if nothing is gained by any.
 
     Without ``work`` results of products and reductions are held, too: what is left costs little.
     """
     kept = course.kept()
-    tried = (_cut(course, kept, cuts, work) for cuts in _cuts(course, kept))
+    tried = [_cut(course, kept, cuts, work) for cuts in _cuts(course, kept)]
+    if count:
+        return max((s for s in tried if s.count <= count), key=lambda s: s.count, default=None)
     best = min(tried, key=lambda s: (s.after, s.count), default=None)
     return best if best is not None and best.after < best.before else None
 
