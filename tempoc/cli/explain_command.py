@@ -77,9 +77,8 @@ def command(
     """
     if file != "-" and Path(file).is_dir():
         refuse_if_compiled(file, "precision")
-    options = options_from(
-        defines, level, passes, verify_each, tile, regions, bucket, precision, recompute
-    )
+    how = verify_each, tile, regions, bucket, precision, recompute
+    options = options_from(defines, level, passes, *how)
     compilation = Compilation.from_path(file, options)
     later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     flags = (dump_sdg, dump_passes, *later)

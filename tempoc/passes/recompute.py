@@ -77,13 +77,13 @@ class Recompute:
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
         course = Course.of(graph, context)
-        segments = None if course is None else self.cut(course)
-        if course is None or segments is None:
+        found = None if course is None else self.cut(course)
+        if found is None:
             context.remarks.add(self.name, "nothing is made again: that would keep no less")
             return graph
-        cloner = _Cloner(graph, context.space, course, segments)
-        found = cloner.run()
-        if found is graph or held_up(found, context.space):
+        cloner = _Cloner(graph, context.space, *found)
+        cloned = cloner.run()
+        if cloned is graph or held_up(cloned, context.space):
             why = "there is nothing that it could wait for"
             context.remarks.add(self.name, f"nothing is made again: {why}")
             return graph
@@ -92,10 +92,10 @@ class Recompute:
             span = node.spans[0] if node.spans else None
             what = f"and {count - 1} nodes that it is made of" if count > 1 else "alone"
             context.remarks.add(self.name, f"`{name}` is made again instead of kept, {what}", span)
-        return drop_dead(found)
+        return drop_dead(cloned)
 
-    def cut(self, course: Course) -> Segments | None:
-        """The segments that are wanted of a course."""
+    def cut(self, course: Course) -> tuple[Course, Segments] | None:
+        """The turn and the segments that are wanted of a course."""
         return segmented(course, work=self.work, count=self.segments)
 
 
@@ -166,9 +166,8 @@ class _Cloner:
         found: dict[int, list[str]] = {}
         for name, node in self.graph.nodes.items():
             depth = self.depth[name]
-            done = not self.course.is_early(name) or depth == self.segments.count - 1
             here = node.domain.dims == self.course.outer and self.course.is_sum(name)
-            if depth > number and done and here and self.may_repeat(node):
+            if here and depth > number and self.is_behind(name) and self.may_repeat(node):
                 found.setdefault(depth, []).append(name)
         return found[min(found)] if found else []
 
@@ -179,10 +178,14 @@ class _Cloner:
         for reader in sorted(late, key=course.place.__getitem__):
             for edge in self.graph.nodes[reader].inputs:
                 name = edge.source
-                behind = name in course.bytes and self.depth[name] > number
-                if behind and not course.is_early(name) and self.may_repeat(self.graph.nodes[name]):
+                behind = name in course.bytes and self.is_behind(name)
+                if behind and self.depth[name] > number and self.may_repeat(self.nodes[name]):
                     return [name]
         return []
+
+    def is_behind(self, name: str) -> bool:
+        """Whether a node stands behind the last cut, or is a sum of what is made right there."""
+        return self.course.place[name] >= self.segments.cuts[-1] + (name in self.course.bytes)
 
     # ------------------------------------------------------------ clones
 
@@ -287,6 +290,11 @@ class _Cloner:
             )
             if early and self.may_repeat(node) and outside(node) == self.course.outer:
                 self.nodes[name] = self.waiting(node, gates) or node
+
+
+def waits(graph: Graph) -> bool:
+    """Whether anything is made again in a graph."""
+    return any(isinstance(node.op, After) for node in graph.nodes.values())
 
 
 def _reading(node: Node, clones: Mapping[str, str]) -> Node:

@@ -11,9 +11,9 @@ sublinear memory cost, 2016, where layers have equal sizes and there are sqrt(n)
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from math import prod
 
 from tempoc.passes.context import PassContext
@@ -26,23 +26,32 @@ from tempoc.sdg.query import topological, users
 
 SMALL = 256
 """Tensors so many times smaller than the largest do not count: they are kept."""
-MOST = 64
-"""The most segments that are tried."""
+COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
+"""How many segments are tried."""
+PEAKS = 16
+"""At how many places the program may turn."""
+HIGH = 2
+"""By how much less than at the highest peak may be kept where it turns."""
+NEARLY = 1.1
+"""By how much more may be kept than necessary if less is made again for that."""
 
 
 @dataclass(slots=True)
 class Course:
     """The nodes of one nest of loops in a sequence, as far as they have bytes.
 
-    ``place`` has where each node of the graph stands, ``bytes`` the sizes of large ones of the
-    nest, at all points that are computed at once; ``turn`` is the last place before the peak,
-    ``ends`` the last one before it from which each of these is read.
+    ``place`` has where each node of the graph stands, ``every`` the sizes of those of the nest, at
+    all points that are computed at once, ``bytes`` those of large ones. ``turns`` are the last
+    places before peaks, ``turn`` is one of them, ``ends`` the last place before it from which each
+    of these is read.
     """
 
     graph: Graph
     outer: tuple[str, ...]
-    place: dict[str, int]
+    every: dict[str, int]
     bytes: dict[str, int]
+    place: dict[str, int] = field(default_factory=dict)
+    turns: list[int] = field(default_factory=list)
     turn: int = 0
     ends: dict[str, int] = field(default_factory=dict)
     readers: dict[str, list[str]] = field(default_factory=dict)
@@ -61,12 +70,12 @@ class Course:
         nest = max(sums, key=sums.__getitem__)
         own = {n: b for n, b in every.items() if outside(graph.nodes[n]) == nest}
         least = max(own.values()) // SMALL
-        found = cls(graph, nest, {}, {n: b for n, b in own.items() if b > least})
+        found = cls(graph, nest, own, {n: b for n, b in own.items() if b > least})
         found.arrange()
         return found
 
     def arrange(self) -> None:
-        """Find the places and the peak.
+        """Find the places and the peaks.
 
         What makes something small of large tensors stands right behind these: they are kept no
         longer for it.
@@ -82,15 +91,19 @@ class Course:
             for name, uses in users(self.graph).items()
         }
         kept = self.crossing(self.bytes, len(self.place))
-        self.turn = max(range(len(kept)), key=kept.__getitem__)
-        self.ends = {n: self.last(n, self.turn) for n in self.bytes}
+        self.turns = _peaks(kept)
+
+    def turning(self, turn: int) -> Course:
+        """The same with a turn."""
+        found = replace(self, turn=turn)
+        found.ends = {n: found.last(n, turn) for n in self.bytes}
+        return found
 
     def is_sum(self, name: str) -> bool:
-        """Whether a node makes much less of large tensors, as the gradient of a weight does."""
+        """Whether a node makes much less of what it is made of, as gradients of weights are."""
         node = self.graph.nodes[name]
-        most = max((self.bytes.get(e.source, 0) for e in node.inputs), default=0)
-        fewer = 2 * self.bytes.get(name, 0) <= most
-        return most > 0 and fewer and is_computed(node) and not node.vector
+        most = max((self.every.get(e.source, 0) for e in node.inputs), default=0)
+        return name in self.every and 2 * self.every[name] <= most and not node.vector
 
     def is_early(self, name: str) -> bool:
         """Whether a node stands before the turn."""
@@ -135,27 +148,55 @@ class Course:
 class Segments:
     """Early large tensors by segments: the number of each one's, and what is ``held`` anyway.
 
-    ``before`` and ``after``: the most bytes that are kept at any place without and with them.
+    A segment ends with the place at which it is cut off.
+
+    ``before`` and ``after``: the most bytes that are kept at any place without and with them;
+    ``again``: the bytes of large tensors that are made again, at most.
     """
 
     number: Mapping[str, int]
     held: frozenset[str]
-    count: int
+    cuts: tuple[int, ...]
     before: int
     after: int
+    again: int
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.cuts) + 1
 
 
-def segmented(course: Course, *, work: bool, count: int = 0) -> Segments | None:
-    """The best segments of a course, or so many of them; ``None`` if nothing is gained by any.
+def segmented(
+    course: Course, *, work: bool, count: int = 0
+) -> tuple[Course, Segments] | None:
+    """The best turn and segments of a course, or so many of them; ``None`` if nothing is gained.
 
     Without ``work`` results of products and reductions are held, too: what is left costs little.
     """
-    kept = course.kept()
-    tried = [_cut(course, kept, cuts, work) for cuts in _cuts(course, kept)]
+    tried: list[tuple[Course, Segments]] = []
+    for turn in course.turns:
+        turned = course.turning(turn)
+        kept = turned.kept()
+        found = [_cut(turned, kept, cuts, work) for cuts in _cuts(turned, kept)]
+        tried += [(turned, s) for s in found if s.again]
     if count:
-        return max((s for s in tried if s.count <= count), key=lambda s: s.count, default=None)
-    best = min(tried, key=lambda s: (s.after, s.count), default=None)
-    return best if best is not None and best.after < best.before else None
+        most = max((s.count for _, s in tried if s.count <= count), default=0)
+        tried = [(c, s) for c, s in tried if s.count == most]
+    else:
+        tried = [(c, s) for c, s in tried if s.after < s.before]
+    least = min((s.after for _, s in tried), default=0)
+    good = [(c, s) for c, s in tried if s.after <= least * NEARLY]
+    return min(good, key=lambda x: (x[1].again, x[1].count), default=None)
+
+
+def _peaks(kept: Sequence[int]) -> list[int]:
+    """The last places of the highest stretches of which more is kept than before and after."""
+    last = {p: v for p, (v, after) in enumerate(pairwise(kept)) if v != after}
+    steps = [(0, -1), *((v, p) for p, v in last.items()), (0, len(kept))]
+    around = zip(steps, steps[1:], steps[2:], strict=False)
+    tops = [top for (a, _), top, (b, _) in around if a < top[0] > b and top[0] * HIGH > max(kept)]
+    return [p for _, p in sorted(tops, key=lambda top: (-top[0], top[1]))[:PEAKS]]
 
 
 def _cuts(course: Course, kept: list[str]) -> Iterator[list[int]]:
@@ -165,7 +206,7 @@ def _cuts(course: Course, kept: list[str]) -> Iterator[list[int]]:
     places = [course.place[n] for n in kept]
     sums = list(accumulate(course.bytes[n] for n in kept))
     seen: list[list[int]] = []
-    for count in range(2, min(MOST, len(kept)) + 1):
+    for count in COUNTS:
         cuts: dict[int, None] = {}
         for k in range(1, count):
             ends = (sums[-1] * (2 * k + side) / (2 * count) for side in (-1, 1))
@@ -188,13 +229,15 @@ def _cut(course: Course, kept: list[str], cuts: list[int], work: bool) -> Segmen
         held |= _dear(course, kept, held)
     number = {n: bisect_left(cuts, course.place[n]) for n in early}
     count = len(cuts) + 1
-    again = {n for n in kept if n not in held and number[n] + 1 < count}
+    repeated = [n for n in early if n not in held and number[n] + 1 < count]
+    again = {*kept} & {*repeated}
     return Segments(
         number=number,
         held=frozenset(held),
-        count=count,
+        cuts=(*cuts,),
         before=max(course.crossing(course.bytes, len(course.place))),
         after=max(course.crossing(course.bytes, len(course.place), again)),
+        again=sum(course.bytes[n] for n in repeated) if again else 0,
     )
 
 
