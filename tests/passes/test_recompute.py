@@ -109,7 +109,7 @@ def test_what_is_kept(name: str) -> None:
 
 @given(text=networks(), options=st.sampled_from(FORMS))
 @settings(
-    max_examples=5,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     database=None,
