@@ -85,7 +85,8 @@ class Course:
             if self.is_sum(name):
                 given = (e.source for e in self.graph.nodes[name].inputs)
                 computed = (s for s in given if is_computed(self.graph.nodes[s]))
-                self.place[name] = max(self.place[s] for s in computed if s in self.place)
+                places = (self.place[s] for s in computed if s in self.place)
+                self.place[name] = max(places, default=k)
         self.readers = {
             name: [u.reader for u in uses if is_computed(self.graph.nodes[u.reader])]
             for name, uses in users(self.graph).items()

@@ -85,6 +85,8 @@ output g = %g[0:T]
 LEFT = {
     "nothing is read behind the peak": "%a = tanh %x : [b*] f32[4]\n%s = sum %a[0:B] : [] f32\n"
     "output s = %s\n",
+    "a sum of what follows from it": "%k = input{dtype=f32, shape=(4,)} : [t] f32[4]\n"
+    "%s = sum %c[0:t] : [t] f32\n%c = add %k, %s : [t] f32[4]\noutput c = %c[0:T]\n",
     "a function of the user makes it": network("tanh {z}", 2).replace(
         "tanh %z1",
         'extern_jax{extern="f", module="m", function="f", arguments=("f32[4]"), results=("f32[4]"),'
