@@ -1,23 +1,25 @@
 """What is read again after the peak is made again for that, instead of being kept across it.
 
-    %a  = tanh %x                              : [b*] f32[8]       forward
-    %h  = tanh %a                              : [b*] f32[8]
-    %e  = exp %h                               : [b*] f32[8]
-    %l  = sum %e[0:B]                          : [] f32            the program turns around
-    %dh = mul %e, %h                           : [b*] f32[8]       backward
-    %w  = sum{axes=(0,)} %dh[0:B]              : [] f32[8]
-    %da = mul %dh, %a                          : [b*] f32[8]
-    %v  = sum{axes=(0,)} %da[0:B]              : [] f32[8]
+    %z2 = matmul %w, %a1                                   : [b*] f32[4]      layers, forward
+    %a2 = tanh %z2                                         : [b*] f32[4]
+    ...
+    %l  = sum %a5[0:B]                                     : [] f32           the program turns
+    %g5 = einsum{spec="bi,bj->ij"} %e5[0:B], %a4[0:B]      : [] f32[4, 4]     backward
+    %g4 = einsum{spec="bi,bj->ij"} %e4[0:B], %a3[0:B]      : [] f32[4, 4]
+    ...
+    %g3 = einsum{spec="bi,bj->ij"} %e3[0:B], %a2[0:B]      : [] f32[4, 4]
 
 becomes
 
-    %x.late  = after %x, %w                    : [b*] f32[8]
-    %a.again = tanh %x.late                    : [b*] f32[8]
-    %da      = mul %dh, %a.again               : [b*] f32[8]
+    %a1.late  = after %a1, %l, %g5, %g4                    : [b*] f32[4]
+    %z2.again = matmul %w, %a1.late                        : [b*] f32[4]
+    %a2.again = tanh %z2.again                             : [b*] f32[4]
+    %g3 = einsum{spec="bi,bj->ij"} %e3[0:B], %a2.again[0:B] : [] f32[4, 4]
 
 and all else stays. What is made before the peak is cut into segments (``segments.py``). At the cuts
-tensors are held. What else was kept across the peak gets a clone for each reader behind it, with
-clones of what it is made of, up to what is held; not so in the last segment, which is read at once.
+tensors are held, like ``%a1``. What else was kept across the peak gets a clone, which all readers
+behind it share, with clones of what it is made of, up to what is held; not so in the last segment,
+which is read at once.
 
 Clones wait: ``after`` is its first operand, but not before the others are there. These are the
 small results of the segment behind (gradients of weights), for which all that was made again there

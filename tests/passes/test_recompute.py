@@ -17,6 +17,8 @@ from tempoc.passes.recompute import Recompute, waits
 from tempoc.pipeline.manager import run_pipeline
 from tempoc.poly.space import Space
 from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.parse import parse_graph
+from tempoc.sdg.text import show
 from tempoc.sdg.verify import verify
 from tests.support.deep import networks
 from tests.support.golden import Golden
@@ -128,6 +130,7 @@ def test_generated_networks_mean_the_same(text: str, options: Recompute) -> None
     verify(after, context.space, after="recompute")
     fused = Fuse().run(after, context)
     verify(fused, context.space, after="fuse")
+    assert parse_graph(show(fused), "generated.sdg") == fused
     for bounds in ({"B": 2, "T": size} for size in (1, 2, 3, 5, 8)):
         given = data(earlier, bounds)
         wanted, found = (evaluate(g, bounds, given, {}) for g in (earlier, fused))
