@@ -41,15 +41,16 @@ class Course:
     """The nodes of one nest of loops in a sequence, as far as they have bytes.
 
     ``place`` has where each node of the graph stands, ``every`` the sizes of those of the nest, at
-    all points that are computed at once, ``bytes`` those of large ones. ``turns`` are the last
-    places before peaks, ``turn`` is one of them, ``ends`` the last place before it from which each
-    of these is read.
+    all points that are computed at once, ``bytes`` those of large ones; ``results`` are kept to the
+    end in any case. ``turns`` are the last places before peaks, ``turn`` is one of them, ``ends``
+    the last place before it from which each of these is read.
     """
 
     graph: Graph
     outer: tuple[str, ...]
     every: dict[str, int]
     bytes: dict[str, int]
+    results: frozenset[str]
     place: dict[str, int] = field(default_factory=dict)
     turns: list[int] = field(default_factory=list)
     turn: int = 0
@@ -70,7 +71,8 @@ class Course:
         nest = max(sums, key=sums.__getitem__)
         own = {n: b for n, b in every.items() if outside(graph.nodes[n]) == nest}
         least = max(own.values()) // SMALL
-        found = cls(graph, nest, own, {n: b for n, b in own.items() if b > least})
+        large = {n: b for n, b in own.items() if b > least}
+        found = cls(graph, nest, own, large, frozenset(o.source for o in graph.outputs))
         found.arrange()
         return found
 
@@ -111,9 +113,11 @@ class Course:
         return self.place[name] <= self.turn
 
     def last(self, name: str, end: int) -> int:
-        """The last place up to ``end`` from which a tensor is read."""
+        """The last place up to ``end`` from which a tensor is read; results are read at last."""
+        if name in self.results:
+            return end
         found = (self.place[r] for r in self.readers[name])
-        return max((p for p in found if p <= end), default=self.place[name])
+        return max([self.place[name], *(p for p in found if p <= end)])
 
     def crossing(
         self, names: Collection[str], end: int, again: Collection[str] = ()
@@ -133,10 +137,11 @@ class Course:
         return list(accumulate(steps))
 
     def kept(self) -> list[str]:
-        """What is made before the turn and read after it, in order."""
+        """What is made before the turn and read after it, but is no result, in order."""
         found = [
             n for n in self.bytes
             if self.is_early(n) and any(not self.is_early(r) for r in self.readers[n])
+            and n not in self.results
         ]  # fmt: skip
         return sorted(found, key=self.place.__getitem__)
 
@@ -207,7 +212,7 @@ def _cuts(course: Course, kept: list[str]) -> Iterator[list[int]]:
     places = [course.place[n] for n in kept]
     sums = list(accumulate(course.bytes[n] for n in kept))
     seen: list[list[int]] = []
-    for count in COUNTS:
+    for count in COUNTS if kept else ():
         cuts: dict[int, None] = {}
         for k in range(1, count):
             ends = (sums[-1] * (2 * k + side) / (2 * count) for side in (-1, 1))
