@@ -8,6 +8,9 @@ STAMPS := $(VENV)/stamps
 PROMPT ?= The capital of France is
 TOKENS ?= 48
 
+# Bytecode is written even if the shell says otherwise: tests and commands start Python many times.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test fast golden lint types bench bench-gpu clean
 

@@ -9,7 +9,7 @@ from tempoc.cli.options import refuse
 from tempoc.driver.caches import caches_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.fitting import Fit, fit
-from tempoc.driver.memory_text import exactly, fit_text, memory_text
+from tempoc.driver.memory_text import exactly, fit_text, memory_text, proof_text
 from tempoc.program.nodes import Program
 from tempoc.runtime.bindings import bind
 from tempoc.runtime.bounds import resolve
@@ -28,6 +28,7 @@ def echo_memory(
     compilation = _echo_peak(compilation, given, solve, budget)
     if found := caches_text(compilation):
         click.echo(f"\n{found}", nl=False)
+    click.echo(f"\n{proof_text(compilation.proof)}", nl=False)
 
 
 def within_budget(
@@ -79,6 +80,8 @@ def _echo_peak(
             refuse(f"--solve {solve}: --bounds has a value for it")
         # The name must be right; its value is what is looked for.
         bounds[solve] = 1
+        if solve not in free:
+            _values(program, bounds)
     missing = [name for name in free if name not in bounds]
     if solve is None and budget is not None and missing and not bounds:
         refuse("--memory-budget wants --bounds or --solve here; with compile or run it is a limit")

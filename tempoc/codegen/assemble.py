@@ -55,6 +55,7 @@ from tempoc.poly.space import Space
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE as ALWAYS
 from tempoc.program.arith import Arith, Operation
+from tempoc.program.bounds import Range
 from tempoc.program.verify import verify
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.graph import Graph
@@ -164,7 +165,7 @@ def _on_device(
     regions = Regions(known=known, names=names)
     tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
     made = (*regions.made,)
-    if apart is not None and not stages.graph.universe.ended:
+    if apart is not None:
         given = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
         blocks = Blocks(
             known=known,
@@ -242,7 +243,7 @@ def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
         equations=f.equations,
         checks=f.checks,
         vector=tuple(
-            nodes.Range(dim=v.dim, lower=to_arith(v.lower), upper=to_arith(v.upper))
+            Range(dim=v.dim, lower=to_arith(v.lower), upper=to_arith(v.upper))
             for v in f.vector
         ),
         lengths=f.lengths,

@@ -15,7 +15,7 @@ from dataclasses import replace
 from tempoc.codegen.stages import Stages
 from tempoc.memory.sizes import typical_bounds
 from tempoc.ops.contraction import Einsum, MatMul
-from tempoc.ops.spell import numpy_dtype
+from tempoc.ops.spell import numpy_dtype, tupled
 from tempoc.ops.types import TensorType
 from tempoc.poly.lengths import largest
 from tempoc.sdg.query import operand_type
@@ -64,7 +64,12 @@ def in_batches(point, size, in_axes=0, out_axes=0):
 
 def in_batches(batch: int) -> str:
     """The text of the function; ``batch`` is the limit in bytes."""
-    return _IN_BATCHES.replace("LIMIT", f"{batch >> 20} * 2**20" if batch >= 2**20 else str(batch))
+    return _IN_BATCHES.replace("LIMIT", bytes_text(batch))
+
+
+def bytes_text(size: int) -> str:
+    """A number of bytes in emitted code, by mebibytes if it is so large."""
+    return f"{size >> 20} * 2**20" if size >= 2**20 else str(size)
 
 
 def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
@@ -176,8 +181,6 @@ def axes_text(places: Sequence[int | None], outs: Sequence[int]) -> str:
     return more + (f", out_axes={joined([str(p) for p in outs])}" if any(outs) else "")
 
 
-def joined(texts: Sequence[str], several: bool = False) -> str:
-    """One value bare, several as a tuple; one, too, where ``several`` may come."""
-    if several and len(texts) == 1:
-        return f"({texts[0]},)"
-    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+def joined(texts: Sequence[str]) -> str:
+    """One value bare, several as a tuple."""
+    return texts[0] if len(texts) == 1 else tupled(texts)

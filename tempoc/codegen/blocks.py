@@ -12,6 +12,9 @@ Kernels and loops of the device are inlined one after the other. What only they 
 the function: XLA decides where that lives, and for how long. What nobody has touched before is made
 in it. The runner may as well execute the statements one by one, and does so where a loop among them
 is long.
+
+A block is told lengths and finds them out as a region does. After an end nothing in it is checked:
+the runner first has to see whether the length is one that may be.
 """
 
 from __future__ import annotations
@@ -23,12 +26,14 @@ from dataclasses import dataclass, field, replace
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, written
 from tempoc.codegen.known import Known
-from tempoc.codegen.live import wanted
+from tempoc.codegen.region_lengths import asked, may_end
 from tempoc.codegen.region_writer import Writer, listed
 from tempoc.codegen.regions import Emitted
 from tempoc.program import nodes
+from tempoc.program.arith import Arith
 from tempoc.program.arith import names as names_in
-from tempoc.program.parts import calls, starting_anew, touched
+from tempoc.program.live import wanted
+from tempoc.program.parts import calls, regions, starting_anew, touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +51,13 @@ class Outside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parts:
-    """The stores of a block: passed and returned, returned, neither, passed."""
+    """The stores of a block: passed and returned, returned, neither, passed; ``told`` lengths."""
 
     carried: list[str]
     made: list[str]
     local: list[str]
     read: list[str]
+    told: tuple[Arith, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,6 +84,8 @@ class Blocks:
         match s:
             case nodes.Sequence(items=items):
                 return self.sequence(items, outside)
+            case nodes.Region() if self.is_free(s):
+                return self.sequence((s,), outside)
             case nodes.Guard(body=body):
                 return replace(s, body=self.part(body, outside))
             case nodes.Loop(body=body, var=var):
@@ -97,7 +105,7 @@ class Blocks:
         start = 0
         while start < len(items):
             end = start
-            while end < len(items) and self.is_free(items[end]):
+            while end < len(items) and self.fits(items[start:end], items[end]):
                 end += 1
             here = slice(start, max(end, start + 1))
             later.subtract(name for own in stores[here] for name in own)
@@ -113,6 +121,13 @@ class Blocks:
             start = here.stop
         return found[0] if len(found) == 1 else nodes.Sequence(items=tuple(found))
 
+    def fits(self, before: tuple[nodes.Statement, ...], s: nodes.Statement) -> bool:
+        """Whether a statement may follow others in a block."""
+        if not self.is_free(s):
+            return False
+        checks = any(self.known.kernels[c.kernel].checks for c in calls(s))
+        return not (checks and any(map(may_end, before)))
+
     def is_free(self, s: nodes.Statement) -> bool:
         """Whether the host is not needed for a statement, or only to decide once and for all."""
         match s:
@@ -124,10 +139,9 @@ class Blocks:
                 return all(map(self.is_free, items))
             case nodes.Region():
                 return not any(c.kernel in self.apart for c in calls(s))
-            case nodes.Call(kernel=kernel, results=results, endings=endings):
-                fixed = not endings and not self.known.kernels[kernel].lengths
+            case nodes.Call(kernel=kernel, results=results):
                 writes = {cell.store for cell in results}
-                return fixed and kernel not in self.apart and not writes & self.given
+                return kernel not in self.apart and not writes & self.given
             case nodes.Free():
                 return True
             case _:
@@ -138,11 +152,12 @@ class Blocks:
     ) -> nodes.Block | None:
         """The items as a block, where that is of use and it is clear which arrays they share."""
         body = nodes.Sequence(items=items)
-        if sum(1 for _ in calls(body)) < 2:
+        if sum(1 for _ in calls(body)) < 2 and not any(True for _ in regions(body)):
             return None
         known = self.known
         try:
             found = arrays(body, known.stores, known.fixed, {*known.bounds, *outside.outer})
+            told = asked(body, known, {*known.bounds, *outside.outer})
         except Undecided:
             return None
         changed = [name for name in written(body) if name in found]
@@ -154,9 +169,9 @@ class Blocks:
         local = [name for name in own if name not in outside.around]
         carried = [name for name in changed if name not in own]
         read = [name for name in found if name not in changed]
-        if not carried and not made:
+        if not (carried or made or may_end(body)):
             return None
-        parts = _Parts(carried=carried, made=made, local=local, read=read)
+        parts = _Parts(carried=carried, made=made, local=local, read=read, told=told)
         fresh = [name for name in own if name not in anew]
         return self.written(body, found, parts, fresh, outside.outer)
 
@@ -171,7 +186,16 @@ class Blocks:
         """The block with its function; ``fresh`` are the stores that start as zeros in it."""
         name = self.names.fresh("block")
         known, after = self.known, frozenset((*parts.carried, *parts.made))
-        writer = Writer(known=known, fixed=known.fixed, found=found, outer=outer, after=after)
+        ends = may_end(body)
+        writer = Writer(
+            known=known,
+            fixed=known.fixed,
+            found=found,
+            outer=outer,
+            after=after,
+            asked=parts.told,
+            ends=ends,
+        )
         writer.begin(body)
         first = wanted(body, after, known.registers)
         for store in fresh:
@@ -190,6 +214,8 @@ class Blocks:
             made=tuple(found[n] for n in parts.made),
             read=tuple(found[n] for n in parts.read),
             local=tuple(parts.local),
+            lengths=parts.told,
+            endings=tuple(map(parts.told.index, ends)),
         )
         self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
         return node

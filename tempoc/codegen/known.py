@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tempoc.codegen.live import registers
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
 from tempoc.program.bounds import Bound, Length, length_at
+from tempoc.program.live import registers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Known:
 
     @cached_property
     def registers(self) -> frozenset[str]:
-        """The stores that are one array, written as a whole."""
+        """The stores that are one array."""
         return registers(self.stores)
 
     @property

@@ -158,9 +158,8 @@ def limit(loop: Loop, statements: Statements, universe: Universe) -> Arith | Non
 
 def is_settled(loop: Loop, statements: Statements, universe: Universe) -> bool:
     """Whether a step that has begun is there to its end: none in it ends an earlier one."""
-    by_name = {s.name: s for s in statements.statements}
     for execute in executed(loop.body):
-        s = by_name[execute.statement]
+        s = statements.by_name[execute.statement]
         for bound in s.ends:
             outer = universe.outer(bound)
             at = dict(zip(s.domain.dims, execute.point, strict=True))

@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
-from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, UPDATED
+from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, LOOPED_WHILE, UPDATED
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
 from tempoc.ops.opdef import Import
-from tempoc.ops.prelude import helpers_in
+from tempoc.ops.prelude import HELPERS, helpers_in
 
 _HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
 
@@ -26,6 +26,9 @@ _IMPORTS = (
     ("lax.", "from jax import lax"),
 )
 
+BETWEEN = {"first_fault": FIRST_FAULT, "looped": LOOPED, "looped_while": LOOPED_WHILE}
+"""Functions that regions call; they stand in front of these."""
+
 
 def module(
     name: str,
@@ -39,14 +42,12 @@ def module(
     ``batch`` is the memory of a batch of points.
     """
     kernels = "\n\n".join(f.text for f in functions)
-    batches = [in_batches(batch)] if "in_batches(" in kernels else []
-    batches += [UPDATED] if "updated(" in kernels else []
-    batches += [in_windows(batch)] if "in_windows(" in kernels else []
-    loops = "\n\n".join(regions)
-    faults = [FIRST_FAULT] if "first_fault(" in loops else []
-    faults += [LOOPED] if "looped(" in loops else []
-    last = [*faults, *([loops] if loops else [])]
-    body = "\n\n".join([*helpers_in(kernels), *batches, kernels, *last])
+    own_helpers = {
+        "in_batches": in_batches(batch), "updated": UPDATED, "in_windows": in_windows(batch)
+    }  # fmt: skip
+    before = helpers_in(kernels, {**HELPERS, **own_helpers})
+    between = helpers_in("\n\n".join(regions), BETWEEN)
+    body = "\n\n".join([*before, kernels, *between, *regions])
     imports = [line for used, line in _IMPORTS if used in body]
     if own:
         imports += ["", *(_import(place, alias) for place, alias in own.items())]

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from tempoc.codegen.carried import Undecided
 from tempoc.codegen.known import Known
 from tempoc.program import nodes
-from tempoc.program.arith import Arith, Operation
+from tempoc.program.arith import Arith, Operation, text
 from tempoc.program.arith import names as names_in
 from tempoc.program.bounds import lengths_in
 from tempoc.program.parts import calls, every
@@ -26,34 +26,39 @@ def ended(ending: nodes.Ending) -> Arith:
     return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
 
 
-def asked(loop: nodes.Loop, known: Known, names: Collection[str]) -> tuple[Arith, ...]:
-    """The lengths that a loop names or ends, each once; at points over ``names``.
+def asked(s: nodes.Statement, known: Known, names: Collection[str]) -> tuple[Arith, ...]:
+    """The lengths that a loop or block names or ends, each once; at points over ``names``.
 
     Raises ``Undecided`` if one differs from step to step.
     """
     lengths = known.lengths
     found: dict[Arith, None] = {}
-    for e in _expressions(loop):
+    for e in _expressions(s):
         found |= dict.fromkeys(lengths_in(e, lengths))
-    for call in calls(loop):
+    for call in calls(s):
         for e in known.lengths_of(call):
             found |= dict.fromkeys(lengths_in(e, lengths))
         found |= dict.fromkeys(map(ended, call.endings))
     for e in found:
         if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
-            raise Undecided(loop.var)
+            raise Undecided(text(e))
     return tuple(found)
+
+
+def may_end(s: nodes.Statement) -> tuple[Arith, ...]:
+    """The lengths that a statement may end, each once."""
+    return tuple(dict.fromkeys(ended(e) for call in calls(s) for e in call.endings))
 
 
 def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
     """The lengths that a loop finds out. Raises ``Undecided`` if one within it does, or if it
     does not count up by one.
     """
-    found = dict.fromkeys(ended(e) for call in calls(loop) for e in call.endings)
+    found = may_end(loop)
     inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
     if any(call.endings for part in inner for call in calls(part)) or (found and loop.step != 1):
         raise Undecided(loop.var)
-    return tuple(found)
+    return found
 
 
 def _expressions(s: nodes.Statement) -> Iterator[Arith]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tempoc.codegen.known import Known
-from tempoc.codegen.region_text import DTYPES, traced, tupled
+from tempoc.codegen.region_text import DTYPES, traced
+from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
 from tempoc.program.bounds import with_names
@@ -18,7 +19,8 @@ class Spelled:
 
     ``found`` are its arrays, ``called`` their names; ``outer`` the variables of loops around.
     ``static`` is what Python knows. ``asked`` are the lengths that it is told, ``lengths`` their
-    names. ``used`` are the bounds that have been named.
+    names. ``used`` are the bounds that have been named. In ``at`` some numbers stand ``ahead`` of
+    the point.
     """
 
     known: Known
@@ -29,6 +31,7 @@ class Spelled:
     static: set[str] = field(default_factory=set)
     used: dict[str, None] = field(default_factory=dict)
     lengths: dict[Arith, str] = field(default_factory=dict)
+    ahead: int = 0
 
     def cell(self, cell: nodes.Cell) -> str:
         """An array of a store, among those of the region."""
@@ -64,7 +67,7 @@ class Spelled:
 
     def told(self, e: Arith) -> str:
         """A length as the caller knows it."""
-        return f"at[{2 + len(self.outer) + self.asked.index(e)}]"
+        return f"at[{self.ahead + len(self.outer) + self.asked.index(e)}]"
 
     def is_static(self, e: Arith) -> bool:
         """Whether Python knows the value when the function is traced."""

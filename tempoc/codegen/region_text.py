@@ -39,11 +39,6 @@ def _added(part: str) -> str:
     return f" - {part[1:]}" if part.removeprefix("-").isdigit() and part[0] == "-" else f" + {part}"
 
 
-def tupled(parts: list[str]) -> str:
-    """A tuple, of one element too."""
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-
-
 UPDATED = '''\
 def updated(array, part, start):
     """The array with a part put in; axes of length 1 are left out meanwhile.
@@ -72,6 +67,23 @@ def looped(lower, upper, step, carry):
     return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
 '''
 """Stands in front of regions that call such kernels."""
+
+LOOPED_WHILE = '''\
+def looped_while(more, step, carry):
+    """``lax.while_loop``, of arrays without their axes of length 1 (see ``updated``)."""
+    arrays, tree = jax.tree.flatten(carry)
+    shapes = [jnp.shape(a) for a in arrays]
+    def wide(arrays):
+        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
+    def narrow(carry):
+        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
+    def narrow_more(arrays):
+        return more(wide(arrays))
+    def narrow_step(arrays):
+        return narrow(step(wide(arrays)))
+    return wide(lax.while_loop(narrow_more, narrow_step, narrow(carry)))
+'''
+"""Stands in front of regions that call such kernels and find out how long they last."""
 
 FIRST_FAULT = '''\
 def first_fault(fault, kernel, found, point):

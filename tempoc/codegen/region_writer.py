@@ -11,13 +11,13 @@ from typing import assert_never
 from tempoc.base.names import Names
 from tempoc.codegen.carried import happens, written
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
-from tempoc.codegen.live import afterwards, wanted_within
 from tempoc.codegen.naming import RESERVED, identifier
-from tempoc.codegen.region_lengths import ended
+from tempoc.codegen.region_lengths import ended, may_end
 from tempoc.codegen.region_spelled import Spelled
-from tempoc.codegen.region_text import tupled
+from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE, Arith, Operation
+from tempoc.program.live import afterwards, wanted_within
 from tempoc.program.parts import calls, variables
 
 FAULT = "fault"
@@ -77,9 +77,9 @@ class Writer(Spelled):
         words = {w for content in body for w in re.findall(r"\w+", content)}
         for k, var in enumerate(self.outer):
             if var in words:
-                self.line(1, f"{var} = at[{k + 2 * bool(first)}]")
+                self.line(1, f"{var} = at[{k + self.ahead}]")
         for e, length in self.lengths.items():
-            if e not in self.ends:
+            if e not in self.ends or not self.ahead:
                 self.line(1, f"{length} = {self.told(e)}")
         bounds = tuple(b for b in self.known.bounds if b in self.used)
         head = signature(name, ["at", *given], (*first, *bounds))
@@ -96,13 +96,13 @@ class Writer(Spelled):
 
     def lasting(self, s: nodes.Statement, depth: int) -> None:
         """The lengths that a part may have ended, as they are known now."""
-        for e in dict.fromkeys(ended(x) for call in calls(s) for x in call.endings):
+        for e in may_end(s):
             end = self.over[e]
             self.line(depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.told(e)})")
 
     @property
     def single(self) -> frozenset[str]:
-        """The stores that are one array, written as a whole."""
+        """The stores that are one array."""
         return self.known.registers
 
     @contextmanager
@@ -143,7 +143,7 @@ class Writer(Spelled):
                 pass
             case nodes.Region(loop=loop):
                 self.device(loop, depth)
-            case nodes.Host() | nodes.Effect() | nodes.Block():
+            case nodes.Host() | nodes.Effect() | nodes.Block() | nodes.Load() | nodes.Evict():
                 raise TypeError(f"{type(s).__name__} in a region")
             case _:
                 assert_never(s)
@@ -167,7 +167,7 @@ class Writer(Spelled):
 
     def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
         """A loop of the device."""
-        loop = loop if root else _shortened(loop)
+        loop = loop if root or may_end(loop) else _shortened(loop)
         after = wanted_within(loop.body, self.after, self.single)
         carried = self.changed(loop, after)
         if not carried:
@@ -177,8 +177,8 @@ class Writer(Spelled):
 
     def counting(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
         """A loop of the device that carries these arrays."""
-        if root and self.ends:
-            self.lasting_loop(loop, carried, depth)
+        if may_end(loop):
+            self.lasting_loop(loop, carried, depth, root)
             return
         step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
         plain = not root and loop.step == 1
@@ -200,11 +200,14 @@ class Writer(Spelled):
         again = "looped" if thin else "lax.fori_loop"
         self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY)")
 
-    def lasting_loop(self, loop: nodes.Loop, carried: list[str], depth: int) -> None:
+    def lasting_loop(
+        self, loop: nodes.Loop, carried: list[str], depth: int, root: bool
+    ) -> None:
         """A region's loop that finds out how long it lasts."""
         step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
         more = self.locals.fresh(f"more_{loop.var}")
-        there = f"{var} < at[0] + count"
+        start = "at[0]" if root else self.coordinate(loop.lower)
+        there = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
         if loop.limit is not None:
             there = f"({there}) & ({var} < {self.text(loop.limit, tight=True)})"
         self.line(depth, f"def {more}(carry):")
@@ -216,8 +219,12 @@ class Writer(Spelled):
         self.lasting(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
-        self.line(depth, f"carry = at[0], {tupled(carried)}")
-        self.line(depth, f"_, {tupled(carried)} = lax.while_loop({more}, {step}, carry)")
+        thin = any(c.kernel in self.known.narrow for c in calls(loop))
+        again = "looped_while" if thin else "lax.while_loop"
+        self.line(depth, f"carry = {start}, {tupled(carried)}")
+        self.line(depth, f"_, {tupled(carried)} = {again}({more}, {step}, carry)")
+        if not root:
+            self.lasting(loop, depth)
 
     def counted(self, loop: nodes.Loop) -> tuple[str, str]:
         """From where to where a loop within a region counts, which begins at the first there is."""
@@ -334,7 +341,7 @@ class Writer(Spelled):
         """What a part changes that is wanted afterwards, by the names in the function."""
         kept = [n for n in written(s) if n in after or n not in self.single]
         found = [self.called[name] for name in kept if name in self.found]
-        found += dict.fromkeys(self.over[ended(e)] for c in calls(s) for e in c.endings)
+        found += [self.over[e] for e in may_end(s)]
         return found + [FAULT] * any(self.checks(c) for c in calls(s))
 
     def kernel(self, call: nodes.Call) -> nodes.Kernel:

@@ -26,11 +26,11 @@ from dataclasses import dataclass, field, replace
 from tempoc.base.names import Names
 from tempoc.codegen.carried import Undecided, arrays, written
 from tempoc.codegen.known import Known
-from tempoc.codegen.live import afterwards, wanted_within
 from tempoc.codegen.needed import needed
 from tempoc.codegen.region_lengths import asked, endings
 from tempoc.codegen.region_writer import Writer, listed
 from tempoc.program import nodes
+from tempoc.program.live import afterwards, wanted_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Regions:
         more = wanted_within(loop.body, after, known.registers)
         local = [n for n in written(loop) if n in known.registers and n not in more]
         changed = [name for name in written(loop) if name in found and name not in local]
-        if not changed:
+        if not changed and not ends:
             return _on_host(loop)
         name = self.names.fresh(f"loop_{loop.var}")
         writer = Writer(
@@ -102,6 +102,7 @@ class Regions:
             after=after,
             asked=told,
             ends=ends,
+            ahead=2,
         )
         read = [n for n in found if n not in (*changed, *local)]
         kernel, lines = _write(writer, name, loop, changed, read)

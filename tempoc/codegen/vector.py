@@ -31,6 +31,7 @@ from tempoc.codegen.stages import Argument, Cell, Result, Stages
 from tempoc.codegen.windows import seen
 from tempoc.memory.storage import Axis, Store
 from tempoc.ops.emission import Block, KernelEmitter
+from tempoc.ops.spell import tupled
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.expr import (
     ONE,
@@ -250,7 +251,7 @@ class Together:
         dim, low = self.window.dim, self.vector[self.window.dim].lower
         first = self.out.index(substitute(self.window.entry.lo, {dim: add(Sym(dim), low)}))
         width = self.out.static(self.window.width)
-        axes = f"axes={joined([str(p) for p in parts], several=True)}{axes_text(places, outs)}"
+        axes = f"axes={tupled([str(p) for p in parts])}{axes_text(places, outs)}"
         return f"in_windows({function}, lambda {dim}: {first}, {width}, {size or 0}, {axes})"
 
     def _unchanged(self, inner: Result, arguments: Sequence[Argument]) -> str | None:

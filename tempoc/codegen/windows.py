@@ -7,8 +7,8 @@ need together, and each looks at its own elements of it::
     def point(t, q, k, t_from):
         t_near = k.shape[0]
         scores = jnp.matmul(q, k.T)
-        steps = jnp.arange(t_near, dtype=jnp.int32)
-        valid = (steps >= jnp.maximum(0, t-255)-t_from) & (steps < t+1-t_from)
+        spots = t_from + jnp.arange(t_near, dtype=jnp.int32)
+        valid = (spots >= jnp.maximum(0, t-255)) & (spots < t+1)
     y = in_windows(point, lambda t: jnp.maximum(0, t-255), 256, ...)(q, k)
 
 There are about twice as many scores, but products of matrices make them. A statement is seen with a
@@ -21,6 +21,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tempoc.codegen.batches import bytes_text
 from tempoc.codegen.positions import Pointwise, renamed
 from tempoc.codegen.stages import Stages
 from tempoc.codegen.window import Window
@@ -85,8 +86,7 @@ def in_windows(point, first, width, size, axes, in_axes=0, out_axes=0):
 
 def in_windows(batch: int) -> str:
     """The text of the function; ``batch`` is the limit in bytes."""
-    limit = f"{batch >> 20} * 2**20" if batch >= 2**20 else str(batch)
-    return _IN_WINDOWS.replace("LIMIT", limit).replace("LEAST", str(LEAST))
+    return _IN_WINDOWS.replace("LIMIT", bytes_text(batch)).replace("LEAST", str(LEAST))
 
 
 def windows(statement: Statement, stages: Stages, taken: tuple[str, ...]) -> tuple[Window, ...]:

@@ -1,7 +1,8 @@
 """One compilation: a cached property for each stage, so that no stage runs twice."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +13,22 @@ from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
 from tempoc.driver.options import RECOMPUTE, Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_limit, with_recompute, with_tiles
+from tempoc.driver.pipelines import (
+    LEVELS,
+    REGISTRY,
+    Pass,
+    with_limit,
+    with_recompute,
+    with_tiles,
+    without_scans,
+)
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
+from tempoc.memory.proof import Proof, prove
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
+from tempoc.offload.rewrite import offloaded
 from tempoc.passes.context import PassContext
 from tempoc.passes.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome, run_pipeline
@@ -114,6 +125,8 @@ class Compilation:
             steps = parse_pipeline(self.options.passes, REGISTRY)
         if self.options.recompute is not None:
             steps = with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
+        if self.options.apart:
+            steps = without_scans(steps)
         if self.options.limit is not None:
             steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
@@ -202,11 +215,28 @@ class Compilation:
         """Where every tensor lives and how long."""
         space = self.space_of(self.optimized)
         parts = self.statements, self.scheduled, self.optimized.outputs, space
-        least, graph = self.options.bucket, self.optimized
-        found = self._timed("memory", lambda: plan(*parts, least=least, graph=graph))
+        least, graph, apart = self.options.bucket, self.optimized, self.options.apart
+        found = self._timed(
+            "memory", lambda: plan(*parts, least=least, graph=graph, apart=apart)
+        )
         if self.options.verify_each:
             self._timed("verify memory", lambda: verify_memory(found, *parts))
         return found
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Whether the memory plan is right for all bounds; where that is open, it is replayed.
+
+        Raises `DiagnosticError` if the replay shows that it is wrong.
+        """
+        found, outputs = self.plan, self.optimized.outputs
+        space = self.space_of(self.optimized)
+        parts = self.statements, self.tree, outputs, space.universe
+        proof = self._timed("prove memory", lambda: prove(found, *parts))
+        if not proof.is_whole and not self.options.verify_each:
+            replay = found, self.statements, self.scheduled, outputs, space
+            self._timed("verify memory", lambda: verify_memory(*replay))
+        return proof
 
     @cached_property
     def emitted(self) -> Emitted:
@@ -216,18 +246,25 @@ class Compilation:
         most = next((s.batch for s in self.steps if isinstance(s, Vectorize)), Vectorize().batch)
         batch, blocks = most * 2**20, self.options.on_device
         found = self._timed("codegen", lambda: assemble(*parts, batch=batch, blocks=blocks))
+        away, ahead = self.options.away, self.options.ahead
+        found = replace(found, program=offloaded(found.program, away, ahead))
         for name, size in found.batches.items():
             message = f"points of `{name}` take {text(size)} bytes each, at most {most} MiB at once"
             self._about(name, message)
         for name, window in found.windows.items():
             message = f"neighbours share a part of what `{name}` reads at {text(window)}"
             self._about(name, message)
-        if blocks and self.optimized.universe.ended:
-            message = "which of it is executed follows from lengths that the run finds out"
-            self._about_regions(f"kernels beside loops are called one by one: {message}", None)
         for var in found.left:
             message = "which arrays its calls share depends on the loops around"
             self._about_regions(f"the loop over `{var}` stays with the host: {message}", None)
+        return found
+
+    def with_away(self, reach: Mapping[str, int], ahead: tuple[str, ...]) -> "Compilation":
+        """The same program with these stores with the host; no stage runs again."""
+        found = copy(self)
+        found.options = replace(self.options, away=dict(reach), ahead=ahead)
+        program = offloaded(self.emitted.program, reach, ahead)
+        found.emitted = replace(self.emitted, program=program)
         return found
 
     def _about(self, name: str, message: str) -> None:

@@ -1,19 +1,29 @@
-"""Compiles for a budget: as long as the stores of a run would take more, in another way.
+"""Compiles for a budget: as long as the stores of a run would take more, in other ways.
 
-What needs no more than the budget is left as it is. Otherwise values are made again instead of
-kept (``passes/recompute.py``), first those that cost little, then all. If that is not enough,
-tensors above a limit are computed tile by tile (``passes/tile.py``), and the limit is lowered until
-the forecast fits. Tiles are loops, which cost calls of kernels: so the limit is not lowered further
-than it has to be, within a factor of two. At last both are tried together.
+What needs no more than the budget is left as it is. Otherwise these ways are looked at:
+
+- *again*: values are made again instead of kept (``passes/recompute.py``), such as cost little, or
+  all, which costs operations on numbers;
+- *tiles*: tensors above a limit are computed tile by tile (``passes/tile.py``), and the limit is
+  lowered until the forecast fits. Tiles are loops, which cost calls of kernels: so the limit is not
+  lowered further than it has to be, within a factor of two;
+- *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
+  copies: in the program as it is; then with all loops run by the host, which can move cells between
+  their steps, and inputs in an array for each point; then in smaller and smaller tiles; at last
+  with one point of everything at a time (``-O1``).
+
+Tiles are also tried together with values made again, where neither is enough. Of what fits the
+cheapest is taken, as far as calls, copies and operations tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.offload.choose import choose, copied
 from tempoc.passes.recompute import waits
 from tempoc.passes.tile import Tile
 from tempoc.passes.work import operations
@@ -29,7 +39,8 @@ PARTS = (2, 8, 32, 128, 512)
 """Which part of the budget one tensor may take, from variant to variant."""
 LEAST = 1024
 """Tensors of so few bytes are not worth a loop."""
-
+PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
+"""Nanoseconds that a call of a kernel takes at least, the copy of a byte, and an operation."""
 WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
 """What is said of values that are not kept."""
 
@@ -41,30 +52,44 @@ Filled = Callable[[Program], frozenset[str]]
 class Variant:
     """A way to compile, the most bytes that stores then have, and how often kernels are called.
 
-    ``operations``: about how many there are on numbers, of all kernels.
+    ``away`` are the most bytes that the host has of stores that live there, ``copied`` those that
+    go to the device or come from there. ``operations``: about how many there are on numbers.
     """
 
     compilation: Compilation
     peak: int
     calls: int
     operations: int
+    away: int = 0
+    copied: int = 0
 
     @property
-    def limit(self) -> int | None:
-        """Tensors that take more bytes are made in tiles; ``None``: as without a budget."""
-        return self.compilation.options.limit
-
-    def about(self) -> str:
-        """What is different, in words."""
-        what = self.compilation.options.recompute
-        parts = [] if what is None else [WORDS[what]]
-        if self.limit is not None:
-            parts.append(f"tiles of what takes more than {size_text(self.limit)}")
-        return ", ".join(parts) or "as it is"
+    def cost(self) -> float:
+        """What tells variants apart, in nanoseconds."""
+        copies = PER_BYTE * self.copied
+        return PER_CALL * self.calls + copies + PER_OPERATION * self.operations
 
     def more(self, other: Variant) -> str:
         """How many more operations it has than another."""
         return f"{100 * (self.operations - other.operations) / max(1, other.operations):.0f}%"
+
+    def about(self) -> str:
+        """What is different, in words."""
+        options = self.compilation.options
+        parts = [] if options.recompute is None else [WORDS[options.recompute]]
+        if options.limit is not None:
+            parts.append(f"tiles of what takes more than {size_text(options.limit)}")
+        if options.away:
+            names = [f"`{name}`" for name in options.away]
+            some = ", ".join(names[:_SHOWN]) + f" and {len(names) - _SHOWN} more"
+            named = some if len(names) > _SHOWN + 1 else ", ".join(names)
+            parts.append(f"{named} with the host between uses")
+        if options.apart:
+            parts.append("loops run by the host" + " point by point" * (options.level < 2))
+        return ", ".join(parts) or "as it is"
+
+
+_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,77 +109,140 @@ class Fit:
         first, last = self.variants[0], self.variants[-1]
         if last is first:
             return ""
-        cost = f"{last.calls} calls of kernels instead of {first.calls}"
+        more = ""
         if last.compilation.options.recompute is not None:
-            cost += f", {last.more(first)} more operations"
+            more = f", {last.more(first)} more operations"
+        copies = f", {size_text(last.copied)} copied to and from the host" if last.copied else ""
         return (
             f"note: {last.about()}, to keep to {size_text(self.budget)}: at most "
-            f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, {cost}\n"
+            f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, "
+            f"{last.calls} calls of kernels instead of {first.calls}{more}{copies}\n"
         )
 
 
 def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budget: int) -> Fit:
-    """The first variant whose run with these bounds keeps to the budget.
+    """The cheapest variant whose run with these bounds keeps to the budget.
 
     Raises ``RunError`` if none does, with the smallest budget that would do.
     """
-    found: list[Variant] = []
-    for variant in _variants(compilation, bounds, budget, found):
-        fitting = _measured(variant, bounds, given)
-        if fitting.peak <= budget:
-            limit = fitting.limit
-            if limit is None or variant is compilation or 2 * limit > budget // PARTS[0]:
-                return Fit(budget=budget, variants=(*found, fitting))
-            larger = Compilation(variant.loaded, replace(variant.options, limit=2 * limit))
-            other = _measured(larger, bounds, given)
-            pair = (other, fitting) if other.peak > budget else (fitting, other)
-            return Fit(budget=budget, variants=(*found, *pair))
-        found.append(fitting)
-    best = min(found, key=lambda v: v.peak)
-    program = best.compilation.emitted.program
-    check_budget(program, _values(program, bounds), given(program), budget)
-    raise AssertionError("a variant fits after all")
+    search = _Search(bounds=bounds, given=given, budget=budget)
+    fitting = search.run(compilation)
+    if fitting is None:
+        best = min(search.found, key=lambda v: v.peak)
+        program = best.compilation.emitted.program
+        check_budget(program, _values(program, bounds), given(program), budget)
+        raise AssertionError("a variant fits after all")
+    others = (v for v in search.found if v is not fitting)
+    return Fit(budget=budget, variants=(*others, fitting))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """Looks at variants of a program; ``found`` are all of them."""
+
+    bounds: Mapping[str, int]
+    given: Filled
+    budget: int
+    found: list[Variant] = field(default_factory=list)
+
+    def run(self, compilation: Compilation) -> Variant | None:
+        """The cheapest one that fits."""
+        natural = self.measured(compilation)
+        if natural.peak <= self.budget:
+            return natural
+        again = self.again(compilation)
+        tiles = [compilation, *self.tiles(compilation)]
+        fitting = [v for v in self.found if v.peak <= self.budget]
+        fitting += self.away(compilation)
+        if again and not fitting:
+            tiles += self.tiles(again[-1])
+            fitting += [v for v in self.found if v.peak <= self.budget]
+        if not fitting:
+            fitting += self.away(self.by_host(compilation))
+        for other in tiles[1:] if not fitting else ():
+            fitting += self.away(self.by_host(other))
+            if fitting:
+                break
+        if not fitting and compilation.options.level > 1 and compilation.options.passes is None:
+            fitting += self.away(self.by_host(compilation, level=1))
+        return min(fitting, key=lambda v: v.cost, default=None)
+
+    def again(self, compilation: Compilation) -> list[Compilation]:
+        """Variants that make values again instead of keeping them."""
+        options = replace(compilation.options, sizes=dict(self.bounds))
+        found = []
+        for what in RECOMPUTE if options.recompute is None else ():
+            variant = Compilation(compilation.loaded, replace(options, recompute=what))
+            if waits(variant.passes.graph):
+                self.measured(variant)
+                found.append(variant)
+        return found
+
+    def tiles(self, compilation: Compilation) -> Iterator[Compilation]:
+        """Variants with smaller and smaller tiles until one fits; no two are alike."""
+        for limit, variant in _variants(compilation, self.bounds, self.budget):
+            yield variant
+            if self.measured(variant).peak <= self.budget:
+                if 2 * limit <= self.budget // PARTS[0]:
+                    options = _limited(compilation.options, 2 * limit, self.bounds)
+                    self.measured(Compilation(compilation.loaded, options))
+                return
+
+    def by_host(self, compilation: Compilation, level: int | None = None) -> Compilation:
+        """The same with all loops run by the host, and inputs in pieces; at another level."""
+        options = replace(compilation.options, regions=False, bucket=0, apart=True)
+        options = options if level is None else replace(options, level=level)
+        return Compilation(compilation.loaded, options)
+
+    def away(self, compilation: Compilation) -> list[Variant]:
+        """The same with stores that live with the host, if that fits."""
+        program = compilation.emitted.program
+        values, given = _values(program, self.bounds), self.given(program)
+        choice = choose(program, values, given, self.budget)
+        if not choice.reach:  # nothing can go, or nothing helps
+            return []
+        fits = choice.needed <= self.budget
+        moved = copied(choice, values, given) if fits else 0
+        variant = self.measured(compilation.with_away(choice.reach, choice.ahead), moved)
+        return [variant] if fits else []
+
+    def measured(self, compilation: Compilation, moved: int = 0) -> Variant:
+        """What a run of a program takes."""
+        program = compilation.emitted.program
+        values = _values(program, self.bounds)
+        found = forecast(program, values, self.given(program))
+        calls = count_calls(program.tree, values)
+        variant = Variant(
+            compilation=compilation,
+            peak=found.peak,
+            calls=calls,
+            operations=operations(compilation.optimized, values),
+            away=found.away,
+            copied=moved,
+        )
+        self.found.append(variant)
+        return variant
 
 
 def _variants(
-    compilation: Compilation, bounds: Mapping[str, int], budget: int, found: Sequence[Variant]
-) -> Iterator[Compilation]:
-    """The program as it is, then in other ways; ``found`` are those that were not enough."""
-    yield compilation
-    told = replace(compilation.options, sizes=dict(bounds))
-    for what in RECOMPUTE if told.recompute is None else ():
-        variant = Compilation(compilation.loaded, replace(told, recompute=what))
-        if waits(variant.passes.graph):
-            yield variant
-    best = min(found, key=lambda v: v.peak).compilation.options
-    bases = [told] if best.recompute == told.recompute else [told, best]
-    if told.tile is None and any(isinstance(s, Tile) for s in compilation.steps):
-        for options in bases:
-            yield from _in_tiles(compilation, options, budget)
-
-
-def _in_tiles(compilation: Compilation, options: Options, budget: int) -> Iterator[Compilation]:
-    """The program with smaller and smaller tiles."""
-    before = compilation
+    compilation: Compilation, bounds: Mapping[str, int], budget: int
+) -> Iterator[tuple[int, Compilation]]:
+    """The program with smaller and smaller tiles; none that is like one before."""
+    options, before = compilation.options, compilation
+    if options.tile is not None or not any(isinstance(s, Tile) for s in compilation.steps):
+        return
     for part in PARTS:
         limit = max(LEAST, budget // part)
-        variant = Compilation(compilation.loaded, replace(options, limit=limit))
+        variant = Compilation(compilation.loaded, _limited(options, limit, bounds))
         if variant.passes.graph != before.passes.graph:
-            yield variant
+            yield limit, variant
             before = variant
         if limit == LEAST:
             return
 
 
-def _measured(compilation: Compilation, bounds: Mapping[str, int], given: Filled) -> Variant:
-    program = compilation.emitted.program
-    values = _values(program, bounds)
-    return Variant(
-        compilation=compilation,
-        peak=forecast(program, values, given(program)).peak,
-        calls=count_calls(program.tree, values),
-        operations=operations(compilation.optimized, values),
-    )
+def _limited(options: Options, limit: int, bounds: Mapping[str, int]) -> Options:
+    return replace(options, limit=limit, sizes=dict(bounds))
 
 
 def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from tempoc.driver.fitting import Fit
 from tempoc.footprint.formulas import Facts
-from tempoc.footprint.moments import COPY, ZEROS
-from tempoc.footprint.peak import BEFORE, Peak, Row, grown, peak
+from tempoc.footprint.moments import AHEAD, COPY, HERE, ZEROS
+from tempoc.footprint.peak import BEFORE, Peak, Row, grown, part_size, peak
+from tempoc.memory.proof import Proof
+from tempoc.memory.verify import SMALL
 from tempoc.program.nodes import Program, Store
 from tempoc.runtime.budget import usual_given
-from tempoc.runtime.rehearsal import forecast
+from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.sizes import size_text
 from tempoc.runtime.table import table
 from tempoc.symbolic.expr import Sym
@@ -40,15 +42,44 @@ def memory_text(program: Program, bounds: Mapping[str, int] | None) -> str:
     head = ["store", "kind", "type", "slots", "bytes"]
     head += ["when"] if found.others else []
     head += ["now"] if held is not None else []
-    return "\n".join([*lines, "", table(head, rows), *_notes(found, stores, facts)]).rstrip() + "\n"
+    notes = [*_away(program, facts, held), *_notes(found, stores, facts)]
+    return "\n".join([*lines, "", table(head, rows), *notes]).rstrip() + "\n"
+
+
+def _away(program: Program, facts: Facts, held: Forecast | None) -> list[str]:
+    """The stores that live with the host, and the most that they take there."""
+    head = ["with the host", "type", "slots", "bytes"] + ["now"] * (held is not None)
+    rows = []
+    for store in (s for s in program.stores if s.away):
+        size = show(part_size(store, (store.name, ""), facts))
+        cells = [store.name, _type(store, facts), _slots(program, store, facts), size]
+        rows.append(cells + ([] if held is None else [str(held.away_stores.get(store.name, 0))]))
+    return [table(head, rows)] if rows else []
 
 
 def fit_text(found: Fit) -> str:
     """What was tried to keep to a budget, the last of which does."""
     first = found.variants[0]
-    rows = [(v.about(), str(v.peak), str(v.calls), v.more(first)) for v in found.variants]
-    head = f"budget  {exactly(found.budget)}: {found.chosen.about()}\n\n"
-    return head + table(("variant", "bytes", "calls of kernels", "more operations"), rows)
+    head = ["variant", "bytes", "calls of kernels", "more operations", "with the host", "copied"]
+    rows = [
+        [v.about(), str(v.peak), str(v.calls), v.more(first), str(v.away), str(v.copied)]
+        for v in found.variants
+    ]
+    if not any(v.away for v in found.variants):
+        head, rows = head[:4], [row[:4] for row in rows]
+    title = f"budget  {exactly(found.budget)}: {found.chosen.about()}\n\n"
+    return title + table(head, rows)
+
+
+def proof_text(proof: Proof) -> str:
+    """What was proved of a memory plan, or what was not and why; that was replayed."""
+    if proof.is_whole:
+        what = "no value is overwritten, freed or given away before its last read"
+        return f"proved  for all bounds: {what}\n"
+    sizes = ", ".join(map(str, SMALL))
+    lines = [f"not proved for all bounds, but replayed at small ones ({sizes}, beyond windows):"]
+    lines += [f"  {tensor}: {reason}" for tensor, reason in proof.unproved.items()]
+    return "\n".join(lines) + "\n"
 
 
 def exactly(size: int) -> str:
@@ -64,13 +95,20 @@ def _cases(found: Peak) -> list[str]:
 
 
 def _row(program: Program, store: Store, row: Row, facts: Facts) -> list[str]:
-    sizes = [show(facts.size(e)) for e in store.shape]
     kind, slots = _kind(program, store, row.part[1]), _slots(program, store, facts)
-    type_ = store.dtype + (f"[{', '.join(sizes)}]" if sizes else "")
-    return [store.name, kind, type_, slots, show(row.size)]
+    return [store.name, kind, _type(store, facts), slots, show(row.size)]
+
+
+def _type(store: Store, facts: Facts) -> str:
+    sizes = [show(facts.size(e)) for e in store.shape]
+    return store.dtype + (f"[{', '.join(sizes)}]" if sizes else "")
 
 
 def _kind(program: Program, store: Store, part: str) -> str:
+    if part.startswith(HERE):
+        key = part.removeprefix(HERE).strip()
+        early = key.removeprefix(AHEAD).strip() if key.split(" ")[0] == AHEAD else ""
+        return f"loaded ahead at {early}" if early else f"loaded at {key}" if key else "loaded"
     if part:
         return {ZEROS: "zeros in its place", COPY: "old, while it grows"}[part]
     if store.name == program.seed:

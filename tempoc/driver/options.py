@@ -24,7 +24,9 @@ class Options:
     grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
     bytes is computed in tiles; `sizes` are the bounds for which that is judged. `recompute`: values
     are made again instead of kept across the peak, those that cost little or all; `None`: none.
-    `precision`: of products of matrices.
+    `precision`: of products of matrices. `away`: stores that live with the host, and how far from
+    their uses they are brought (`offload/rewrite.py`), `ahead`: those that come a step before;
+    `apart`: inputs are an array for each point, and no recurrence is a scan within one kernel.
     """
 
     level: int = 2
@@ -39,6 +41,9 @@ class Options:
     sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     recompute: str | None = None
     precision: str = PRECISIONS[0]
+    away: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    ahead: tuple[str, ...] = ()
+    apart: bool = False
 
     @property
     def on_device(self) -> bool:
@@ -58,6 +63,9 @@ class Options:
         chosen |= {} if self.limit is None else {"limit": str(self.limit)}
         chosen |= {} if self.recompute is None else {"recompute": self.recompute}
         chosen |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
+        chosen |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
+        chosen |= {f"ahead.{name}": "yes" for name in self.ahead}
+        chosen |= {"apart": "yes"} if self.apart else {}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -66,6 +74,7 @@ class Options:
         """The options that gave `to_provenance`."""
         names = [key.removeprefix("define.") for key in kept if key.startswith("define.")]
         sizes = [key.removeprefix("size.") for key in kept if key.startswith("size.")]
+        away = [key.removeprefix("away.") for key in kept if key.startswith("away.")]
         return cls(
             level=int(kept.get("level", "2")),
             passes=kept.get("passes"),
@@ -77,5 +86,8 @@ class Options:
             sizes={name: int(kept[f"size.{name}"]) for name in sizes},
             precision=kept.get(PRECISION, PRECISIONS[0]),
             bucket=int(kept.get("bucket", BUCKET)),
+            away={name: int(kept[f"away.{name}"]) for name in away},
+            ahead=tuple(k.removeprefix("ahead.") for k in kept if k.startswith("ahead.")),
+            apart=kept.get("apart") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

@@ -66,6 +66,11 @@ def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
     return tuple(replace(s, limit=limit) if isinstance(s, Tile) else s for s in steps)
 
 
+def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """The steps, but none that puts a recurrence into one kernel, where nothing can move."""
+    return tuple(s for s in steps if not isinstance(s, Scans))
+
+
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
     """The steps with tiles of that size, whatever fits."""
     return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)

@@ -82,7 +82,7 @@ def compiled(
     program = loaded.program
     growing = groups(program)
     layouts = {s.name: layout(s, bounds, growing) for s in program.stores}
-    whole = whole_blocks(program.tree, bounds, filled, layouts)
+    whole = whole_blocks(program, bounds, filled, layouts)
     seen: set[str] = set()
     for traced in loaded.traced:
         traced.bounds = bounds
@@ -156,8 +156,8 @@ def _coordinates(called: Called, program: Program) -> int:
     match called:
         case Region(point=point, lengths=lengths):
             return 2 + len(point) + len(lengths)
-        case Block(point=point):
-            return len(point)
+        case Block(point=point, lengths=lengths):
+            return len(point) + len(lengths)
         case Call(kernel=name, point=point):
             return len(point) + sum(len(k.lengths) for k in program.kernels if k.name == name)
 

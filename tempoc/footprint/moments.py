@@ -13,16 +13,19 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.footprint.formulas import Facts
-from tempoc.program.arith import Arith
+from tempoc.program.aliases import slot
+from tempoc.program.arith import Arith, text
 from tempoc.program.nodes import (
     Block,
     Call,
     Cell,
     Cells,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
+    Load,
     Loop,
     Need,
     Program,
@@ -38,10 +41,11 @@ from tempoc.symbolic.expr import Expr, sub
 
 Live = Mapping[str, frozenset[str]]
 """Stores with something in them. A store with variables is being freed: it is empty once the loops
-over these are done."""
-ZEROS, COPY = "zeros", "copy"
+over these are done. Of stores that live with the host single cells, by store and key."""
+ZEROS, COPY, HERE, AHEAD = "zeros", "copy", "here", "ahead"
 Part = tuple[str, str]
-"""A store and what of it: its cells (empty), zeros that stand for one, an old copy of one."""
+"""A store and what of it: its cells (empty), zeros that stand for one, an old copy of one, or (with
+its key) one that is there while the others are with the host."""
 _WHOLE: frozenset[str] = frozenset()
 
 
@@ -63,6 +67,7 @@ class _Walker:
     found: dict[frozenset[Part], None] = field(default_factory=dict)
     values: dict[str, Expr | None] = field(default_factory=dict)
     whole: dict[str, frozenset[str]] = field(default_factory=dict)
+    inner: bool = False
 
     def run(self) -> None:
         """Execute the tree as the runner does, and notice all that is there."""
@@ -71,10 +76,11 @@ class _Walker:
         self.donated = {k.name: k.donated for k in program.kernels}
         self.checked = {k.name: bool(k.checks) for k in program.kernels}
         filled = filled_stores(program)
-        live: Live = dict.fromkeys(self.given, _WHOLE)
+        away = frozenset(s.name for s in program.stores if s.away)
+        live: Live = dict.fromkeys(self.given - away, _WHOLE)
         self.note(live)
         items = program.tree.items if isinstance(program.tree, Sequence) else (program.tree,)
-        started: dict[str, None] = dict.fromkeys(self.given)
+        started: dict[str, None] = dict.fromkeys((*self.given, *away))
         for item in items:
             names = [n for n in dict.fromkeys(needed(item, ())) if n not in started]
             first = item.body if isinstance(item, Block) else item
@@ -84,7 +90,9 @@ class _Walker:
             started |= dict.fromkeys((*fresh, *anew))
             live = self.after(item, self.with_(live, fresh))
         outputs = [o.store for o in program.outputs if o.store in filled]
-        self.with_(live, [n for n in outputs if self.is_single(n) and n not in started])
+        single = [n for n in outputs if self.is_single(n) and n not in started]
+        anew = [n for n in outputs if self.is_single(n) and n in away and n not in self.given]
+        self.with_(live, [*single, *(f"{n} {HERE}" for n in anew)])
 
     def largest(self) -> tuple[frozenset[Part], ...]:
         """Moments that are not part of others, the placeholders of all calls added to each."""
@@ -108,7 +116,8 @@ class _Walker:
 
     def note(self, live: Live, *more: Part) -> None:
         """All this is there at one moment."""
-        self.found[frozenset([*((name, "") for name in live), *more])] = None
+        parts = (name.partition(" ") for name in live)
+        self.found[frozenset([*((name, cell) for name, _, cell in parts), *more])] = None
 
     def grows(self, name: str) -> bool:
         """Whether a store has room for what is there so far."""
@@ -150,16 +159,44 @@ class _Walker:
                 return self.with_(live, self.kept(results))
             case Free(cells=cells):
                 return self.freed(live, cells)
+            case Load(cells=cells, ahead=ahead):
+                names = self.kept(cells, given=True)
+                return self.with_(live, [_ahead(n) for n in names] if ahead else names)
+            case Evict(cells=cells):
+                gone = {self.name(cell) for cell in cells}
+                left = {name: over for name, over in live.items() if name not in gone}
+                stays = (c for c in cells if c.when is not None and not self.decided(c.when))
+                return left | {_ahead(n): _WHOLE for c in stays if (n := self.name(c)) in live}
             case Region():
                 return self.region(s, live)
             case Block(body=body):
-                return self.after(body, live)
+                before, self.inner = self.inner, True
+                live = self.after(body, live)
+                self.inner = before
+                return live
             case _:
                 assert_never(s)
 
-    def kept(self, cells: Iterable[Cell]) -> list[str]:
-        """The stores of cells that are there at all."""
-        return [c.store for c in cells if c.when is None or self.decided(c.when) is not False]
+    def kept(self, cells: Iterable[Cell], *, given: bool = False) -> list[str]:
+        """What cells are in that are there at all; the runner drops what it computes of the given.
+
+        Within what is one call nothing moves, so of what lives with the host nothing is added.
+        """
+        return [
+            self.name(c)
+            for c in cells
+            if (c.when is None or self.decided(c.when) is not False)
+            and (given or c.store not in self.given)
+            and not (self.inner and self.stores[c.store].away)
+        ]
+
+    def name(self, cell: Cell) -> str:
+        """The store, or the cell of one that lives with the host."""
+        store = self.stores[cell.store]
+        if not store.away:
+            return store.name
+        key = ", ".join(map(text, slot(store, cell.key)))
+        return f"{store.name} {HERE} {key}".rstrip()
 
     def call(self, call: Call, live: Live) -> Live:
         """Arguments that are given up are gone before the results are there."""
@@ -173,7 +210,7 @@ class _Walker:
         """While an array grows, the old one is there, too."""
         for need in needs:
             for name in live:
-                axes = self.stores[name].axes
+                axes = self.stores[name.partition(" ")[0]].axes
                 if any(a.least and (a.dim, a.size) == (need.dim, need.size) for a in axes):
                     self.note(live, (name, COPY))
 
@@ -181,9 +218,12 @@ class _Walker:
         """Without what is given back; of a store with many cells, only when all of them are."""
         left = dict(live)
         for cell in cells:
-            if cell.store not in left or cell.store in self.given:
+            if self.name(cell) not in left or cell.store in self.given:
                 continue
             if cell.when is not None and self.decided(cell.when) is not True:
+                continue
+            if self.stores[cell.store].away:
+                del left[self.name(cell)]
                 continue
             over = self.freed_over(cell)
             if over is not None and not over:
@@ -209,7 +249,7 @@ class _Walker:
         """The device runs a loop; what its last step gives back is given back after it."""
         self.grow(region.needs, live)
         some: tuple[Cells, ...] = (*region.carried, *region.read)
-        live = self.with_(live, [cells.store for cells in some])
+        live = self.with_(live, [c.store for c in some if not self.stores[c.store].away])
         last = self.last(region.loop)
         dead = given_back(region.loop.body, frozenset(region.local))
         if not dead:
@@ -236,6 +276,8 @@ class _Walker:
         if loop.limit is not None:  # it may end before
             end = either(end, middle)
         end = done(unless(end, loop.var, (first, every_step)), loop.var)
+        early = [n for n in end if AHEAD in n.split(" ") and n not in live]
+        end = {name: over for name, over in end.items() if name not in early}
         return end if self.runs(loop) else either(live, end)
 
     def runs(self, loop: Loop) -> bool:
@@ -254,6 +296,12 @@ class _Walker:
     def decided(self, condition: Arith) -> bool | None:
         """Whether a condition holds, as far as that is the same for all bounds."""
         return self.facts.decided(condition, self.values)
+
+
+def _ahead(name: str) -> str:
+    """A cell of which a loop has one more until it is done: the one that comes next."""
+    store, _, key = name.partition(f" {HERE}")
+    return f"{store} {HERE} {AHEAD}{key}"
 
 
 class _Bound:

@@ -300,7 +300,7 @@ class _Sending:
         If the readers that are gone through are more than those of the point, 0 for the others.
         """
         c, rank = self.build.calculus, term.type.ndim
-        ranging = Ranging(calculus=c, over={_marked(d): self.sliced[d] for d in lead})
+        ranging = self.ranging(lead)
         tests: list[Term] = []
         for axis, entry, dim in axes:
             place = ranging.times(entry.step, c.op(Arange(stop=term.shape[axis])))
@@ -330,10 +330,12 @@ class _Sending:
 
     def place(self, entry: Slice, dim: str, lead: tuple[str, ...]) -> Term:
         """For each reader the place of the point at hand, wherever its slice begins."""
-        ranging = Ranging(
-            calculus=self.build.calculus, over={_marked(d): self.sliced[d] for d in lead}
-        )
-        return ranging.value(floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step))
+        return self.ranging(lead).value(floordiv(sub(Sym(dim), self.there(entry.lo)), entry.step))
+
+    def ranging(self, lead: tuple[str, ...]) -> Ranging:
+        """Makes terms with an axis for each of these dimensions of the readers."""
+        over = {_marked(d): self.sliced[d] for d in lead}
+        return Ranging(calculus=self.build.calculus, over=over)
 
     def positions(self, entry: Slice, dim: str, shift: tuple[str, int, Expr]) -> Term:
         """For each reader the place of the point at hand in what it reads."""

@@ -37,11 +37,13 @@ def plan(
     space: Space,
     least: int = 0,
     graph: Graph | None = None,
+    apart: bool = False,
 ) -> Plan:
     """Stores for all tensors, what dies when, and what may be overwritten.
 
     Stores that grow have ``least`` slots at first; with 0 none grows. With the ``graph`` stores
-    have their axes in the order that suits who reads them.
+    have their axes in the order that suits who reads them. ``apart``: inputs are an array for each
+    point where nobody reads several at once, so that not all of them need be there together.
     """
     lives = lifetimes(statements, scheduled, outputs)
     # Room is made for all that may happen.
@@ -49,6 +51,7 @@ def plan(
     planner = _Planner(statements, outputs, room, lives)
     planner.moving = moving(scheduled.tree, statements)
     planner.graph = graph
+    planner.apart = apart
     planner.growing = growing(scheduled.tree, statements, room) if least else {}
     stores = {t.name: planner.store(t) for t in statements.tensors.values()}
     return Plan(
@@ -72,6 +75,7 @@ class _Planner:
         self.moving: Mapping[str, frozenset[str]] = {}
         self.growing: Mapping[str, frozenset[str]] = {}
         self.graph: Graph | None = None
+        self.apart = False
 
     def store(self, tensor: Tensor) -> Store:
         """Where one tensor lives."""
@@ -107,7 +111,7 @@ class _Planner:
         """Inputs are whole arrays; params have an array for each point unless they are sliced."""
         dims = tensor.domain.dims
         whole = (*self.sliced(tensor), *self.moving.get(tensor.name, ()))
-        if tensor.origin == "input":
+        if tensor.origin == "input" and not (self.apart and tensor.type.ndim):
             whole = dims
         return Store(
             tensor=tensor.name,

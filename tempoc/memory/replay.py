@@ -91,7 +91,7 @@ class Replay:
                 if evaluate(condition, env):
                     self._tree(body, env)
             case Execute(statement=name, point=point):
-                statement = next(s for s in self.statements.statements if s.name == name)
+                statement = self.statements.by_name[name]
                 at = tuple(evaluate(e, env) for e in point)
                 if self.world.has(statement, at):
                     self.execute(statement, self.world.at(statement, at))

@@ -226,7 +226,7 @@ class KernelEmitter:
         ends = (amid.start, amid.stop, amid.begin) if amid else (axis in v.last,)
         key = ("valid", v.padded[axis], extent, v.type.ndim - axis, *ends)
         if key not in self._known:
-            steps = f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
+            steps = self._steps(v, axis)
             mask = f"{steps} < {self.index(extent)}"
             if amid is not None:
                 spots = self.spots(v, amid)
@@ -297,8 +297,7 @@ class KernelEmitter:
         for axis in (k for k in v.last if k in axes):
             key = ("first", v.text, v.type.shape, axis)
             if key not in self._known:
-                steps = f"jnp.arange({self.static(v.padded[axis])}, dtype=jnp.int32)"
-                places = f"{self.index(_start(v, axis))} + {steps}"
+                places = f"{self.index(_start(v, axis))} + {self._steps(v, axis)}"
                 self._known[key] = self.bind(v.text, taken(v.text, places, axis))
             rest = tuple(k for k in v.last if k != axis)
             v = replace(v, text=self._known[key], shared="", finite=False, last=rest)

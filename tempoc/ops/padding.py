@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tempoc.ops.opdef import Emitter, Value
-from tempoc.ops.spell import cast, jax_dtype
+from tempoc.ops.spell import cast, jax_dtype, tupled
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr, Max, Min, Prod, Sum, Sym, maximum
 
@@ -18,8 +18,7 @@ def padded(shape: tuple[Expr, ...], out: Emitter) -> tuple[Expr, ...]:
 
 def static_shape(extents: tuple[Expr, ...], out: Emitter) -> str:
     """Static extents as a tuple in emitted code, ``(T, 64)``."""
-    texts = [out.static(e) for e in extents]
-    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+    return tupled([out.static(e) for e in extents])
 
 
 def zeros(type: TensorType, out: Emitter) -> Value:

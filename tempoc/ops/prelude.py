@@ -8,14 +8,14 @@ from tempoc.ops.draw_text import DRAWING
 from tempoc.ops.linear import LINEAR_ROWS
 
 HELPERS = {**DRAWING, "linear_rows": LINEAR_ROWS}
-"""Each after those that it calls."""
+"""Those that operators call, each after those that it calls itself."""
 
 
-def helpers_in(text: str) -> tuple[str, ...]:
+def helpers_in(text: str, helpers: dict[str, str] = HELPERS) -> tuple[str, ...]:
     """The functions that some code calls, and those that these call, each before its callers."""
     wanted: dict[str, None] = {}
-    for name in reversed(HELPERS):
-        callers = [text, *(HELPERS[w] for w in wanted)]
+    for name in reversed(helpers):
+        callers = [text, *(helpers[w] for w in wanted)]
         if any(re.search(rf"\b{name}\(", caller) for caller in callers):
             wanted[name] = None
-    return tuple(HELPERS[name] for name in reversed(wanted))
+    return tuple(helpers[name] for name in reversed(wanted))

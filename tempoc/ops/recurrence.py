@@ -34,7 +34,7 @@ from tempoc.ops.linear import is_linear
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import natural, nonempty, static_shape
 from tempoc.ops.shapes import same_shape, type_text
-from tempoc.ops.spell import cast
+from tempoc.ops.spell import cast, tupled
 from tempoc.ops.steps import Step, computed, typed, written
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, sub
@@ -183,11 +183,6 @@ class Recurrence(Op):
     def _bare(self, row: Value) -> bool:
         """Whether a step does so little that it counts how a row is indexed."""
         return self.reverse and not row.type.shape
-
-
-def tupled(texts: list[str]) -> str:
-    """A tuple, of one element too."""
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def _read(rows: str, place: str, bare: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -51,6 +52,11 @@ def meant_by(dtype: np.dtype[Any]) -> DType:
 def jax_dtype(dtype: DType) -> str:
     """The dtype in emitted code, ``jnp.float32``."""
     return _JAX[dtype]
+
+
+def tupled(texts: Sequence[str]) -> str:
+    """A tuple in emitted code, of one element too."""
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def scalar(value: Number, dtype: DType) -> str:

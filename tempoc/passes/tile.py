@@ -186,18 +186,19 @@ class _Search:
         for at in (Meeting(name, way) for way in self.ways.through(name)):
             if not at.way.is_reduced and at not in self.tried:
                 extent = self.ways.extent(at)
-                varies = any(s in self.graph.universe.lengths for s in symbols(extent))
-                varies = varies or not self.is_simple(extent)
                 summed = not isinstance(at.way, Star) or at.way.dim in self.ways.summed
-                if symbols(extent) and not varies and is_affine(extent) and summed:
+                if self.is_simple(extent) and summed:
                     yield at
 
     def is_simple(self, extent: Expr) -> bool:
-        """Whether a length varies with one dimension at most, and that is not of tiles.
+        """Whether a length varies, with one dimension at most, and is known before the run.
 
         What varies with tiles has been cut; order is hard to prove where several dimensions decide.
         """
-        dims = [s for s in symbols(extent) if self.graph.universe.is_dim(s)]
+        names, universe = symbols(extent), self.graph.universe
+        dims = [s for s in names if universe.is_dim(s)]
+        if not names or not is_affine(extent) or any(s in universe.lengths for s in names):
+            return False
         return len(dims) <= 1 and self.own.issuperset(dims)
 
     # ------------------------------------------------------------ whether it is worth it

@@ -41,6 +41,15 @@ class Assumption:
     where: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
+
+    dim: str
+    lower: Arith
+    upper: Arith
+
+
 def length_at(
     bounds: Sequence[Bound], lengths: Sequence[Length], name: str, at: Mapping[str, Arith]
 ) -> Arith:

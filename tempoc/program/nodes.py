@@ -6,7 +6,8 @@ Grammar::
                 externs, kernels, tree, outputs, provenance
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
-              | Free(cells) | Effect(call, ...) | Region(kernel, point, loop, carried, read)
+              | Free(cells) | Load(cells) | Evict(cells) | Effect(call, ...)
+              | Region(kernel, point, loop, carried, read)
               | Block(kernel, point, body, carried, made, read, local)
 
 A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
@@ -23,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.program.arith import Arith
-from tempoc.program.bounds import Assumption, Bound, Length
+from tempoc.program.bounds import Assumption, Bound, Length, Range
 from tempoc.program.functions import Extern
 from tempoc.program.order import axes_in_order
 
@@ -87,7 +88,8 @@ class Store:
     """Where a tensor lives. ``shape`` are its spatial extents, padded to bounds-only expressions.
 
     Arrays with axes start as zeros; without, a cell holds the last value written. At most one axis
-    stands behind spatial ones.
+    stands behind spatial ones. Cells of a store that is ``away`` live with the host: on the device
+    they are where `Load` brings them or a call writes them, until they are evicted.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Store:
     keys: tuple[Key, ...] = ()
     axes: tuple[Axis, ...] = ()
     shape: tuple[Arith, ...] = ()
+    away: bool = False
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -109,15 +112,6 @@ class Need:
     dim: str
     size: Arith
     rows: tuple[Arith, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
-    """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
-
-    dim: str
-    lower: Arith
-    upper: Arith
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +219,30 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Bring cells to the device that are not there; their copies with the host stay true.
+
+    Nothing happens to one that nobody has written yet, unless it starts as zeros. ``ahead``: only a
+    hint, it may be of use to have them there early; another one follows where they are needed.
+    """
+
+    cells: tuple[Cell, ...]
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evict:
+    """Take cells off the device that are there.
+
+    They are copied to the host, unless nobody has written them since they were loaded. ``dead``:
+    nobody reads them again, so they are dropped, and copies of the host with them.
+    """
+
+    cells: tuple[Cell, ...]
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
     """``for var in range(lower, upper, step)``; a negative step counts down.
 
@@ -317,8 +335,9 @@ class Region:
 class Block:
     """Statements that one call of a kernel may execute, or the runner, one after the other.
 
-    ``carried, made, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it. ``at``
-    has the ``point``; it and ``fault`` are as in a region.
+    ``carried, made, ends, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it.
+    ``at`` has the ``point`` and the ``lengths``; these, ``endings`` and ``fault`` are as in a
+    region.
     """
 
     kernel: str
@@ -328,9 +347,11 @@ class Block:
     made: tuple[Cells, ...]
     read: tuple[Cells, ...]
     local: tuple[str, ...]
+    lengths: tuple[Arith, ...] = ()
+    endings: tuple[int, ...] = ()
 
 
-Statement = Sequence | Loop | Guard | Call | Host | Free | Effect | Region | Block
+Statement = Sequence | Loop | Guard | Call | Host | Free | Load | Evict | Effect | Region | Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

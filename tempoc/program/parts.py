@@ -9,9 +9,11 @@ from tempoc.program.nodes import (
     Block,
     Call,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
+    Load,
     Loop,
     Region,
     Sequence,
@@ -30,7 +32,7 @@ def every(s: Statement) -> Iterator[Statement]:
             yield from every(body)
         case Effect(call=call):
             yield call
-        case Call() | Free() | Host():
+        case Call() | Free() | Host() | Load() | Evict():
             pass
         case _:
             assert_never(s)

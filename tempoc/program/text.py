@@ -16,11 +16,13 @@ from tempoc.program.nodes import (
     Call,
     Cell,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
     Input,
     Kernel,
+    Load,
     Loop,
     Need,
     Output,
@@ -83,7 +85,8 @@ def _store(store: Store) -> str:
     axes = [_axis(a) for a in store.axes]
     by = f" by {', '.join(keys)}" if keys else ""
     along = f" axes {', '.join(axes)}" if axes else ""
-    return f"store {store.name}: {_type(store.dtype, store.shape)}{by}{along}"
+    away = " away" if store.away else ""
+    return f"store {store.name}: {_type(store.dtype, store.shape)}{by}{along}{away}"
 
 
 def _axis(axis: Axis) -> str:
@@ -170,6 +173,10 @@ def _statement(s: Statement, indent: str) -> Iterator[str]:
             yield f"{indent}{kind} {shown}{to} = {call.kernel}{at}({_cells(call.args)})"
         case Free(cells=cells):
             yield f"{indent}free {_cells(cells)}"
+        case Load(cells=cells, ahead=ahead):
+            yield f"{indent}load {'ahead ' if ahead else ''}{_cells(cells)}"
+        case Evict(cells=cells, dead=dead):
+            yield f"{indent}{'drop' if dead else 'evict'} {_cells(cells)}"
         case Region(kernel=kernel, loop=loop):
             yield f"{indent}region {kernel}{_needs(s.needs)}:"
             yield from _statement(loop, indent + "  ")

@@ -19,11 +19,13 @@ from tempoc.program.nodes import (
     Cell,
     Cells,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
     Input,
     Kernel,
+    Load,
     Loop,
     Need,
     Output,
@@ -35,6 +37,7 @@ from tempoc.program.nodes import (
     Statement,
     Store,
 )  # fmt: skip
+from tempoc.program.places import verify_places
 
 EFFECTS = ("print", "save")
 PLACES = ("host", "device", "unrolled")
@@ -133,6 +136,7 @@ class _Checker:
                 known = name in self.bounds and name not in kernel.bounds
                 self.require(known, f"kernel {kernel.name}", f"{name} is no length")
         self.statement(self.program.tree, ())
+        verify_places(self.program)
 
     def require(self, fine: bool, where: str, what: str) -> None:
         if not fine:
@@ -210,6 +214,14 @@ class _Checker:
                 for cell in cells:
                     self.cell("free", cell, scope)
                     self.require(cell.store not in self.given, "free", f"{cell.store} was given")
+            case Load(cells=cells) | Evict(cells=cells):
+                for cell in cells:
+                    where = "load" if isinstance(s, Load) else "evict"
+                    self.cell(where, cell, scope)
+                    away = self.stores[cell.store].away
+                    self.require(away, where, f"{cell.store} always stays on the device")
+                    lost = isinstance(s, Evict) and s.dead and cell.store in self.given
+                    self.require(not lost, where, f"drops {cell.store}, which was given")
             case _:
                 assert_never(s)
 
@@ -258,7 +270,7 @@ class _Checker:
         where = f"region {region.kernel}"
         if isinstance(region, Region):
             self.needs(where, region.needs, (*scope, region.loop.var))
-            self.lengths(where, region, scope)
+        self.lengths(where, region, scope)
         self.require(region.kernel in self.kernels, where, "there is no such kernel")
         for name in region.point:
             self.require(name in scope, where, f"there is no variable {name}")
@@ -270,7 +282,7 @@ class _Checker:
         for some in changed:
             self.require(some.store not in self.given, where, f"writes {some.store}")
 
-    def lengths(self, where: str, region: Region, scope: tuple[str, ...]) -> None:
+    def lengths(self, where: str, region: Region | Block, scope: tuple[str, ...]) -> None:
         """What a region is told of lengths are lengths, and so is what it finds out."""
         for e in region.lengths:
             self.expression(where, e, scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from tempoc.runtime.dtypes import NUMPY, Array
 DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
 _ALIGNMENT = 64
+_PINNED = "pinned_host"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 
@@ -67,6 +69,24 @@ def _use_cache() -> None:
     # By default small kernels are not kept; ours are many and small.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@contextmanager
+def compilations(tell: Callable[[float], None]) -> Iterator[None]:
+    """``tell`` hears how many seconds something took that JAX compiled, as soon as it has.
+
+    What was compiled for something else is told on its own, too, and before that.
+    """
+
+    def heard(event: str, seconds: float, **_: object) -> None:
+        if event.startswith("/jax/core/compile/"):
+            tell(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        yield
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
 
 
 def compile_kernel(
@@ -207,12 +227,32 @@ def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
 def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The array with ``size`` slots along an axis, zeros behind what was there; that is gone.
 
-    Waits, so that never more than one array is there twice.
+    Waits, so that never more than one array is there twice. Nothing is compiled for it where the
+    host can do it as well.
     """
+    if jax.default_backend() == "cpu":
+        return _longer_by_host(array, axis, size)
     found = _longer(array, axis, size)
     jax.block_until_ready(found)
     array.delete()
     return found
+
+
+def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """The same where the memory of the device is that of the host."""
+    old = np.asarray(array)
+    shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
+    nbytes = math.prod(shape) * old.itemsize
+    room = np.empty(nbytes + 2 * _ALIGNMENT, np.uint8)
+    # Memory that is not aligned is copied: only what XLA has itself can be updated in place.
+    start = -room.ctypes.data % _ALIGNMENT + old.itemsize
+    new = room[start : start + nbytes].view(old.dtype).reshape(shape)
+    filled = (slice(None),) * axis
+    new[(*filled, slice(old.shape[axis]))] = old
+    new[(*filled, slice(old.shape[axis], None))] = 0
+    del old
+    array.delete()
+    return jax.device_put(new).block_until_ready()
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
@@ -223,7 +263,65 @@ def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
 
 def host(array: DeviceArray) -> Array:
     """The array on the host; waits for it. Read-only, may share memory with the device."""
-    return np.asarray(array)
+    return np.asarray(array.array if isinstance(array, OnHost) else array)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnHost:
+    """An array that is with the host: in pinned memory if the device has that, else NumPy's.
+
+    No kernel takes one.
+    """
+
+    array: Any
+
+    def block_until_ready(self) -> OnHost:
+        """It is there."""
+        return self
+
+
+def put_on_host(array: Array, dtype: str, *, as_it_is: bool = False) -> OnHost:
+    """A NumPy array (also read-only or mapped) as one that stays with the host.
+
+    ``as_it_is``: nobody changes it, so it need not be copied where NumPy's memory will do.
+    """
+    kind = _pinned()
+    if kind is None and as_it_is:
+        return OnHost(np.asarray(array, NUMPY[dtype]))
+    plain = np.array(array, NUMPY[dtype])
+    return OnHost(plain if kind is None else jax.device_put(plain, kind))
+
+
+def to_host(array: DeviceArray) -> OnHost:
+    """A copy of an array with the host; it is complete."""
+    kind = _pinned()
+    if kind is None:
+        return OnHost(np.array(array))
+    copy = jax.device_put(array, kind)
+    copy.block_until_ready()
+    return OnHost(copy)
+
+
+def to_device(copy: OnHost, dtype: str) -> DeviceArray:
+    """A copy of an array on the device, which may still be under way."""
+    kind = _pinned()
+    if kind is None:
+        return put(copy.array, dtype)
+    return jax.device_put(copy.array, kind.with_memory_kind(None))
+
+
+def _pinned() -> Any:
+    """Where the device reads memory of the host by itself; ``None`` if NumPy's does as well."""
+    device = jax.devices()[0]
+    return _pinned_of(device) if device.platform != "cpu" else None
+
+
+@functools.cache
+def _pinned_of(device: Any) -> Any:
+    kinds = {memory.kind for memory in device.addressable_memories()}
+    if _PINNED not in kinds:
+        return None
+    return jax.sharding.SingleDeviceSharding(device, memory_kind=_PINNED)
 
 
 def is_gone(array: DeviceArray) -> bool:

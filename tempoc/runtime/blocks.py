@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.program.arith import evaluate
@@ -11,48 +12,99 @@ from tempoc.program.nodes import (
     Block,
     Call,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
+    Load,
     Loop,
     Program,
     Region,
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.program.parts import calls, every
+from tempoc.program.parts import calls, every, regions, touched
 from tempoc.runtime.progress import count_calls
+from tempoc.runtime.rooms import may_stay_small
 from tempoc.runtime.stores import Layout
 
 LONG = 4096
 """Most calls of kernels in a block that is one call: nobody can look in between, or interrupt."""
 BRIEF = 50_000
 """More may be in it if they take so many microseconds at most, as far as sizes tell."""
+LARGE = 1 << 15
+"""Copies of fewer bytes take no longer than a call."""
+OFTEN = 64
+"""What is executed less often is not worth another kernel to compile."""
 
 
 def whole_blocks(
-    s: Statement, env: Mapping[str, int], given: Collection[str], layouts: Mapping[str, Layout]
+    program: Program,
+    bounds: Mapping[str, int],
+    given: Collection[str],
+    layouts: Mapping[str, Layout],
 ) -> dict[str, int]:
-    """The kernels of blocks without long loops, with how many kernels each calls in their place.
+    """The kernels of blocks that are one call, with how many kernels each calls in their place.
 
-    The first steps of the loops around tell. A block that computes what is ``given`` is none.
+    The first steps of the loops around tell. None are blocks with long loops, such as compute what
+    is ``given``, or have stores that they would have to make larger than the run may turn out to
+    need; nor, in long loops, those of which XLA would copy a large store.
     """
-    match s:
-        case Sequence(items=items):
-            parts = [whole_blocks(item, env, given, layouts) for item in items]
-            return {kernel: count for part in parts for kernel, count in part.items()}
-        case Loop(var=var, lower=lower, body=body):
-            return whole_blocks(body, {**env, var: evaluate(lower, env)}, given, layouts)
-        case Guard(body=body):
-            return whole_blocks(body, env, given, layouts)
-        case Block(kernel=kernel, body=body):
-            count = count_calls(body, dict(env))
-            if any(cell.store in given for call in calls(body) for cell in call.results):
-                return {}
-            brief = count <= LONG or _microseconds(body, env, layouts) <= BRIEF
-            return {kernel: count} if brief else {}
-        case _:
-            return {}
+    found = _Whole(given, layouts, may_stay_small(program, bounds))
+    found.look(program.tree, bounds)
+    return found.counts
+
+
+@dataclass(slots=True)
+class _Whole:
+    given: Collection[str]
+    layouts: Mapping[str, Layout]
+    small: frozenset[str]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def look(self, s: Statement, env: Mapping[str, int], times: int = 1) -> None:
+        """Find blocks in a statement that is executed so many times at most."""
+        match s:
+            case Sequence(items=items):
+                for item in items:
+                    self.look(item, env, times)
+            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                steps = range(evaluate(lower, env), evaluate(upper, env), step)
+                self.look(body, {**env, var: steps.start}, times * len(steps))
+            case Guard(body=body):
+                self.look(body, env, times)
+            case Block(kernel=kernel, body=body):
+                if any(cell.store in self.given for call in calls(body) for cell in call.results):
+                    return
+                if not self.small.isdisjoint(touched(body)):
+                    return
+                if times > OFTEN and self.copies(body):
+                    return
+                count = count_calls(body, dict(env))
+                if count <= LONG or _microseconds(body, env, self.layouts) <= BRIEF:
+                    self.counts[kernel] = count
+            case _:
+                pass
+
+    def copies(self, body: Statement) -> bool:
+        """Whether a large store with an axis of length 1 is updated, then read outside of loops.
+
+        XLA for CPUs copies such a store, unless the two are functions of their own.
+        """
+        if any(True for _ in regions(body)):
+            return False
+        updated: set[str] = set()
+        for call in calls(body):
+            given = {cell.store for cell in call.args}
+            if not updated.isdisjoint(given):
+                return True
+            updated |= {c.store for c in call.results if c.store in given and self.is_thin(c.store)}
+        return False
+
+    def is_thin(self, name: str) -> bool:
+        """Whether a store is large and has an axis of length 1."""
+        layout = self.layouts[name]
+        return 1 in layout.shape and layout.nbytes() > LARGE
 
 
 def _microseconds(
@@ -97,7 +149,7 @@ def needed(s: Statement, whole: Collection[str]) -> Iterator[str]:
             yield from (cells.store for cells in (*carried, *read))
         case Call(args=args, results=results) | Effect(call=Call(args=args, results=results)):
             yield from (cell.store for cell in (*args, *results))
-        case Host() | Free():
+        case Host() | Free() | Load() | Evict():
             pass
         case _:
             assert_never(s)
@@ -115,6 +167,7 @@ def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
     uses += Counter(output.store for output in program.outputs)
     once = [item for item in items if isinstance(item, Block | Call)]
     taken = frozenset(store for item in once for store in needed(item, whole))
+    taken -= {store.name for store in program.stores if store.away or store.keys}
     return frozenset(i.store for i in program.inputs if uses[i.store] == 1 and i.store in taken)
 
 

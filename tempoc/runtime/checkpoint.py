@@ -28,7 +28,7 @@ from tempoc.runtime.safetensors import open_safetensors, read_metadata, write_sa
 
 STATE = "state.safetensors"
 PRINTED = "printed"
-FORMAT = 1
+FORMAT = 2
 _PART = ".part"
 _WIDTH = 20
 
@@ -42,23 +42,24 @@ class State:
     """A run at a boundary, but for the arrays.
 
     ``variables`` are those of the walk: integers, and ranges as three of them. ``cells`` says where
-    the value of a store at a key is: the name of an array, "given" or "none". ``lengths`` are those
-    that were found, by bound. ``printed`` counts lines so far, ``saved`` are the paths of files.
-    ``peak`` and ``top`` are for the ledger.
+    the value of a store at a key is: the name of an array, "given" or "none"; and whether it was on
+    the "device", with the "host", or "both". ``lengths`` are those that were found, by bound.
+    ``printed`` counts lines so far, ``saved`` are the paths of files. ``tops`` are for the ledger:
+    the most bytes on the device and with the host, by store too; ``copied`` to and from there.
     """
 
     identity: Identity
     position: int
     variables: dict[str, int | list[int]]
-    cells: list[tuple[str, list[int] | None, str]]
+    cells: list[tuple[str, list[int] | None, str, str]]
     bounds: dict[str, int]
     lengths: dict[str, list[tuple[list[int], int]]]
     rooms: list[int]
     done: int
     printed: int
     saved: list[str]
-    peak: int = 0
-    top: list[int] = field(default_factory=list)
+    tops: list[tuple[int, list[int]]] = field(default_factory=list)
+    copied: list[int] = field(default_factory=list)
     format: int = FORMAT
 
 

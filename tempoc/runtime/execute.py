@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
-from tempoc.runtime import errors
+from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
@@ -26,7 +27,7 @@ from tempoc.runtime.files import (
     write_bytes,
 )  # fmt: skip
 from tempoc.runtime.interrupts import held_when_interrupted
-from tempoc.runtime.keeping import EVERY, Keep
+from tempoc.runtime.keeping import Keep, keep_of
 from tempoc.runtime.load import load
 from tempoc.runtime.problems import Problem, RunError
 from tempoc.runtime.progress import progress_bar
@@ -72,13 +73,7 @@ class RunOptions:
     @property
     def keep(self) -> Keep | None:
         """Whether the run may be held, or goes on."""
-        if self.checkpoint is None and self.resume is None:
-            return None
-        return Keep(
-            directory=None if self.checkpoint is None else Path(self.checkpoint),
-            every=EVERY if self.every is None else self.every,
-            resume=None if self.resume is None else Path(self.resume),
-        )
+        return keep_of(self.checkpoint, self.every, self.resume)
 
 
 def parse_bounds(items: Sequence[str], refuse: Callable[[str], NoReturn]) -> dict[str, str]:
@@ -127,7 +122,8 @@ def execute(options: RunOptions) -> tuple[Given, RunResult]:
         record=options.record,
         keep=options.keep,
     )
-    with held_when_interrupted(settings.keep):
+    hearing = backend.compilations(curve.compiled) if curve else nullcontext()
+    with held_when_interrupted(settings.keep), hearing:
         result = run_given(loaded, given, settings)
     deliver(options, result.outputs, result.lengths)
     if trace is not None and options.profile is not None:
@@ -226,6 +222,7 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
         ("predicted peak", bytes_text(result.predicted.peak if result.predicted else 0)),
+        *_moved(result),
         *((name, str(length)) for name, length in result.lengths.items()),
     ]
     text = table(("run", ""), rows)
@@ -238,6 +235,17 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
     return text
 
 
+def _moved(result: RunResult) -> list[tuple[str, str]]:
+    """What the host had of stores that live there, and what was copied."""
+    if not result.away_bytes:
+        return []
+    return [
+        ("most with the host", bytes_text(result.away_bytes)),
+        ("copied to the device", bytes_text(result.loaded)),
+        ("copied to the host", bytes_text(result.evicted)),
+    ]
+
+
 def _memory(result: RunResult) -> str:
     """Bytes in stores at the peak, as predicted and as measured, by store."""
     predicted = result.predicted.stores if result.predicted else {}
@@ -245,4 +253,12 @@ def _memory(result: RunResult) -> str:
     rows = [(n, str(predicted.get(n, 0)), str(result.stores.get(n, 0))) for n in names]
     peak = result.predicted.peak if result.predicted else 0
     rows.append(("peak", str(peak), str(result.peak_bytes)))
-    return table(("bytes in stores", "predicted", "measured"), rows)
+    text = table(("bytes in stores", "predicted", "measured"), rows)
+    if result.away_stores:
+        said = result.predicted.away_stores if result.predicted else {}
+        names = dict.fromkeys((*said, *result.away_stores))
+        rows = [(n, str(said.get(n, 0)), str(result.away_stores.get(n, 0))) for n in names]
+        peak = result.predicted.away if result.predicted else 0
+        rows.append(("most at a time", str(peak), str(result.away_bytes)))
+        text += "\n" + table(("bytes with the host", "predicted", "measured"), rows)
+    return text

@@ -25,7 +25,7 @@ from tempoc.program.codec import dump
 from tempoc.program.nodes import Host, Program
 from tempoc.program.parts import every
 from tempoc.runtime import backend, errors
-from tempoc.runtime.backend import DeviceArray
+from tempoc.runtime.backend import OnHost
 from tempoc.runtime.bindings import Bindings
 from tempoc.runtime.checkpoint import (
     Counter,
@@ -40,16 +40,20 @@ from tempoc.runtime.checkpoint import (
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Show, Shown
 from tempoc.runtime.files import check_writable
+from tempoc.runtime.ledger import Ledger
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.memory_errors import host_functions
+from tempoc.runtime.moving import Moving
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.source import Source
-from tempoc.runtime.stores import Cells, Layout, Ledger
+from tempoc.runtime.stores import Cells, Layout
 from tempoc.runtime.turns import Turns
 
 EVERY = 60.0
 """Seconds between two checkpoints."""
 _CELL = re.compile(r"s(\d+)")
+ON_DEVICE, ON_HOST, BOTH = "device", "host", "both"
+"""Where a cell is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,19 @@ class Keep:
     every: float = EVERY
     resume: Path | None = None
     stop: Event = field(default_factory=Event)
+
+
+def keep_of(
+    checkpoint: str | Path | None, every: float | None, resume: str | Path | None
+) -> Keep | None:
+    """What is wanted of a run with these arguments, if anything is."""
+    if checkpoint is None and resume is None:
+        return None
+    return Keep(
+        directory=None if checkpoint is None else Path(checkpoint),
+        every=EVERY if every is None else every,
+        resume=None if resume is None else Path(resume),
+    )
 
 
 class Stopped(KeyboardInterrupt):
@@ -80,6 +97,7 @@ class Running(Protocol):
     rooms: Any
     done: list[int]
     ledger: Ledger
+    moving: Moving
 
     def check(self) -> None:
         """Look at all checks so far."""
@@ -166,8 +184,8 @@ class Keeper:
             done=machine.done[0],
             printed=self.printed,
             saved=self.saved,
-            peak=machine.ledger.peak,
-            top=machine.ledger.top,
+            tops=machine.ledger.tops(),
+            copied=[machine.ledger.loaded, machine.ledger.evicted],
         )
         # Python may keep this dict with the frame, and with it arrays that are given back.
         found.clear()
@@ -180,23 +198,28 @@ class Keeper:
         for name, cell in found.items():
             if match := _CELL.fullmatch(name):
                 store = self.machine.layouts[int(match[1])].name
-                yield store, None, self._put(store, (), cell, arrays)
+                yield store, None, *self._put(store, (), cell, arrays)
 
     def _keyed(self, arrays: dict[str, Array]) -> Any:
         for store, cells in self.machine.keyed.items():
             for key, cell in cells.items():
                 point = [key] if isinstance(key, int) else [*key]
-                yield store, point, self._put(store, key, cell, arrays)
+                yield store, point, *self._put(store, key, cell, arrays)
 
-    def _put(self, store: str, key: Any, cell: Any, arrays: dict[str, Array]) -> str:
-        """Where the value of a cell is; an array is put with the others."""
+    def _put(
+        self, store: str, key: Any, cell: Any, arrays: dict[str, Array]
+    ) -> tuple[str, str]:
+        """Where the value of a cell is, and the cell; an array is put with the others."""
         if cell is None or backend.is_gone(cell):
-            return "none"
+            return "none", ON_DEVICE
+        copy = self.machine.moving.aside.get((self.numbers[store], key))
+        where = ON_HOST if isinstance(cell, OnHost) else ON_DEVICE if copy is None else BOTH
+        cell = cell if copy is None else copy
         if self.given.get(store, {}).get(key) is cell:
-            return "given"
+            return "given", where
         name = store if key == () else f"{store}[{key}]"
         arrays[name] = backend.host(cell)
-        return name
+        return name, where
 
     # -------------------------------------------------------------- going on
 
@@ -205,7 +228,7 @@ class Keeper:
         assert self.held is not None
         machine, state = self.machine, self.held.state
         ledger = machine.ledger
-        ledger.restart(state.peak, state.top)
+        ledger.restart(state.tops)
         machine.rooms.now[:] = state.rooms
         machine.bounds.update(state.bounds)
         machine.done[0] = state.done
@@ -215,28 +238,35 @@ class Keeper:
         for cells in machine.keyed.values():
             cells.clear()
         local: dict[str, Any] = {}
-        for store, at, place in state.cells:
+        for store, at, place, where in state.cells:
             key = () if at is None else _bare(tuple(at))
-            cell = self._get(store, key, place)
-            if cell is not None:
-                ledger.wrote(self.numbers[store], key)
+            cell = self._get(store, key, place, where)
             if at is None:
                 local[f"s{self.numbers[store]}"] = cell
             else:
                 machine.keyed[store][key] = cell
+        ledger.loaded, ledger.evicted = state.copied
         for name, value in state.variables.items():
             local[name] = range(*value) if isinstance(value, list) else value
         self.held = None
         return [local.get(name) for name in names]
 
-    def _get(self, store: str, key: Any, place: str) -> DeviceArray | None:
+    def _get(self, store: str, key: Any, place: str, where: str) -> Any:
+        """A cell, where it was."""
         assert self.held is not None
         if place == "none":
             return None
+        machine, number = self.machine, self.numbers[store]
+        put = backend.put if where == ON_DEVICE else backend.put_on_host
         if place == "given":
-            return self.given[store][key]
-        layout = self.machine.layouts[self.numbers[store]]
-        return backend.put(self.held.arrays[place](), layout.dtype)
+            cell = self.given[store][key]
+        else:
+            cell = put(self.held.arrays[place](), machine.layouts[number].dtype)
+        if where == ON_DEVICE:
+            machine.ledger.wrote(number, key)
+            return cell
+        machine.ledger.put_away(number, key)
+        return machine.moving.loaded(number, cell, key) if where == BOTH else cell
 
 
 def _bare(key: tuple[int, ...]) -> Any:

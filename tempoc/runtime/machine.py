@@ -23,11 +23,13 @@ from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
 from tempoc.runtime.hosts import Caller, Hosted, Record
 from tempoc.runtime.keeping import Keeper
+from tempoc.runtime.ledger import Ledger
+from tempoc.runtime.moving import Moving
 from tempoc.runtime.prepared import Prepared, called
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rooms import Rooms
-from tempoc.runtime.stores import Cells, KeyedCells, Layout, Ledger, allocate
+from tempoc.runtime.stores import Cells, KeyedCells, Layout, allocate
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.turns import Pace, Turns
 from tempoc.runtime.walk import FILE, Walk, Wishes, is_local
@@ -116,12 +118,13 @@ class Machine:
         self.paces = prepared.paces
         self.walk = walk
         self.keyed: dict[str, KeyedCells] = {}
+        self.moving = Moving(self.layouts, self.keyed, prepared.wanted, self.ledger)
         self.scope: dict[str, Any] = {
             **prepared.names(walk), "faults": self.faults, "check": self.check,
             "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
             "perform": self.perform, "ended": self.ended, "turns": self.turns,
             "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
-            "grown": self.grown,
+            "grown": self.grown, **self.moving.names(),
         }  # fmt: skip
         if kernels is not prepared.kernels:
             self.scope |= called(kernels)
@@ -153,7 +156,8 @@ class Machine:
             self._add_store(i, store, prepared.wanted, given.get(store.name))
         for i, store in enumerate(self.layouts) if account else ():
             for key in given.get(store.name, ()):
-                self.ledger.wrote(i, key)
+                bare = key[0] if len(key) == 1 else key
+                (self.ledger.put_away if store.away else self.ledger.wrote)(i, bare)
 
     def _add_zeros(self, layouts: Mapping[str, Layout]) -> None:
         """What stands for arguments that are not there."""

@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from tempoc.program.precision import precision_of
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
+from tempoc.runtime.dtypes import NUMPY
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.outputs import Taking, taking
 from tempoc.runtime.rooms import Rooms, groups
+from tempoc.runtime.source import Source
 from tempoc.runtime.stores import Cells, Layout, allocate, given_stores, layout
 from tempoc.runtime.turns import Pace
 from tempoc.runtime.walk import Walk, Wishes, is_local, wanted_stores
@@ -82,13 +84,6 @@ class Prepared:
             return False
         known = {*self.names(walk), *self.filled.values(), *vars(builtins)}
         return known.issuperset(walk.code.co_names)
-
-    def scope_of(self, walk: Walk, placed: Mapping[str, Cells]) -> dict[str, Any]:
-        """All names in a plain walk."""
-        scope = dict(self.names(walk))
-        for store, cells in placed.items():
-            scope[self.filled[store]] = cells[()]
-        return scope
 
     @cached_property
     def takes(self) -> tuple[tuple[str, int, Taking], ...]:
@@ -174,30 +169,55 @@ def _compiled(
     return compiled(function, {b: bounds[b] for b in kernel.bounds}, kernel.donated)
 
 
+class Plain(NamedTuple):
+    """All else that a run takes of which nothing is seen but its outputs.
+
+    ``straight`` are the inputs, if that is all that is given and each goes straight to one call:
+    names, and those in the walk.
+    """
+
+    prepared: Prepared
+    walk: Walk
+    names: Mapping[str, Any]
+    straight: tuple[tuple[str, str], ...]
+
+
 @dataclass(slots=True, kw_only=True)
 class Known:
     """What follows from names, types and shapes of what is given; no data is kept alive here.
 
     ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
-    are filled before the run. ``plain``: all else that a run takes of which nothing is seen but its
-    outputs, once there was one and if the walk needs no more.
+    are filled before the run. ``plain`` is there once there was a run, if the walk needs no more.
     """
 
     bounds: Mapping[str, int]
     params: Mapping[str, Mapping[Point, str]]
     stores: frozenset[str]
-    plain: tuple[Prepared, Walk] | None = None
+    plain: Plain | None = None
+
+    def repeat(self, prepared: Prepared, walk: Walk, given: Mapping[str, Source]) -> None:
+        """From now on runs are plain if nothing is seen of them but their outputs."""
+        inputs = prepared.program.inputs
+        alone = self.stores == walk.straight == {i.store for i in inputs}
+        alone = alone and all(given[i.name].dtype == NUMPY[i.dtype] for i in inputs)
+        straight = tuple((i.name, prepared.filled[i.store]) for i in inputs) if alone else ()
+        self.plain = Plain(prepared, walk, prepared.names(walk), straight)
 
 
-def bound(loaded: Loaded, given: Given) -> tuple[Bindings, Known]:
-    """What is given, checked, and what follows from its kind. Raises ``RunError``.
+def known_by(loaded: Loaded, given: Given) -> Known | None:
+    """What is known already of what is given."""
+    found = loaded.known.get(_signature(given))
+    return found if isinstance(found, Known) else None
+
+
+def bound(loaded: Loaded, given: Given, found: Known | None = None) -> tuple[Bindings, Known]:
+    """What is given, checked unless it is ``found``, and what follows from its kind.
 
     All checks are about names, types and shapes: what has passed them once passes them again.
+    Raises ``RunError``.
     """
     program = loaded.program
-    key = _signature(given)
-    found = loaded.known.get(key)
-    if not isinstance(found, Known):
+    if found is None:
         made = bind(program, given)
         names = {
             p.name: {point: tensor_name(p, point) for point in made.params[p.name]}
@@ -205,7 +225,8 @@ def bound(loaded: Loaded, given: Given) -> tuple[Bindings, Known]:
             if p.name in made.params
         }
         stores = given_stores(program, made)
-        loaded.known[key] = known = Known(bounds=made.bounds, params=names, stores=stores)
+        known = Known(bounds=made.bounds, params=names, stores=stores)
+        loaded.known[_signature(given)] = known
         return made, known
     inputs = given.inputs
     if len(inputs) > len(program.inputs):

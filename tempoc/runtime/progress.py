@@ -13,9 +13,11 @@ from tempoc.program.nodes import (
     Block,
     Call,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
+    Load,
     Loop,
     Program,
     Region,
@@ -84,7 +86,7 @@ def count_calls(
             return weigh(call)
         case Region(loop=body) | Block(body=body):
             return count_calls(body, env, weigh)
-        case Free() | Host():
+        case Free() | Host() | Load() | Evict():
             return 0
 
 

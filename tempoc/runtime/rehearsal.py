@@ -11,16 +11,17 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
 from tempoc.program.nodes import Call, Program, Region
 from tempoc.program.parts import every
+from tempoc.runtime.ledger import Ledger
 from tempoc.runtime.rooms import Rooms, groups
-from tempoc.runtime.stores import Layout, Ledger, layout
+from tempoc.runtime.stores import Layout, layout
 from tempoc.runtime.telling import some
-from tempoc.runtime.walk import Walk, Wishes, is_local
+from tempoc.runtime.walk import Walk, Wishes, is_local, wanted_stores
 from tempoc.runtime.walker import write_walk
 
 
@@ -38,11 +39,20 @@ CELL = _Cell()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Bytes in stores: when there are most, then by store, and of what is given."""
+    """Bytes in stores: when there are most on the device, then by store, and of what is given.
+
+    ``away`` are the most that the host has of stores that live there, then by store. ``loaded`` and
+    ``evicted`` are bytes that are copied to the device and from there, in all steps that were
+    looked at.
+    """
 
     peak: int
     stores: Mapping[str, int]
     given: int
+    away: int = 0
+    away_stores: Mapping[str, int] = field(default_factory=dict)
+    loaded: int = 0
+    evicted: int = 0
 
 
 def forecast(
@@ -89,8 +99,9 @@ class _Rehearsal:
         for i, store in enumerate(self.layouts):
             if store.name in given:
                 for key in self._keys(store):
-                    self.ledger.wrote(i, key)
-        self.given = self.ledger.now
+                    (self.ledger.put_away if store.away else self.ledger.wrote)(i, key)
+        self.given = self.ledger.now + self.ledger.away.now
+        self.filled = wanted_stores(program)
 
     def _keys(self, store: Layout) -> Iterator[Any]:
         sizes = {dim: self.bounds[bound] for dim, bound in self.program.dims}
@@ -103,7 +114,15 @@ class _Rehearsal:
         FunctionType(self.walk.code, scope)()
         scope.clear()
         ledger = self.ledger
-        return Forecast(peak=ledger.peak, stores=ledger.at_peak(), given=self.given)
+        return Forecast(
+            peak=ledger.peak,
+            stores=ledger.at_peak(),
+            given=self.given,
+            away=ledger.away.peak,
+            away_stores=ledger.away_at_peak(),
+            loaded=ledger.loaded,
+            evicted=ledger.evicted,
+        )
 
     def _scope(self, walk: Walk) -> dict[str, Any]:
         numbers = {store.name: i for i, store in enumerate(self.layouts)}
@@ -114,7 +133,8 @@ class _Rehearsal:
             "done": [0], "wrote": self.ledger.wrote, "freed": self.ledger.freed,
             "perform": _nothing, "ended": _nothing, "turns": self.turns,
             "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
-            "grown": self.grown, "some": self.some,
+            "grown": self.grown, "some": self.some, "load": self.load, "evict": self.evict,
+            "loaded": self.loaded, "evicted": self.evicted, "stale": _nothing,
         }  # fmt: skip
         for k, length in enumerate(self.program.lengths):
             scope[f"n{k}"] = _Largest(self.bounds[length.bound])
@@ -158,6 +178,36 @@ class _Rehearsal:
         """A cell that the walk has itself."""
         if cell is not None:
             self.ledger.grew(number, ())
+        return cell
+
+    def load(self, number: int, key: object) -> None:
+        """Bring a cell of a store with keys to the device."""
+        cells = self.keyed[number]
+        if key in cells:
+            self.loaded(number, CELL, key)
+        elif (number, key) in self.ledger.away.cells or self.layouts[number].name in self.filled:
+            cells[key] = self.loaded(number, None, key)
+
+    def evict(self, number: int, key: object) -> None:
+        """Take a cell of a store with keys off the device."""
+        if key in self.keyed[number]:
+            self.evicted(number, CELL, key)
+
+    def loaded(self, number: int, cell: object, key: object = ()) -> object:
+        """A cell on the device."""
+        place = number, key
+        if place in self.ledger.away.cells and place not in self.ledger.here.cells:
+            self.ledger.load(number, key)
+        elif cell is None and self.layouts[number].name in self.filled:
+            self.ledger.wrote(number, key)
+        else:
+            return cell
+        return CELL
+
+    def evicted(self, number: int, cell: object, key: object = ()) -> object:
+        """A cell with the host."""
+        if cell is not None and (number, key) in self.ledger.here.cells:
+            self.ledger.evict(number, key)
         return cell
 
     def turns(

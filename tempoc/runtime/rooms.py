@@ -47,6 +47,23 @@ def buckets(full: int, least: int, *, sure: bool) -> tuple[int, ...]:
     return (*range(step, full, step), full)
 
 
+def may_stay_small(program: Program, bounds: Mapping[str, int]) -> frozenset[str]:
+    """The stores that grow, if the run turns out to be long enough, but may never have to."""
+    sizes = dict(zip(groups(program), Rooms.of(program, bounds).sizes, strict=True))
+    largest = _largest(program)
+    return frozenset(
+        s.name
+        for s in program.stores
+        for a in s.axes
+        if a.least and len(sizes[a.dim, a.size]) > 1 and not largest.isdisjoint(names(a.size))
+    )
+
+
+def _largest(program: Program) -> set[str]:
+    """The names of the largest lengths."""
+    return {length.largest for length in program.lengths}
+
+
 @dataclass(slots=True)
 class Rooms:
     """The sizes by now, by number of the group: `now` is looked at by the walk, too."""
@@ -57,7 +74,7 @@ class Rooms:
     @classmethod
     def of(cls, program: Program, bounds: Mapping[str, int]) -> Rooms:
         """The first sizes."""
-        largest = {length.largest for length in program.lengths}
+        largest = _largest(program)
         least = {
             (a.dim, a.size): a.least for s in program.stores for a in s.axes if a.least
         }

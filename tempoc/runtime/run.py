@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +20,13 @@ from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
 from tempoc.runtime.hosts import Record, totals
-from tempoc.runtime.keeping import Keep, Keeper, identity, keeper_of
+from tempoc.runtime.interrupts import held_when_interrupted
+from tempoc.runtime.keeping import Keep, Keeper, identity, keep_of, keeper_of
+from tempoc.runtime.ledger import Ledger
 from tempoc.runtime.load import Loaded, load
 from tempoc.runtime.machine import Machine, walked
 from tempoc.runtime.outputs import Taking, taking
-from tempoc.runtime.prepared import Known, Prepared, bound, prepare
+from tempoc.runtime.prepared import Known, Plain, Prepared, bound, known_by, prepare
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.source import as_sources
@@ -66,9 +69,10 @@ class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
     ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
-    ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, and
-    there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are the
-    calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
+    ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, those
+    that the host had at most of stores that live there (``away``), and those that were ``loaded``
+    and ``evicted``; there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are
+    the calls of host functions if they were to be kept, ``hosts`` their numbers and seconds.
     """
 
     outputs: Mapping[str, Array]
@@ -80,6 +84,10 @@ class RunResult:
     made: Record = field(default_factory=dict)
     hosts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     stores: Mapping[str, int] = field(default_factory=dict)
+    away_bytes: int = 0
+    away_stores: Mapping[str, int] = field(default_factory=dict)
+    loaded: int = 0
+    evicted: int = 0
     predicted: Forecast | None = None
 
 
@@ -93,11 +101,21 @@ def run(
     seed: int = 0,
     extern_path: Sequence[str | Path] = (),
     precision: str | None = None,
+    memory_budget: int | None = None,
+    checkpoint: str | Path | None = None,
+    every: float | None = None,
+    resume: str | Path | None = None,
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
 
-    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/precision.py``.
+    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/precision.py``. A run whose
+    stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a directory
+    into which the run writes what it needs to go on, ``every`` so many seconds (60; 0: at each
+    step) and at the first Ctrl-C (then raises ``KeyboardInterrupt``); with the same arguments and
+    ``resume``, such a directory, a run goes on from there.
     """
+    if every is not None and checkpoint is None:
+        raise ValueError("every says how often a checkpoint is written: name the directory")
     given = Given(
         bounds=bounds or {},
         inputs=as_sources(inputs or {}),
@@ -105,17 +123,20 @@ def run(
         cast_params=cast_params,
         seed=seed,
     )
-    return run_given(load(directory, extern_path), given, Settings(precision=precision))
+    keep = keep_of(checkpoint, every, resume)
+    settings = Settings(precision=precision, budget=memory_budget, keep=keep)
+    with held_when_interrupted(keep):
+        return run_given(load(directory, extern_path), given, settings)
 
 
 def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
     """Run a loaded program on what is given. Raises ``RunError``."""
-    bindings, known = bound(loaded, given)
+    found = known_by(loaded, given)
     try:
-        if known.plain is not None and settings.is_plain:
-            with backend.settings(loaded.program.x64, known.plain[0].precision):
-                return _run_plain(loaded, *known.plain, bindings, settings)
-        return _run_known(loaded, bindings, known, settings)
+        if found is not None and found.plain is not None and settings.is_plain:
+            with backend.settings(loaded.program.x64, found.plain.prepared.precision):
+                return _run_plain(loaded, given, found, found.plain, settings)
+        return _run_known(loaded, *bound(loaded, given, found), settings)
     except (backend.DeviceError, MemoryError) as error:
         reason = str(error).split("\n")[0] or "out of memory"
         raise RunError(errors.device_failed(reason)) from error
@@ -145,22 +166,28 @@ def _run_known(
             if keeper is not None:
                 keeper.close()
     if settings.is_plain and prepared.is_plain(walk):
-        known.plain = prepared, walk
+        known.repeat(prepared, walk, bindings.inputs)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return result
 
 
 def _run_plain(
-    loaded: Loaded, prepared: Prepared, walk: Walk, bindings: Bindings, settings: Settings
+    loaded: Loaded, given: Given, known: Known, plain: Plain, settings: Settings
 ) -> RunResult:
     """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
+    prepared, walk, names, straight = plain
     for traced in loaded.traced:
-        traced.bounds = bindings.bounds
-    placed = place_given(loaded.program, bindings, prepared.layouts, walk.straight)
-    own = [cells[()] for name, cells in placed.items() if name in walk.straight]
-    size, scope = prepared.given_bytes(walk, placed), prepared.scope_of(walk, placed)
-    del placed
+        traced.bounds = known.bounds
+    scope, own = {**names}, []
+    for name, place in straight:
+        array = given.inputs[name].read()
+        if type(array) is not np.ndarray:
+            break
+        scope[place] = array
+        own.append(array)
+    if not straight or len(own) < len(straight):
+        own = _place(loaded, bound(loaded, given, known)[0], plain, scope)
     start = time.perf_counter()
     try:
         cells = walked(walk, scope)
@@ -175,11 +202,22 @@ def _run_plain(
         outputs={
             name: _apart(take(cells[number]), own) for name, number, take in prepared.takes
         },
-        bounds=bindings.bounds,
+        bounds=known.bounds,
         seconds=seconds,
         peak_bytes=0,
-        given_bytes=size,
+        given_bytes=prepared.sizes[walk],
     )
+
+
+def _place(
+    loaded: Loaded, bindings: Bindings, plain: Plain, scope: dict[str, Any]
+) -> list[Array]:
+    """Put what is given where the walk finds it; the arrays that are the caller's own."""
+    straight = plain.walk.straight
+    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight)
+    for store, cells in placed.items():
+        scope[plain.prepared.filled[store]] = cells[()]
+    return [cells[()] for name, cells in placed.items() if name in straight]
 
 
 def _run(
@@ -218,6 +256,8 @@ def _run(
         settings.curve.note(machine.ledger.now)
         machine.ledger.told = settings.curve.note
     own = [cells[()] for name, cells in placed.items() if name in walk.straight]
+    away = (cells.get(()) for name, cells in placed.items() if layouts[name].away)
+    own += [cell.array for cell in away if cell is not None]
     del placed
     watch = settings.watch
     with nullcontext() if watch is None else watch(program, bounds, machine.done):
@@ -226,19 +266,32 @@ def _run(
         seconds = time.perf_counter() - start
     found = machine.bounds
     take = prepared.take if not program.lengths else partial(_late, layouts, found)
-    return RunResult(
+    result = RunResult(
         outputs={
             o.name: _apart(take(o)(cells[o.store]), own)
             for o in program.outputs
         },
         bounds=found,
         seconds=seconds,
-        peak_bytes=machine.ledger.peak if settings.account else 0,
+        peak_bytes=0,
         given_bytes=machine.given_bytes,
         lengths=machine.found_lengths(),
         made=made or {},
         hosts=totals(machine.callers),
-        stores=machine.ledger.at_peak() if settings.account else {},
+    )
+    return _counted(result, machine.ledger) if settings.account else result
+
+
+def _counted(result: RunResult, ledger: Ledger) -> RunResult:
+    """A run of which bytes were counted."""
+    return replace(
+        result,
+        peak_bytes=ledger.peak,
+        stores=ledger.at_peak(),
+        away_bytes=ledger.away.peak,
+        away_stores=ledger.away_at_peak(),
+        loaded=ledger.loaded,
+        evicted=ledger.evicted,
     )
 
 
@@ -250,6 +303,6 @@ def _late(layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: Outp
 def _apart(output: Array, given: Sequence[Array]) -> Array:
     """An output that shares no memory with what the caller has given."""
     for a in given:
-        if np.may_share_memory(output, a):
+        if isinstance(a, np.ndarray) and np.may_share_memory(output, a):
             return output.copy()
     return output

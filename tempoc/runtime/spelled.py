@@ -1,25 +1,57 @@
-"""How a walk spells expressions, points and cells: bounds as numbers, variables as `v_t`."""
+"""How a walk spells expressions, points, cells and moves: bounds as numbers, variables as `v_t`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.program.arith import Arith, Operation, evaluate, names, text
-from tempoc.program.nodes import Cell, Cells, Loop, Program
+from tempoc.program.nodes import Cell, Cells, Evict, Load, Loop, Program
 from tempoc.runtime.stores import Layout
 from tempoc.runtime.walk import is_local
 
 
 @dataclass(slots=True, kw_only=True)
 class Spelled:
-    """Names in a walk; ``constants`` are points without variables that it met."""
+    """Names in a walk; ``constants`` are points without variables that it met.
+
+    ``zeros`` are the stores of which a cell of zeros is passed, by its name.
+    """
 
     layouts: Mapping[str, Layout]
     numbers: Mapping[str, int]
     bounds: Mapping[str, int]
     rename: dict[str, str]
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    zeros: dict[str, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def line(self, depth: int, content: str) -> None:
+        """One more line."""
+        self.lines.append("    " * depth + content)
+
+    def lines_if(self, condition: Arith | None, lines: Sequence[str], depth: int) -> None:
+        """Lines for which a condition must hold."""
+        if condition is not None and lines:
+            self.line(depth, f"if {self.expression(condition)}:")
+            depth += 1
+        for content in lines:
+            self.line(depth, content)
+
+    def move(self, s: Load | Evict, depth: int) -> None:
+        """Bring cells to the device, or take them away from there."""
+        verb = "load" if isinstance(s, Load) else "evict"
+        past = "loaded" if isinstance(s, Load) else "evicted"
+        for cell in s.cells:
+            i, key = self.numbers[cell.store], self.key(cell)
+            text = f"{verb}({i}, {key})" if key else f"s{i} = {past}({i}, s{i})"
+            self.lines_if(cell.when, [text], depth)
+
+    def stale(self, cell: Cell) -> list[str]:
+        """What is to be said of a cell that was written or given back: the host's copy is old."""
+        if not self.layouts[cell.store].away:
+            return []
+        return [f"stale({self.numbers[cell.store]}, {self.key(cell) or '()'})"]
 
     def expression(self, e: Arith) -> str:
         """An expression as text."""
@@ -68,6 +100,12 @@ class Spelled:
             inner = self.expression(e)
             parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+    def shared(self, store: str) -> str:
+        """A cell of zeros that nobody changes."""
+        i = self.numbers[store]
+        self.zeros[f"zero{i}"] = store
+        return f"zero{i}"
 
     def passed(self, cells: Cells) -> str:
         """The arrays of a store that a region takes."""

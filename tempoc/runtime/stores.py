@@ -1,16 +1,17 @@
-"""Stores at run time: sizes of cells, arrays of zeros, what is given, and the accounting."""
+"""Stores at run time: sizes of cells, arrays of zeros, and what is given."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from tempoc.program.arith import evaluate
-from tempoc.program.nodes import Input, Param, Program, Store
+from tempoc.program.nodes import Effect, Host, Input, Param, Program, Store
+from tempoc.program.parts import every
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import Bindings, Point, leading_dims, template_dims
@@ -41,6 +42,7 @@ class Layout:
     order: tuple[int, ...] = ()
     group: int = -1
     growing: int = -1
+    away: bool = False
 
     def shaped(self, now: Sequence[int]) -> tuple[int, ...]:
         """The shape of a cell when groups have so many slots."""
@@ -77,6 +79,7 @@ def layout(store: Store, bounds: Mapping[str, int], growing: Sequence[Group] = (
         order=store.order,
         group=growing.index((grows.dim, grows.size)) if grows else -1,
         growing=store.order.index(place) if grows else -1,
+        away=store.away,
     )
 
 
@@ -111,6 +114,10 @@ class KeyedCells(dict[Point | int, DeviceArray]):
         if not self.filled:
             shown = list(key) if isinstance(key, tuple) else [key]
             raise RunError(errors.never_written(self.store.name, str(shown)))
+        return self.touch(key)
+
+    def touch(self, key: Point | int) -> DeviceArray:
+        """Let a cell start as zeros."""
         self[key] = allocate(self.store, self.now)
         if self.wrote is not None:
             self.wrote(key)
@@ -135,8 +142,10 @@ def place_given(
 ) -> dict[str, Cells]:
     """Inputs, params and the seed on the device, by store.
 
-    Those that go ``straight`` to one call stay with the host: the call brings them over.
+    Those that go ``straight`` to one call stay with the host: the call brings them over. So do
+    those that are away; they are copied only if functions of the user might change the arrays.
     """
+    still = not any(isinstance(s, Host | Effect) for s in every(program.tree))
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
     placed: dict[str, Cells] = {}
     for i in program.inputs:
@@ -144,11 +153,11 @@ def place_given(
         if i.store in straight and (array := _as_it_is(source, i)) is not None:
             placed[i.store] = {(): array}
         else:
-            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes)
+            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, still)
     for p in program.params:
         if p.name in bindings.params:
             reads = {point: source.read for point, source in bindings.params[p.name].items()}
-            placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes)
+            placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
     if program.seed:
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
         placed[program.seed] = {(): backend.put(words, "key")}
@@ -167,8 +176,20 @@ def _cells(
     reads: Mapping[Point, Callable[[], Array]],
     store: Layout,
     sizes: Mapping[str, int],
+    still: bool,
 ) -> Cells:
-    """One array for each key, cut and stacked from one array for each ``outer`` point."""
+    """One array for each key, cut and stacked from one array for each ``outer`` point.
+
+    ``still``: nobody changes these while the program runs.
+    """
+    latest: dict[Point, Array] = {}
+
+    def read(point: Point) -> Array:
+        if point not in latest:
+            latest.clear()
+            latest[point] = reads[point]()
+        return latest[point]
+
     inner = leading_dims(item) if isinstance(item, Param) else item.dims
     stacked = tuple(d for d in store.axes if d in outer)
     cells: Cells = {}
@@ -176,78 +197,15 @@ def _cells(
         where = dict(zip(store.keys, key, strict=True))
         cut = tuple(where.get(d, slice(None)) for d in inner)
         if not stacked:
-            array = reads[tuple(where[d] for d in outer)]()[cut]
+            array = read(tuple(where[d] for d in outer))[cut]
         else:
             array = np.empty(store.shape, NUMPY[store.dtype])
             for point in itertools.product(*(range(sizes[d]) for d in stacked)):
                 here = where | dict(zip(stacked, point, strict=True))
-                part = reads[tuple(here[d] for d in outer)]()[cut]
+                part = read(tuple(here[d] for d in outer))[cut]
                 array[tuple(here[d] if d in stacked else slice(None) for d in store.axes)] = part
-        cells[key] = backend.put(array, store.dtype)
+        if store.away:
+            cells[key] = backend.put_on_host(array, store.dtype, as_it_is=still)
+        else:
+            cells[key] = backend.put(array, store.dtype)
     return cells
-
-
-# ------------------------------------------------------------------ accounting
-
-
-@dataclass(slots=True)
-class Ledger:
-    """Bytes in stores: now, at most, and by store (numbers as in the program).
-
-    ``rows`` are the slots by now of stores that grow, by group. ``top`` are the bytes of each store
-    when there were most. ``told`` hears of every change.
-    """
-
-    layouts: tuple[Layout, ...]
-    rows: Sequence[int] = ()
-    live: dict[tuple[int, object], int] = field(default_factory=dict)
-    now: int = 0
-    peak: int = 0
-    held: list[int] = field(default_factory=list)
-    top: list[int] = field(default_factory=list)
-    told: Callable[[int], None] | None = None
-
-    def __post_init__(self) -> None:
-        """Nothing is there yet."""
-        self.held = [0] * len(self.layouts)
-        self.top = [*self.held]
-
-    def wrote(self, store: int, key: object) -> None:
-        """A cell holds a value."""
-        if (store, key) not in self.live:
-            size = self.layouts[store].nbytes(self.rows)
-            self.live[store, key] = size
-            self._add(store, size)
-
-    def grew(self, store: int, key: object) -> None:
-        """A cell was copied into a larger one."""
-        if (store, key) in self.live:
-            before, size = self.live[store, key], self.layouts[store].nbytes(self.rows)
-            self.live[store, key] = size
-            self._add(store, size)
-            self._add(store, -before)
-
-    def freed(self, store: int, key: object) -> None:
-        """A cell was given back."""
-        self._add(store, -self.live.pop((store, key), 0))
-
-    def restart(self, peak: int, top: Sequence[int]) -> None:
-        """Nothing is there but what stands for missing arguments; so much there was at most."""
-        for store, key in [*self.live]:
-            if not isinstance(key, str):
-                self.freed(store, key)
-        self.peak, self.top = max(peak, self.now), [*top]
-
-    def at_peak(self) -> dict[str, int]:
-        """The bytes of each store when there were most in all of them."""
-        found = zip(self.layouts, self.top, strict=True)
-        return {layout.name: size for layout, size in found if size}
-
-    def _add(self, store: int, size: int) -> None:
-        self.now += size
-        self.held[store] += size
-        if self.told is not None:
-            self.told(self.now)
-        if self.now > self.peak:
-            self.peak = self.now
-            self.top = [*self.held]

@@ -18,9 +18,11 @@ from tempoc.program.nodes import (
     Call,
     Cell,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
+    Load,
     Loop,
     Need,
     Region,
@@ -122,7 +124,7 @@ def _cells(s: Statement) -> Iterator[Cell]:
     match s:
         case Call(args=args, results=results) | Host(args=args, results=results):
             yield from (*args, *results)
-        case Free(cells=cells):
+        case Free(cells=cells) | Load(cells=cells) | Evict(cells=cells):
             yield from cells
         case _:
             pass

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tempoc.runtime import backend
-from tempoc.runtime.stores import Ledger
+from tempoc.runtime.ledger import Ledger
 
 
 class Trace:

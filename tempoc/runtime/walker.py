@@ -4,7 +4,7 @@ Text only. Cells of stores without keys are local variables, others live in dict
 expressions are inlined with the bounds as numbers. So a step costs little more than the call of its
 kernel. Names in the text: ``s3`` store, ``k2`` kernel, ``v_t`` loop variable, ``n0`` lengths of the
 first bound that ends during the run, by point. A region is called for a few steps of its loop at a
-time; ``turns`` says for how many. One that may be held has boundaries (``boundaries.py``).
+time; ``turns`` says for how many. What may be held has boundaries (``boundaries.py``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from tempoc.program.nodes import (
     Cell,
     Cells,
     Effect,
+    Evict,
     Free,
     Guard,
     Host,
     Kernel,
+    Load,
     Loop,
     Need,
     Program,
@@ -65,7 +67,7 @@ def write_walk(
         growing=Growing(groups(program)),
     )
     if wishes.hold:
-        alike = whole_blocks(program.tree, bounds, given, layouts)
+        alike = whole_blocks(program, bounds, given, layouts)
         writer.held = Boundaries(writer.lines, wanted=True, whole=alike)
     return writer.write()
 
@@ -77,9 +79,7 @@ class _Writer(Spelled):
     wishes: Wishes
     kernels: Mapping[str, int]
     filled: frozenset[str]
-    lines: list[str] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
-    zeros: dict[str, str] = field(default_factory=dict)
     allocated: dict[str, None] = field(default_factory=dict)
     whole: dict[str, int] = field(default_factory=dict)
     hosts: list[Host] = field(default_factory=list)
@@ -94,10 +94,13 @@ class _Writer(Spelled):
                 self.line(1, f"s{i} = given{i}")
         tree = self.program.tree
         if not self.wishes.account:
-            self.whole |= whole_blocks(tree, self.bounds, self.given, self.layouts)
+            self.whole |= whole_blocks(self.program, self.bounds, self.given, self.layouts)
         items = tree.items if isinstance(tree, Sequence) else (tree,)
-        for name in dict.fromkeys(late(tree, self.whole)):
-            if is_local(self.layouts[name]) and name not in (*self.given, *self.filled):
+        away = {name: None for name, store in self.layouts.items() if store.away}
+        self.allocated |= away
+        for name in dict.fromkeys((*late(tree, self.whole), *away)):
+            anew = name in away or name not in self.filled
+            if is_local(self.layouts[name]) and name not in self.given and anew:
                 self.line(1, f"s{self.numbers[name]} = None")
         place = self.held.start(1)
         for item in items:
@@ -112,6 +115,8 @@ class _Writer(Spelled):
         for output in {o.store: o for o in self.program.outputs}.values():
             if is_local(self.layouts[output.store]):
                 self.allocate_store(output.store, 1)
+                if self.layouts[output.store].away and output.store in self.filled:
+                    self.wanted(Cells(store=output.store, keys=()), 1)
                 i = self.numbers[output.store]
                 results.append(f"{i}: s{i}")
         self.grow(at_the_end(self.program.outputs, self.grows()), 1)
@@ -125,9 +130,6 @@ class _Writer(Spelled):
             effects=tuple(self.effects),
             straight=straight(self.program, self.whole),
         )
-
-    def line(self, depth: int, content: str) -> None:
-        self.lines.append("    " * depth + content)
 
     # -------------------------------------------------------------- allocation
 
@@ -188,9 +190,11 @@ class _Writer(Spelled):
                 self.host(s, depth)
             case Effect(call=call):
                 self.call(call, depth, s)
-            case Free(cells=freed):
+            case Free(cells=freed) | Evict(cells=freed, dead=True):
                 for cell in freed:
                     self.free(cell, depth)
+            case Load() | Evict():
+                self.move(s, depth)
             case Region():
                 self.region(s, depth)
             case Block():
@@ -201,7 +205,6 @@ class _Writer(Spelled):
     def region(self, region: Region, depth: int) -> None:
         """Call a loop's kernel until all its steps are done."""
         number = self.kernels[region.kernel]
-        kernel = self.program.kernels[number]
         loop = region.loop
         ends = self.steps(loop)
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
@@ -223,20 +226,10 @@ class _Writer(Spelled):
         with self.growing.within():
             self.grow(region.needs, depth + 1)
         given = [self.passed(cells) for cells in (*region.carried, *region.read)]
-        targets = [f"r{k}" for k in range(len(region.carried))]
-        targets += ["found"] * bool(region.endings) + ["fault"] * bool(kernel.checks)
-        self.line(depth + 1, f"{', '.join(targets)}, = k{number}({', '.join(['at', *given])})")
-        self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
-        for k, cells in enumerate(region.carried):
-            self.store(k, cells, depth + 1)
-        if kernel.checks:
-            self.line(depth + 1, f"faults.append(({number}, None, fault))")
-        if region.endings:
-            self.line(depth + 1, "found = [*map(int, found)]")
-        self.line(depth + 1, f"turn(r0{', any(found)' * bool(region.endings)})")
-        for k, place in enumerate(region.endings):
-            length = self.length(region.lengths[place])
-            self.line(depth + 1, f"if found[{k}]: ended({length}, found[{k}])")
+        self.part(region, region.carried, ["at", *given], depth + 1)
+        result = "r0" if region.carried else "found"
+        self.line(depth + 1, f"turn({result}{', any(found)' * bool(region.endings)})")
+        self.ended(region, depth + 1)
         if hold:
             self.line(depth + 1, hold)
         if dead := given_back(loop.body, frozenset(region.local)):
@@ -246,27 +239,42 @@ class _Writer(Spelled):
             for part in dead:
                 self.statement(part, depth + 1)
 
+    def part(
+        self, part: Region | Block, results: tuple[Cells, ...], given: list[str], depth: int
+    ) -> None:
+        """Call the kernel of a part of the tree, and put away what it gives back."""
+        number = self.kernels[part.kernel]
+        checks = self.program.kernels[number].checks
+        targets = [f"r{k}" for k in range(len(results))]
+        targets += ["found"] * bool(part.endings) + ["fault"] * bool(checks)
+        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(given)})")
+        self.calls[len(self.lines)] = Call(kernel=part.kernel, point=(), args=(), results=())
+        for k, cells in enumerate(results):
+            self.store(k, cells, depth)
+        if checks:
+            self.line(depth, f"faults.append(({number}, None, fault))")
+        if part.endings:
+            self.line(depth, "found = [*map(int, found)]")
+
+    def ended(self, part: Region | Block, depth: int) -> None:
+        """Tell the machine which lengths a call has found out."""
+        for k, place in enumerate(part.endings):
+            length = self.length(part.lengths[place])
+            self.line(depth, f"if found[{k}]: ended({length}, found[{k}])")
+
     def block(self, block: Block, depth: int) -> None:
         """Call the kernel of a block, or walk through it."""
         if block.kernel not in self.whole:
             with self.held.none(block.kernel):
                 self.statement(block.body, depth)
             return
-        number = self.kernels[block.kernel]
-        kernel = self.program.kernels[number]
         for cells in (*block.carried, *block.read):
             self.wanted(cells, depth)
         self.grow(of_block(block, self.grows()), depth)
-        point = self.point(block.point)
+        point = self.point((*block.point, *block.lengths))
         given = [self.passed(cells) for cells in (*block.carried, *block.read)]
-        new = (*block.carried, *block.made)
-        targets = [f"r{k}" for k in range(len(new))] + ["fault"] * bool(kernel.checks)
-        self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *given])})")
-        self.calls[len(self.lines)] = Call(kernel=kernel.name, point=(), args=(), results=())
-        for k, cells in enumerate(new):
-            self.store(k, cells, depth)
-        if kernel.checks:
-            self.line(depth, f"faults.append(({number}, None, fault))")
+        self.part(block, (*block.carried, *block.made), [point, *given], depth)
+        self.ended(block, depth)
         if self.wishes.count:
             self.line(depth, f"done[0] += {self.whole[block.kernel]}")
         for part in given_back(block.body, frozenset(block.local)):
@@ -285,6 +293,7 @@ class _Writer(Spelled):
         for place, cell in found.items():
             part = f"[{place}]" if cells.places else ""
             self.line(depth, f"{self.cell(cell)} = r{number}{part}")
+            self.lines_if(None, self.stale(cell), depth)
             if self.wishes.account:
                 self.line(depth, f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
 
@@ -364,11 +373,6 @@ class _Writer(Spelled):
         zeros = f"zeros{self.numbers[cell.store]}()" if donated else self.shared(cell.store)
         return f"({self.cell(cell)} if {self.expression(cell.when)} else {zeros})"
 
-    def shared(self, store: str) -> str:
-        i = self.numbers[store]
-        self.zeros[f"zero{i}"] = store
-        return f"zero{i}"
-
     def target(self, i: int, cell: Cell) -> str:
         """Where a result goes; a conditional one waits in a variable."""
         if cell.store in self.given:
@@ -378,6 +382,7 @@ class _Writer(Spelled):
     def wrote(self, i: int, cell: Cell, depth: int) -> None:
         """What is left to do about a result after the call."""
         lines = [] if cell.when is None else [f"{self.cell(cell)} = r{i}"]
+        lines += self.stale(cell)
         if self.wishes.account:
             lines.append(f"wrote({self.numbers[cell.store]}, {self.key(cell) or '()'})")
         self.lines_if(cell.when, lines, depth)
@@ -385,16 +390,8 @@ class _Writer(Spelled):
     def free(self, cell: Cell, depth: int, taken: bool = False) -> None:
         """Forget a cell; one that was ``taken`` is out of its store already."""
         i, key = self.numbers[cell.store], self.key(cell)
-        lines = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
-        if taken and key and cell.when is None:
-            lines = []
+        gone = [f"s{i}.pop({key}, None)" if key else f"s{i} = None"]
+        lines = [*([] if taken and key and cell.when is None else gone), *self.stale(cell)]
         if self.wishes.account:
             lines.append(f"freed({i}, {key or '()'})")
         self.lines_if(cell.when, lines, depth)
-
-    def lines_if(self, condition: Arith | None, lines: list[str], depth: int) -> None:
-        if condition is not None and lines:
-            self.line(depth, f"if {self.expression(condition)}:")
-            depth += 1
-        for content in lines:
-            self.line(depth, content)

@@ -78,7 +78,7 @@ Need = tuple[Cell, Instance]
 
 def _shortest(world: World) -> list[Need]:
     """The cells on a shortest cycle, each with the instance that writes it; empty if none."""
-    by_name = {s.name: s for s in world.statements.statements}
+    by_name = world.statements.by_name
     instances = list(world.instances())
     if len(instances) > INSTANCES:
         return []
@@ -129,13 +129,12 @@ def _way(
 
 
 def _steps(needs: Sequence[Need], statements: Statements, graph: Graph | None) -> list[Step]:
-    by_name = {s.name: s for s in statements.statements}
     single = len(needs) == 1  # else a function's own tensors tell the story
     steps = []
     for (tensor, point), (name, _) in needs:
         at = f"[{', '.join(str(p) for p in point)}]" if point else ""
         shown = _base(tensor) if single else tensor
-        steps.append(Step(f"{shown}{at}", shown, _span(by_name[name], graph)))
+        steps.append(Step(f"{shown}{at}", shown, _span(statements.by_name[name], graph)))
     following = zip(steps, (*steps[1:], steps[0]), strict=True)
     steps = [s for s, other in following if s.value != other.value] or steps[:1]
     kept = [s for s in steps if "." not in s.tensor] or steps

@@ -223,7 +223,7 @@ class _Places:
 
     def statement(self, execute: Execute) -> Statement:
         """What is executed."""
-        return next(s for s in self.statements.statements if s.name == execute.statement)
+        return self.statements.by_name[execute.statement]
 
     def span(self, statement: Statement) -> Span | None:
         """Where in the source a statement comes from."""
@@ -253,9 +253,8 @@ def _accesses(
 
     Beside the ``variables`` that are given these are those of loops on the device.
     """
-    by_name = {s.name: s for s in statements.statements}
     for execute, moving_with in _with_variables(tree, variables):
-        statement = by_name[execute.statement]
+        statement = statements.by_name[execute.statement]
         at = dict(zip(statement.domain.dims, execute.point, strict=True))
         accesses = [(r.tensor, r.entries) for r in statement.reads]
         accesses += [(w.tensor, w.entries) for w in statement.writes]

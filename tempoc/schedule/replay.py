@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import product
 
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.statements import Read, Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
-from tempoc.symbolic.expr import Const, Entry, Slice, Sym
+from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym
 from tempoc.symbolic.walk import evaluate
 
 Point = tuple[int, ...]
@@ -71,8 +72,13 @@ def with_lengths(
 ) -> dict[str, int]:
     """All bounds, where some have lengths that turned out shorter."""
     found = {**bounds, **lengths}
-    moved = universe.at_lengths({b.name: Sym(b.name) for b in universe.ended})
-    return found | {name: evaluate(e, found) for name, e in moved.items()}
+    return found | {name: evaluate(e, found) for name, e in _moved(universe).items()}
+
+
+@lru_cache
+def _moved(universe: Universe) -> Mapping[str, Expr]:
+    """Bounds that follow from lengths, over these."""
+    return universe.at_lengths({b.name: Sym(b.name) for b in universe.ended})
 
 
 def points(domain: Domain, universe: Universe, bounds: Mapping[str, int]) -> Iterator[Point]:

@@ -64,7 +64,7 @@ def _replay(world: World, tree: Tree, bounds: Mapping[str, int]) -> Iterator[str
     knowing = replace(world, ends=seen)
     if len(needed) > INSTANCES:
         return
-    by_name = {s.name: s for s in world.statements.statements}
+    by_name = world.statements.by_name
     written: dict[Cell, None] = {}
     pending = {cell: None for name, p in needed for cell in world.writes(by_name[name], p)}
     turns: dict[str, tuple[tuple[int, ...], int]] = {}

@@ -122,6 +122,11 @@ class Statements:
         return tuple(self._readers.get(tensor, ()))
 
     @cached_property
+    def by_name(self) -> Mapping[str, Statement]:
+        """The statements by their names."""
+        return {s.name: s for s in self.statements}
+
+    @cached_property
     def _writers(self) -> dict[str, list[tuple[Statement, Write]]]:
         found: dict[str, list[tuple[Statement, Write]]] = {}
         for s in self.statements:

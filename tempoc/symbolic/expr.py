@@ -13,7 +13,7 @@ Products of symbols are for *extents* only (``B * T``): ``is_affine`` tells what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import gcd
@@ -342,7 +342,7 @@ def _end(pick: Callable[..., int], ends: tuple[int | None, ...], need_all: bool)
     return None if not known or (need_all and len(known) < len(ends)) else pick(known)
 
 
-HOLDS = {
+HOLDS: Mapping[str, Callable[[int], bool]] = {
     "<": lambda d: d < 0, "<=": lambda d: d <= 0, ">": lambda d: d > 0, ">=": lambda d: d >= 0,
     "==": lambda d: d == 0, "!=": lambda d: d != 0,
 }  # fmt: skip

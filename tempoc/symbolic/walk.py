@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache, reduce
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from tempoc.base.interned import MEMORY
 from tempoc.symbolic.expr import (
@@ -153,32 +154,53 @@ def substitute_entry(e: Entry, env: Mapping[str, Expr]) -> Entry:
 
 def evaluate(e: Expr, env: Mapping[str, int]) -> int:
     """The value at a point; conditions give 0 or 1. ``KeyError`` for a symbol without a value."""
+    return _function(e)(env)
+
+
+Function = Callable[[Mapping[str, int]], int]
+
+
+@lru_cache(MEMORY)
+def _function(e: Expr) -> Function:
+    """The expression as a function: looking at what it is made of at every point takes longer."""
     match e:
-        case Const(value=v):
-            return v
+        case Const(value=v) | Truth(value=v):
+            number = int(v)
+            return lambda env: number
         case Sym(name=n):
-            return env[n]
+            return lambda env: env[n]
+        case Sum(terms=((1, x),), const=k):
+            part = _function(x)
+            return lambda env: part(env) + k
         case Sum(terms=terms, const=k):
-            return k + sum(c * evaluate(x, env) for c, x in terms)
+            parts = tuple((c, _function(x)) for c, x in terms)
+            return lambda env: sum([c * x(env) for c, x in parts], k)
         case Prod(factors=fs):
-            return reduce(lambda a, f: a * evaluate(f, env), fs, 1)
+            factors = tuple(map(_function, fs))
+            return lambda env: math.prod([f(env) for f in factors])
         case FloorDiv(arg=a, divisor=k):
-            return evaluate(a, env) // k
+            divided = _function(a)
+            return lambda env: divided(env) // k
         case Mod(arg=a, divisor=k):
-            return evaluate(a, env) % k
+            reduced = _function(a)
+            return lambda env: reduced(env) % k
         case Min(args=args):
-            return min(evaluate(a, env) for a in args)
+            least = tuple(map(_function, args))
+            return lambda env: min([f(env) for f in least])
         case Max(args=args):
-            return max(evaluate(a, env) for a in args)
-        case Truth(value=b):
-            return int(b)
+            most = tuple(map(_function, args))
+            return lambda env: max([f(env) for f in most])
         case Compare(op=op, left=left, right=right):
-            return int(HOLDS[op](evaluate(left, env) - evaluate(right, env)))
+            holds, difference = HOLDS[op], (_function(left), _function(right))
+            return lambda env: int(holds(difference[0](env) - difference[1](env)))
         case And(args=args):
-            return int(all(evaluate(a, env) for a in args))
+            every = tuple(map(_function, args))
+            return lambda env: int(all(f(env) for f in every))
         case Or(args=args):
-            return int(any(evaluate(a, env) for a in args))
+            some = tuple(map(_function, args))
+            return lambda env: int(any(f(env) for f in some))
         case Not(arg=a):
-            return int(not evaluate(a, env))
+            negated = _function(a)
+            return lambda env: int(not negated(env))
         case _:
             raise TypeError(f"not an index expression: {e!r}")

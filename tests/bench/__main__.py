@@ -20,6 +20,7 @@ from functools import partial
 import jax
 
 from tests.bench.attention import attention
+from tests.bench.cartpole import cartpole
 from tests.bench.chains import chains
 from tests.bench.chunked import chunked
 from tests.bench.compilations import compilations
@@ -32,10 +33,12 @@ from tests.bench.dispatch import dispatch
 from tests.bench.examples import examples
 from tests.bench.frozen import frozen
 from tests.bench.measure import Row
+from tests.bench.offload import offload
 from tests.bench.ppo import ppo
 from tests.bench.prefill import prefill
 from tests.bench.recompute import recompute
 from tests.bench.recurrences import recurrences
+from tests.bench.reinforce import reinforce
 from tests.bench.rnn import rnn
 from tests.bench.training import training
 from tests.bench.windows import windows
@@ -53,8 +56,11 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "attention": attention,
     "training": training,
     "recompute": recompute,
+    "offload": offload,
     "windows": windows,
     "ppo": ppo,
+    "reinforce": reinforce,
+    "cartpole": cartpole,
     "decode": decode,
     "compilations": compilations,
     "llama": decoding,

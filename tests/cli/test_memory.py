@@ -83,7 +83,7 @@ output loss
 
 
 def test_budgets_that_want_tiles(tempoc: Session, golden: Golden) -> None:
-    """All, a half and a fifth of what it takes as it is, and too little."""
+    """All and a half of what it takes as it is, too little, and what is said to be enough."""
     Path("learn.rt").write_text(LEARN, encoding="utf-8")
     random = np.random.default_rng(0)
     np.savez(
@@ -93,20 +93,45 @@ def test_budgets_that_want_tiles(tempoc: Session, golden: Golden) -> None:
     line = "learn.rt --memory --bounds I=3,T=800"
     assert tempoc(f"explain {line} --memory-budget 256KiB") == 0
     assert tempoc(f"explain {line} --memory-budget 90kB") == 1
+    enough = int(re.findall(r"smallest budget that would do is (\d+) bytes", tempoc.err)[0])
     assert tempoc("compile learn.rt -o out --memory-budget 256KiB --bounds I=3,T=800") == 0
     assert tempoc("compile learn.rt -o out --bounds I=3,T=800") == 2
     assert tempoc("compile learn.rt -o out --memory-budget 256KiB --bounds I=3") == 1
     golden("cli/fitting.txt", tempoc.text)
     assert tempoc("run learn.rt --bounds I=3 --input d.npz --output whole.npz --memory") == 0
     whole, natural = np.load("whole.npz")["loss"], measured(tempoc.err)
-    for part in (1, 2, 5):
-        budget = f"--memory-budget {natural // part}B"
-        line = f"run learn.rt --bounds I=3 --input d.npz --output tiles.npz --memory {budget}"
-        assert tempoc(line) == 0
-        assert measured(tempoc.err) <= natural // part
-        assert ("tiles of" in tempoc.err) == (part > 1)
+    for budget in (natural, natural // 2, enough):
+        line = "run learn.rt --bounds I=3 --input d.npz --output tiles.npz --memory"
+        assert tempoc(f"{line} --memory-budget {budget}B") == 0
+        assert measured(tempoc.err) <= budget
+        assert ("tiles of" in tempoc.err) == (budget < natural)
         np.testing.assert_allclose(np.load("tiles.npz")["loss"], whole, rtol=1e-5)
     assert tempoc("run out --bounds I=3 --input d.npz --output tiles.npz --verify") == 0
+
+
+IMAGES = """dim k < K
+input x[k]: f32[8, 64]
+w[0] = ones([64, 4]) * 0.01
+loss[k] = mean(tanh(x[k] @ w[k]) ** 2)
+w[k+1] = w - 0.1 * grad(loss[k], w)
+output loss
+"""
+
+
+def test_budgets_that_want_the_host(tempoc: Session, golden: Golden) -> None:
+    """An input that takes sixteen times the budget, of which each step reads a part."""
+    Path("images.rt").write_text(IMAGES, encoding="utf-8")
+    x = np.random.default_rng(0).normal(size=(100, 8, 64)).astype(np.float32)
+    np.save("x.npy", x)
+    assert tempoc("explain images.rt --memory --bounds K=100 --memory-budget 12KiB") == 0
+    assert tempoc("explain images.rt --memory --bounds K=100 --memory-budget 2KiB") == 1
+    assert tempoc("compile images.rt -o away --bounds K=100 --memory-budget 12KiB") == 0
+    assert tempoc("run away --input x=x.npy --output away.npz --memory") == 0
+    assert tempoc("run away --input x=x.npy --output away.npz --memory-budget 2KiB") == 1
+    golden("cli/away.txt", tempoc.text)
+    assert tempoc("run images.rt --input x=x.npy --output whole.npz") == 0
+    np.testing.assert_allclose(np.load("away.npz")["loss"], np.load("whole.npz")["loss"], rtol=1e-5)
+    assert tempoc("run away --input x=x.npy --output away.npz --verify") == 0
 
 
 def measured(text: str) -> int:

@@ -1,8 +1,10 @@
-"""The examples in folders of their own: bytes that runs take are those that were predicted."""
+"""Larger examples: bytes that runs take are those that were predicted.
+
+Those of `examples/rl` are looked at where they run anyway (`tests/whole/test_rl.py`).
+"""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,16 +23,10 @@ from tempoc.runtime.run import Settings, run_given
 from tempoc.runtime.source import as_sources
 from tests.support.examples import ROOT
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    pytest.importorskip("gymnax")
-
 pytestmark = pytest.mark.slow
 
 LLAMA = {"L": 2, "D": 16, "F": 24, "V": 11, "H": 4, "KV": 2, "G": 2}
 CASES = {
-    "rl/reinforce": ({"B": 2, "I": 2, "T": 12}, {}),
-    "rl/dqn": ({"T": 7}, {"carts": 2, "draws": 2, "window": 3, "renew": 2}),
     "characters/gru": ({"I": 3, "T": 5, "N": 9}, {"V": 7, "E": 3, "H": 4, "B": 2}),
     "diffusion/moons": ({"I": 3, "S": 4}, {}),
     "llama/model": ({"B": 2, "P": 4, "S": 2, "T": 9}, {**LLAMA, "window": 0}),

@@ -19,6 +19,7 @@ from tempoc.program.nodes import Program
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.bounds import resolve
 from tempoc.runtime.budget import largest_bound, usual_given
+from tempoc.runtime.ledger import Ledger
 from tempoc.runtime.load import Loaded, namespace
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import Forecast, forecast
@@ -26,7 +27,6 @@ from tempoc.runtime.rooms import Rooms, groups
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.runtime.sizes import parse_size
 from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import Ledger
 from tempoc.sdg.graph import Graph
 from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.text import show

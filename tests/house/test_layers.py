@@ -17,6 +17,7 @@ RANKS = {
     "pipeline": 1,
     "runtime": 1,
     "footprint": 2,
+    "offload": 2,
     "poly": 2,
     "ops": 2,
     "sdg": 3,

@@ -12,6 +12,7 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
+from tempoc.memory.proof import Prover
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify
 from tempoc.runtime.bindings import Given
@@ -22,7 +23,7 @@ from tempoc.runtime.source import as_sources
 from tempoc.sdg.graph import Graph
 from tests.support.agreement import data, free_bounds
 from tests.support.examples import EXAMPLES
-from tests.support.mutants import mutants
+from tests.support.mutants import Mutant, mutants
 
 RING = """dim t < T
 input x[t]: f32[3]
@@ -114,11 +115,25 @@ class Mutated:
         found = [*mutants(self.good.plan, self.good.statements)]
         kept = [(what, plan) for what, plan in found if not self.noticed(plan)]
         assert len(kept) < len(found) / 2
+        self.check_proofs(found, kept)
         wanted = [*self.run(self.good.plan)]
         for what, plan in kept:
             for there, right in zip(self.run(plan), wanted, strict=True):
                 for output, value in right.items():
                     np.testing.assert_allclose(there[output], value, rtol=1e-4, err_msg=what)
+
+
+    def check_proofs(self, found: list[Mutant], kept: list[Mutant]) -> None:
+        """No plan that is wrong is proved, and hardly any other one is not."""
+        statements, scheduled, outputs, space = self.rest
+        prover = Prover(statements, scheduled.tree, outputs, space.universe)
+        assert prover.prove(self.good.plan).is_whole
+        right = [what for what, _ in kept]
+        for what, plan in found:
+            proof = prover.prove(plan)
+            # What others grew for a statement is not counted as its own.
+            late = any(reason.endswith("rows than there are") for reason in proof.unproved.values())
+            assert proof.is_whole == (what in right) or late, what
 
 
 @pytest.mark.parametrize("level", [0, 2])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.memory.proof import Prover
 from tempoc.memory.storage import Axis, Key, Release
 from tempoc.memory.verify import small_bounds, verify
 from tempoc.symbolic.domain import Bound, Universe
@@ -56,10 +57,13 @@ def test_one_slot_less_is_too_few(name):
     found = planned(TIGHT[name])
     mutants = list(shrunk(found.plan))
     assert mutants
+    statements, scheduled, outputs, space = found.rest
+    prover = Prover(statements, scheduled.tree, outputs, space.universe)
     for what, plan in mutants:
         with pytest.raises(DiagnosticError, match="RT450"):
             verify(plan, *found.rest)
             pytest.fail(f"{what} with a slot less was not noticed")
+        assert not prover.prove(plan).is_whole, what
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from tempoc.runtime.curve import MOST, Curve, drawn, thinned
+from tempoc.runtime import backend
+from tempoc.runtime.curve import MOST, Curve, drawn, thinned, without
 from tests.cli.session import Session, fill
 from tests.support.golden import Golden
 
@@ -32,6 +33,35 @@ def test_few_points_stay(capsys) -> None:
     assert (max(kept), min(kept)) == (sizes.max(), sizes.min())
     assert [t for t, _ in curve.points] == sorted(t for t, _ in curve.points)
     assert [*thinned([(0.0, 5), (1.0, 9), (2.0, 1), (3.0, 4)])] == [(1.0, 9), (2.0, 1)]
+
+
+def test_time_stands_still_while_kernels_are_compiled(monkeypatch) -> None:
+    curve = Curve(start=0.0)
+    clock = iter([1.0, 3.0, 4.0, 5.0, 6.0, 8.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    curve.note(10)  # at 1
+    curve.compiled(1.0)  # 2 to 3, as part of the next
+    curve.compiled(2.5)  # 1.5 to 4
+    curve.note(20)  # at 5
+    curve.compiled(0.5)  # 5.5 to 6
+    curve.note(30)  # at 8
+    assert curve.compiling == [(1.5, 4.0), (5.5, 6.0)]
+    assert [*without(curve.points, curve.compiling)] == [(1.0, 10), (2.5, 20), (5.0, 30)]
+    assert [*without([(2.0, 1), (4.0, 2), (5.75, 3)], curve.compiling)] == [
+        (1.5, 1), (1.5, 2), (3.0, 3)
+    ]  # fmt: skip
+    text = drawn([(0.0, 0), (1.5, 3)], "some", 3, 3.0)
+    assert ">seconds, without 3 in which kernels were compiled<" in text
+
+
+def test_what_is_compiled_is_told() -> None:
+    told: list[float] = []
+    with backend.compilations(told.append):
+        backend.compile_kernel(lambda at, a: (a + at,), {}, ())(2, np.ones(3))
+    count = len(told)
+    assert count >= 1 and min(told) >= 0
+    backend.compile_kernel(lambda at, a: (a - at,), {}, ())(2, np.ones(3))
+    assert len(told) == count
 
 
 def test_a_run_is_drawn(tmp_path: Path, monkeypatch, capsys) -> None:

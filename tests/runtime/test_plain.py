@@ -76,8 +76,7 @@ def test_what_fails_is_named(tmp_path, built):
     def failing(*arrays):
         raise backend.DeviceError("out of everything")
 
-    prepared, walk = known.plain
-    prepared.scopes[walk]["k1"] = failing
+    known.plain.names["k1"] = failing
     with pytest.raises(RunError, match="out of everything") as error:
         once(loaded, x, w)
     (problem,) = error.value.problems

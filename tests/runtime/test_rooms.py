@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from tempoc.runtime import backend
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.rooms import BUCKETS, MANY, Rooms, buckets
 from tempoc.runtime.run import Settings, run_given
@@ -61,3 +62,20 @@ def test_memory_follows_the_sequence(last: int, rows: int) -> None:
     assert result.lengths == {"T": last + 1}
     held = result.peak_bytes - result.given_bytes
     assert held <= 4 * 64 * (rows + 4)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "bool", "u32"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_an_array_grows(dtype: str, axis: int) -> None:
+    """What it held stays, zeros follow, and a kernel may update the result in place."""
+    before = np.arange(60).reshape(3, 4, 5) % 2 + 1
+    short = backend.put(before, dtype)
+    long = backend.longer(short, axis, 9)
+    assert backend.is_gone(short)
+    found = np.array(backend.host(long)).astype(int)
+    old, new = np.split(found, [before.shape[axis]], axis)
+    np.testing.assert_array_equal(old, before.astype(bool) if dtype == "bool" else before)
+    assert not new.any()
+    place = long.unsafe_buffer_pointer()
+    updated = backend.compile_kernel(lambda at, x: x | x if x.dtype == bool else x + x, {}, (0,))
+    assert updated(0, long).unsafe_buffer_pointer() == place

@@ -64,3 +64,23 @@ def test_reading_what_nobody_wrote_is_reported(tmp_path):
     (out / "program.json").write_text(text)
     with pytest.raises(RunError, match="RT552"):
         run(out, {"T": 4})
+
+
+def test_runs_are_held_and_gone_on_with(tmp_path):
+    out, kept = write(tmp_path, FIBONACCI, FIBONACCI_KERNELS), tmp_path / "kept"
+    whole = run(out, {"T": 10}, checkpoint=kept, every=0).outputs["last"]
+    assert (kept / "state.safetensors").exists()
+    assert run(out, {"T": 10}, resume=kept).outputs["last"] == whole == 55
+    with pytest.raises(RunError, match="RT584"):
+        run(out, {"T": 10}, checkpoint=kept)
+    with pytest.raises(RunError, match="RT587"):
+        run(out, {"T": 9}, resume=kept)
+    with pytest.raises(ValueError, match="name the directory"):
+        run(out, {"T": 9}, every=5.0)
+
+
+def test_a_budget_is_kept_to(tmp_path):
+    out = write(tmp_path, FIBONACCI, FIBONACCI_KERNELS)
+    assert run(out, {"T": 3}, memory_budget=1000).outputs["last"] == 2
+    with pytest.raises(RunError, match="RT580"):
+        run(out, {"T": 3}, memory_budget=1)

@@ -75,6 +75,8 @@ def held_everywhere(
         assert rest == lines[len(lines) - len(rest) :]
         if account:
             assert (found.peak_bytes, found.stores) == (whole.peak_bytes, whole.stores)
+            assert (found.away_bytes, found.away_stores) == (whole.away_bytes, whole.away_stores)
+            assert (found.loaded, found.evicted) == (whole.loaded, whole.evicted)
     return len(places)
 
 

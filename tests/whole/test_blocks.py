@@ -173,3 +173,40 @@ def test_a_block_is_a_statement_of_the_program() -> None:
     tree = compile_text(RETURNS, 2)[1].program.tree
     items = tree.items if isinstance(tree, nodes.Sequence) else (tree,)
     assert [type(item) for item in items] == [nodes.Block]
+
+
+DECODED = """
+import nn
+dim b < B
+dim t < T
+dim l < L = 3
+param w[l]: f32[3, 32, 32]
+input x[b]: f32[32]
+h[b, 0, 0] = x
+h[b, t, 0] = y[b, t-1, L-1] when t >= 1
+h[b, t, l] = y[b, t, l-1]
+k = w[l][0] @ h
+v = w[l][1] @ h
+y = tanh(h + w[l][2] @ (nn.softmax(k[t = 0:t+1] @ h) @ v[t = 0:t+1]))
+output y[t = T-1, l = L-1] as last
+"""
+
+
+def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loaded = compile_text(DECODED, 2)[1]
+    inner = [b.kernel for b in blocks(loaded.program.tree) if b.point == ("l",)]
+    assert len(inner) == 1
+    given = frozenset(i.store for i in loaded.program.inputs)
+    for often, batch, steps, whole in (
+        (1, 1, 2000, False),
+        (64, 1, 2000, True),
+        (1, 1, 8, True),
+        (1, 2, 2000, True),
+    ):
+        monkeypatch.setattr(limits, "OFTEN", often)
+        bounds = {"B": batch, "T": steps, "L": 3}
+        layouts = prepare(loaded, bounds).layouts
+        found = limits.whole_blocks(loaded.program, bounds, given, layouts)
+        assert (inner[0] in found) == whole

@@ -31,10 +31,7 @@ y = y1 + nn.softmax(k2[SEEN] @ y1) @ v2[SEEN]
 output y
 """
 """Two layers of attention over what they said themselves: XLA copies `y` if `before` is carried."""
-SEQUENCES = {
-    "causal": FEEDBACK.replace("SEEN", "0:t+1"),
-    "window": FEEDBACK.replace("SEEN", "max(0, t-7):t+1"),
-    "one of a batch": """
+BATCH = """
 import nn
 dim b < B
 dim t < T
@@ -48,7 +45,14 @@ k = reshape(w[1] @ before, [2, 32])[:, 0:16]
 v = reshape(w[2] @ before, [2, 32])[:, 16:32]
 y = tanh(before + back @ reshape(nn.grouped_attention(q, k[t=0:t+1], v[t=0:t+1]), [64]))
 output y[t = T-1] as last
-""",
+"""
+SEQUENCES = {
+    "causal": FEEDBACK.replace("SEEN", "0:t+1"),
+    "window": FEEDBACK.replace("SEEN", "max(0, t-7):t+1"),
+    "one of a batch": BATCH,
+    "one of a batch, fed back": BATCH.replace("y[t = T-1] as last", "y"),
+    "one of a batch, until": BATCH.replace("t < T", "t < T until stop")
+    + "u = sum(y)\nstop = sum(u[b = 0:B]) > 100.0\n",
     "until": """
 dim t < T until stop
 input a: f32[16]

@@ -34,6 +34,7 @@ def test_the_life_of_an_example(name: str, golden: Golden, monkeypatch: pytest.M
     source = SOURCES[name].relative_to(ROOT)
     compilation = Compilation.from_path(source.as_posix(), Options())
     golden(f"life/{name}/0_source.rt", Path(source).read_text(encoding="utf-8"))
+    assert compilation.proof.is_whole
     for number, stage in enumerate(STAGES, 1):
         file = f"{number}_{stage}.{SUFFIX.get(stage, 'txt')}"
         golden(f"life/{name}/{file}", stage_text(compilation, stage))
@@ -45,6 +46,7 @@ def test_when_and_where_of_training(
 ) -> None:
     monkeypatch.chdir(ROOT)
     compilation = Compilation.from_path(f"examples/rl/{name}.rt", Options())
+    assert compilation.proof.is_whole
     for stage in ("schedule", "memory"):
         golden(f"life/rl/{name}_{stage}.txt", stage_text(compilation, stage))
 

@@ -12,7 +12,7 @@ from tempoc.runtime.rehearsal import forecast
 from tests.support.agreement import agree, compile_text, free_bounds
 
 PASSES = "canonicalize,algebra,canonicalize,{}tile{{size={}}},accumulate,fuse"
-SIZES = tuple({"T": t, "B": b} for t, b in ((1, 1), (2, 2), (3, 1), (5, 2), (8, 1)))
+SIZES = tuple({"T": t, "B": b} for t, b in ((1, 1), (3, 2), (8, 1)))
 HEAD = """
 import nn
 dim b < B
@@ -176,7 +176,7 @@ def programs(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize("special", [False, True])
 @given(text=programs(), vector=st.booleans(), size=st.sampled_from([1, 2, 3]))
 @settings(
-    max_examples=6,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     database=None,
@@ -186,4 +186,4 @@ def programs(draw: st.DrawFn) -> str:
 def test_generated_attention_agrees(special: bool, text: str, vector: bool, size: int) -> None:
     note(text)
     passes = PASSES.format("vectorize," if vector else "", size)
-    agree(HEAD + text, *({"T": n, "B": 1} for n in (1, 2, 3, 5, 8)), passes=passes, special=special)
+    agree(HEAD + text, *({"T": n, "B": 1} for n in (1, 2, 5)), passes=passes, special=special)

@@ -16,7 +16,9 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import caller
 from tempoc.driver.stages import stage_text
-from tempoc.runtime.run import run
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.load import load as load_program
+from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.interpret import evaluate
 from tests.support.examples import ROOT, load
 
@@ -63,7 +65,13 @@ def test_the_compiled_program_agrees(name: str, level: int, tmp_path: Path) -> N
     compilation.write(str(tmp_path / "out"))
     graph = compilation.graph
     wanted = evaluate(graph, bounds, {}, {}, externs=caller(graph, bounds, [str(HERE)]))
-    same(run(tmp_path / "out", bounds, {}, extern_path=[HERE]).outputs, wanted)
+    loaded = load_program(tmp_path / "out", [HERE])
+    quiet = Settings(account=True, show=lambda *effect: None)
+    found = run_given(loaded, Given(bounds=bounds, inputs={}, params={}), quiet)
+    same(dict(found.outputs), wanted)
+    assert found.predicted is not None
+    assert found.peak_bytes == found.predicted.peak > 0
+    assert found.stores == found.predicted.stores
 
 
 @pytest.mark.slow

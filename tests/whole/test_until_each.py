@@ -82,7 +82,8 @@ def test_learning_from_episodes(tmp_path: Path) -> None:
     jax = pytest.importorskip("jax")
     noise = np.random.default_rng(0).normal(size=(4, 12)).astype(np.float32)
     start = np.array([0.5, 0.2], np.float32)
-    found = Agreeing(EPISODES, tmp_path)({"I": 4, "T": 12}, {"noise": noise}, {"start": start})
+    program = Agreeing(EPISODES, tmp_path, levels=(2,))
+    found = program({"I": 4, "T": 12}, {"noise": noise}, {"start": start})
     w, lengths = start, []
     for i in range(4):
         states, actions = [np.float32(0.1 * i)], []

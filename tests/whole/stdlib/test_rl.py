@@ -114,7 +114,7 @@ def same(found: Arrays, wanted: Arrays, tolerance: float) -> None:
 def test_recurrences_agree_with_rlax(tmp_path: Path) -> None:
     graph = graph_of(RECURRENCES)
     out = compiled(RECURRENCES, tmp_path)
-    for steps in (1, 2, 3, 7):
+    for steps in (1, 2, 7):
         given = sequences(3, steps)
         bounds = {"B": 3, "T": steps}
         wanted = rows_by_rlax(given)

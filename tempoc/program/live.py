@@ -1,7 +1,7 @@
 """Which values a part of the tree still wants: the live ranges of stores that are one array.
 
-Only such a store can be written anew as a whole; then nobody wants what it held. All others are
-wanted wherever somebody reads or writes them later.
+Only such a store can be written anew as a whole, by a call that does not take it; then nobody wants
+what it held. All others are wanted wherever somebody reads or writes them later.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Names = frozenset[str]
 
 
 def registers(stores: Mapping[str, nodes.Store]) -> Names:
-    """The stores that are one array without axes for points."""
+    """The stores that are one array, of one size."""
     return frozenset(
         name
         for name, s in stores.items()
-        if not s.axes and all(key.modulo == 1 for key in s.keys)
+        if all(key.modulo == 1 for key in s.keys) and not any(a.least for a in s.axes)
     )
 
 
@@ -42,6 +42,8 @@ def wanted(s: nodes.Statement, after: Names, single: Names) -> Names:
             return (after - _anew(results, single)) | _touched(args) | _others(results, single)
         case nodes.Free(cells=cells):
             return after - _anew(cells, single)
+        case nodes.Load() | nodes.Evict():
+            return after
         case _:
             assert_never(s)
 

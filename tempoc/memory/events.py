@@ -1,0 +1,210 @@
+"""What happens to a tensor when: reads, writes, and arrays that go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.memory.instances import END, OTHER, READ, Cell, Instance, Length, Time, World
+from tempoc.memory.storage import Plan, Store
+from tempoc.poly.formulas import Formula
+from tempoc.sdg.statements import Statement, Statements, Tensor, Write
+from tempoc.symbolic.expr import (
+    ONE,
+    TRUE,
+    ZERO,
+    Compare,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    compare,
+    conjunction,
+    disjunction,
+    mod,
+    negation,
+    sub,
+)
+from tempoc.symbolic.walk import is_affine, substitute, substitute_entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happens to ``cells`` of a tensor, or to the array with these keys.
+
+    It happens for all values of its variables that ``formula`` allows.
+    """
+
+    who: str
+    formula: Formula
+    cells: Cell
+    time: Time
+    lengths: tuple[Length, ...] = ()
+
+
+class Events:
+    """The events of one tensor under a plan.
+
+    An instance first reads what was there before it. Then its members run in order: one reads what
+    those before it wrote, and writes. Then arrays are given away, then given back.
+    """
+
+    def __init__(
+        self, world: World, plan: Plan, tensor: Tensor, ending: Sequence[Statement]
+    ) -> None:
+        """``ending`` are the statements after which arrays of the tensor go."""
+        self.world, self.plan, self.tensor, self.ending = world, plan, tensor, ending
+        self.store: Store = plan.stores[tensor.name]
+        self.readers = world.statements.readers(tensor.name)
+        self.writers = world.statements.writers(tensor.name)
+        self.outputs = [
+            o for o in world.outputs if (o.source, o.out) == (tensor.node, tensor.out)
+        ]
+
+    def reads(self) -> Iterator[Event]:
+        """All reads of cells, with those of outputs in the end."""
+        for s, read in self.readers:
+            for i in self.world.instances(s.name, READ):
+                phase = 2 * s.members.index(read.member) + 1 if read.forwarded else 0
+                yield self.access(read.entries, i, (*i.time, Const(phase)))
+        for o in self.outputs:
+            yield replace(self.access(o.entries, None, END), who=f"output {o.name}")
+
+    def writes(self, role: str) -> Iterator[Event]:
+        """All writes of cells."""
+        for s, write in self.writers:
+            for i in self.world.instances(s.name, role):
+                yield self.write(i, write)
+
+    def write(self, i: Instance, write: Write) -> Event:
+        """What one instance writes."""
+        time = (*i.time, Const(2 * i.statement.members.index(write.member) + 2))
+        event = self.access(write.entries, i, time)
+        return replace(event, formula=event.formula.having(self.world.at(write.where, i)))
+
+    def access(self, entries: tuple[Entry, ...], i: Instance | None, time: Time) -> Event:
+        """The cells that an access touches; without an instance, in the end."""
+        known = self.world.known({}) if i is None else i.known
+        formula, role = (Formula(()), READ) if i is None else (i.formula, i.role)
+        cells: list[Expr] = []
+        for k, (dim, entry) in enumerate(zip(self.tensor.domain.dims, entries, strict=True)):
+            e = substitute_entry(entry, known)
+            if not isinstance(e, Slice) and is_affine(e):
+                cells.append(e)
+                continue
+            cell = Sym(f"{role}cell{k}")
+            cells.append(cell)
+            if not is_affine(e):
+                # Any cell there is may be the one.
+                bound = substitute(Sym(self.world.universe.dim(dim).bound), known)
+                formula = formula.having(compare("<", cell, bound))
+            if isinstance(e, Slice):
+                # Not simplified: `compare` takes cells for natural numbers, as symbols are.
+                inside = Compare("<=", e.lo, cell), Compare("<", cell, e.hi)
+                stride = compare("==", mod(sub(cell, e.lo), e.step), ZERO)
+                formula = Formula((*formula.parts, *inside, stride), (*formula.free, cell.name))
+        who, lengths = ("", ()) if i is None else (i.statement.name, i.lengths)
+        return Event(who=who, formula=formula, cells=tuple(cells), time=time, lengths=lengths)
+
+    # ------------------------------------------------------------------ arrays
+
+    def uses(self) -> Iterator[Event]:
+        """All arrays that kernels are given, whatever they read or write in them, by key."""
+        accesses = [(s, r.entries) for s, r in self.readers]
+        accesses += [(s, w.entries) for s, w in self.writers]
+        for s, entries in accesses:
+            for i in self.world.instances(s.name, READ):
+                yield _array(i, self.key(entries, i), 0)
+        for o in self.outputs:
+            key = self.key(o.entries, None)
+            yield Event(who=f"output {o.name}", formula=Formula(()), cells=key, time=END)
+
+    def gone(self) -> Iterator[Event]:
+        """When arrays are given back, or given away, by key."""
+        name = self.tensor.name
+        for s in self.ending:
+            last = 2 * len(s.members) + 1
+            for i in self.world.instances(s.name, OTHER):
+                for release in self.plan.releases.get(s.name, ()):
+                    if release.tensor == name:
+                        key = tuple(self.world.at_most(e, i.env) for e in release.key)
+                        where = self.world.at_most(release.where, i.env)
+                        yield _array(i, key, last + 1, where)
+                for read in s.reads if name in self.plan.donations.get(s.name, ()) else ():
+                    if read.tensor == name:
+                        key = self.key(read.entries, i)
+                        yield _array(i, key, last, self._elsewhere(i, key))
+
+    def _elsewhere(self, i: Instance, key: Cell) -> Expr:
+        """Whether an instance may write nothing into an array: then it can give it away."""
+        parts = []
+        for write in i.statement.writes:
+            if write.tensor == self.tensor.name and not any(
+                isinstance(e, Slice) for e in write.entries
+            ):
+                same = _surely_same(self.store, key, self.key(write.entries, i))
+                parts.append(negation(conjunction(self.world.at(write.where, i), same)))
+        return conjunction(*parts)
+
+    def key(self, entries: tuple[Entry, ...], i: Instance | None) -> Cell:
+        """The array that an access takes; of several the first."""
+        at = dict(zip(self.tensor.domain.dims, entries, strict=True))
+        chosen = (at[k.dim] for k in self.store.keys)
+        return tuple(self.world.at(e.lo if isinstance(e, Slice) else e, i) for e in chosen)
+
+
+def _array(i: Instance, key: Cell, phase: int, where: Expr = TRUE) -> Event:
+    return Event(
+        who=i.statement.name,
+        formula=i.formula.having(where),
+        cells=key,
+        time=(*i.time, Const(phase)),
+        lengths=i.lengths,
+    )
+
+
+def endings(plan: Plan, statements: Statements) -> dict[str, tuple[Statement, ...]]:
+    """For each tensor the statements after which arrays of it are given back, or given away."""
+    found: dict[str, dict[str, Statement]] = {}
+    for s in statements.statements:
+        freed = [release.tensor for release in plan.releases.get(s.name, ())]
+        for tensor in (*freed, *plan.donations.get(s.name, ())):
+            found.setdefault(tensor, {})[s.name] = s
+    return {tensor: tuple(some.values()) for tensor, some in found.items()}
+
+
+# ---------------------------------------------------------------------- slots
+
+
+def _surely_same(store: Store, a: Cell, b: Cell) -> Expr:
+    """A condition under which two keys are of one array."""
+    pairs = zip(store.keys, a, b, strict=True)
+    return conjunction(*(compare("==", x, y) for k, x, y in pairs if k.modulo != ONE))
+
+
+def same_slot(a: Expr, b: Expr, modulo: Expr | None, *, exact: bool) -> Expr:
+    """Whether two indices may have one slot: if not ``exact``, whenever they are far apart."""
+    if modulo is None:
+        return compare("==", a, b)
+    if modulo == ONE:
+        return TRUE
+    if exact and isinstance(modulo, Const):
+        return compare("==", mod(sub(a, b), modulo.value), ZERO)
+    far = compare(">=", sub(a, b), modulo), compare(">=", sub(b, a), modulo)
+    return disjunction(compare("==", a, b), *far)
+
+
+def other_in_slot(
+    a: Cell, b: Cell, moduli: Sequence[Expr | None], *, exact: bool
+) -> Iterator[tuple[Expr, ...]]:
+    """The ways in which two different cells may have one slot."""
+    pairs = tuple(zip(a, b, moduli, strict=True))
+    for k, (x, y, modulo) in enumerate(pairs):
+        if modulo is None:
+            continue
+        first = tuple(compare("==", p, q) for p, q, _ in pairs[:k])
+        rest = tuple(same_slot(p, q, m, exact=exact) for p, q, m in pairs[k + 1 :])
+        own = (same_slot(x, y, modulo, exact=True),) if exact else ()
+        for more, less in ((x, y), (y, x)):
+            yield (*first, compare(">=", sub(more, less), modulo), *own, *rest)

@@ -1,0 +1,222 @@
+"""Where and when statements run, for all bounds at once, as formulas.
+
+Taken from the tree alone. The variables of a formula are called after a *role*, so that formulas
+about different instances can be put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.poly.formulas import Formula
+from tempoc.poly.lengths import largest
+from tempoc.schedule.tree import Execute, Guard, Loop, Tree
+from tempoc.schedule.tree import Sequence as TreeSequence
+from tempoc.sdg.graph import Output
+from tempoc.sdg.statements import Statement, Statements
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    Const,
+    Expr,
+    Sym,
+    compare,
+    disjunction,
+    mod,
+    sub,
+)
+from tempoc.symbolic.walk import substitute
+
+Time = tuple[Expr, ...]
+Cell = tuple[Expr, ...]
+
+READ, WRITE, OTHER = ROLES = ("r", "w", "q")
+END: Time = (ONE,)
+"""When outputs are read. All other times begin with 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length:
+    """The length that a bound has at a point of the dimensions over which it varies."""
+
+    bound: str
+    point: Cell
+    value: Sym
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """A place in the tree where a statement runs, for all values that ``formula`` allows.
+
+    ``env`` gives its dimensions in variables, ``known`` also the bounds that have a value there.
+    """
+
+    statement: Statement
+    formula: Formula
+    env: Mapping[str, Expr]
+    known: Mapping[str, Expr]
+    lengths: tuple[Length, ...]
+    time: Time
+    role: str
+
+
+class World:
+    """All instances of a program, and what holds of its bounds.
+
+    Bounds that tensors end stand for their lengths, and ``most`` gives the largest ones: for these
+    are loops, sizes and releases. A length that varies is a variable of each instance. Bounds with
+    a value at compile time have it.
+    """
+
+    def __init__(
+        self, statements: Statements, tree: Tree, outputs: Sequence[Output], universe: Universe
+    ) -> None:
+        self.statements, self.outputs, self.universe = statements, outputs, universe
+        names = largest(universe)
+        self.fixed: dict[str, Expr] = {
+            b.name: value
+            for b in universe.bounds
+            if b.name not in names and isinstance(value := universe.settled(Sym(b.name)), Const)
+        }
+        self.most: dict[str, Expr] = {name: Sym(most) for name, most in names.items()}
+        self.varying = tuple(b for b in universe.ended if b.outer)
+        self.bounds = (*(b.name for b in universe.bounds), *names.values())
+        by_name = {s.name: s for s in statements.statements}
+        self._instances: dict[tuple[str, str], list[Instance]] = {}
+        for role in ROLES:
+            for i in self._walk(tree, role, by_name):
+                self._instances.setdefault((role, i.statement.name), []).append(i)
+
+    def instances(self, statement: str, role: str) -> list[Instance]:
+        """All places of a statement."""
+        return self._instances.get((role, statement), [])
+
+    # ------------------------------------------------------------------ bounds
+
+    def facts(self) -> Iterator[Expr]:
+        """What holds of the bounds."""
+        for b in self.universe.bounds:
+            if b.until:
+                yield compare("<=", Sym(b.name), self.most[b.name])
+            if b.value is not None:
+                if not b.until:
+                    yield compare("==", Sym(b.name), self.at(b.value))
+                if b.name in self.most:
+                    yield compare("==", self.most[b.name], self.at_most(b.value))
+        yield from map(self.at, self.universe.assumptions)
+
+    def facts_of(self, lengths: Sequence[Length]) -> Iterator[Expr]:
+        """What holds of lengths that vary."""
+        if lengths:
+            known = self.known({n.bound: n.value for n in lengths})
+            for n in lengths:
+                yield compare("<=", n.value, self.most[n.bound])
+            for name in self.universe.lengths:
+                yield compare(">=", known[name], ONE)
+            yield from (substitute(a, known) for a in self.universe.assumptions)
+
+    def known(self, lengths: Mapping[str, Expr]) -> Mapping[str, Expr]:
+        """The bounds that have a value where ``lengths`` of those that vary are known."""
+        if not self.varying:
+            return self.fixed
+        own = {b.name: Sym(b.name) for b in self.universe.ended if not b.outer}
+        most = {b.name: lengths.get(b.name, self.most[b.name]) for b in self.varying}
+        return {**self.fixed, **self.universe.at_lengths({**own, **most})}
+
+    def at(self, e: Expr, i: Instance | None = None) -> Expr:
+        """A value at an instance, for the lengths that it has; without one, in the end."""
+        return substitute(e, self.known({}) if i is None else i.known)
+
+    def at_most(self, e: Expr, env: Mapping[str, Expr] | None = None) -> Expr:
+        """A value at a point, for the largest lengths."""
+        return substitute(e, {**self.fixed, **self.most, **(env or {})})
+
+    # ------------------------------------------------------------------ the tree
+
+    def _walk(
+        self, tree: Tree, role: str, by_name: Mapping[str, Statement]
+    ) -> Iterator[Instance]:
+        def inside(
+            part: Tree, env: dict[str, Expr], where: tuple[Expr, ...], time: Time, depth: int = 0
+        ) -> Iterator[Instance]:
+            match part:
+                case TreeSequence(items=items):
+                    for k, item in enumerate(items):
+                        yield from inside(item, env, where, (*time, Const(k)), depth)
+                case Guard(condition=condition, body=body):
+                    here = (*where, self.at_most(condition, env))
+                    yield from inside(body, env, here, time, depth)
+                case Loop():
+                    var = Sym(f"{role}{depth}")
+                    low, high = (self.at_most(e, env) for e in (part.lower, part.upper))
+                    inner = {**env, part.var: var}
+                    clock = var if part.step > 0 else var * -1
+                    here = (*where, *_steps(var, low, high, part.step))
+                    yield from inside(part.body, inner, here, (*time, clock), depth + 1)
+                case Execute(statement=name, point=point):
+                    at = tuple(self.at_most(e, env) for e in point)
+                    yield self._instance(by_name[name], at, where, time, role)
+
+        yield from inside(tree, {}, (), (ZERO,))
+
+    def _instance(
+        self, s: Statement, at: Cell, where: tuple[Expr, ...], time: Time, role: str
+    ) -> Instance:
+        env = dict(zip(s.domain.dims, at, strict=True))
+        lengths = tuple(
+            Length(
+                bound=b.name,
+                point=tuple(env[d] for d in b.outer),
+                value=Sym(f"{role}{b.name}"),
+            )
+            for b in self.varying
+            if all(d in env for d in b.outer)
+        )
+        known = {**self.known({n.bound: n.value for n in lengths}), **env}
+        bounds = {d: Sym(self.universe.dim(d).bound) for d in env}
+        inside = [compare("<", e, substitute(bounds[d], known)) for d, e in env.items()]
+        has = (*inside, substitute(s.domain.where, known), *self.facts_of(lengths))
+        return Instance(
+            statement=s,
+            formula=Formula((*where, *has)),
+            env=env,
+            known=known,
+            lengths=lengths,
+            time=time,
+            role=role,
+        )
+
+
+def _steps(var: Sym, low: Expr, high: Expr, step: int) -> tuple[Expr, ...]:
+    """The values of a loop's variable."""
+    stride = compare("==", mod(sub(var, low), abs(step)), ZERO)
+    if step > 0:
+        return compare(">=", var, low), compare("<", var, high), stride
+    return compare("<=", var, low), compare(">", var, high), stride
+
+
+def before(a: Time, b: Time, *, same: bool = False) -> Iterator[tuple[Expr, ...]]:
+    """The ways in which one time can come before another one (or, with ``same``, be that one)."""
+    equal: tuple[Expr, ...] = ()
+    for x, y in zip(a, b, strict=False):
+        if isinstance(x, Const) and isinstance(y, Const):
+            if x.value != y.value:
+                if x.value < y.value:
+                    yield equal
+                return
+            continue
+        yield (*equal, compare("<", x, y))
+        equal = (*equal, compare("==", x, y))
+    if same:
+        yield equal
+
+
+def alike(a: Sequence[Length], b: Sequence[Length]) -> Iterator[Expr]:
+    """A bound has one length at one point."""
+    for x in a:
+        for y in b:
+            if x.bound == y.bound:
+                apart = (compare("!=", p, q) for p, q in zip(x.point, y.point, strict=True))
+                yield disjunction(*apart, compare("==", x.value, y.value))

@@ -1,0 +1,346 @@
+"""A memory plan proved right for all bounds: no replay, no live ranges, nothing of the planner.
+
+For every read of a cell, whatever the bounds are: it was written before; no other cell was written
+into its slot in between; its array was not given back or given away in between; where stores grow,
+there are enough rows. Each of these is a formula that must never hold. Two cells share one of ``m``
+slots only if they are at least ``m`` apart: that is affine, also where ``m`` is a formula, and
+nearly always enough; where it is not, and ``m`` is a number, remainders decide.
+
+What is found is a proof or nothing: a tensor is ``unproved`` whenever a formula might hold, is too
+hard, or would need to know about products of symbols. Its plan need not be wrong then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.memory.events import Event, Events, endings, other_in_slot, same_slot
+from tempoc.memory.instances import OTHER, WRITE, Cell, Instance, Length, World, alike, before
+from tempoc.memory.storage import Axis, Need, Plan
+from tempoc.poly.formulas import Formulas, GivenUp
+from tempoc.schedule.tree import Tree
+from tempoc.sdg.graph import Output
+from tempoc.sdg.statements import Statements
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import (
+    ZERO,
+    Compare,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    compare,
+    conjunction,
+    disjunction,
+    interval,
+    sub,
+)
+from tempoc.symbolic.walk import is_affine, substitute, symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Which tensors never lose a value, and of the others what might happen, or why none knows."""
+
+    proved: tuple[str, ...]
+    unproved: Mapping[str, str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the plan is right for all bounds."""
+        return not self.unproved
+
+
+def prove(
+    plan: Plan,
+    statements: Statements,
+    tree: Tree,
+    outputs: Sequence[Output],
+    universe: Universe,
+) -> Proof:
+    """Look for a proof for each tensor."""
+    return Prover(statements, tree, outputs, universe).prove(plan)
+
+
+class Prover:
+    """Proofs for plans of one program; what was found out for one is known for the next."""
+
+    def __init__(
+        self, statements: Statements, tree: Tree, outputs: Sequence[Output], universe: Universe
+    ) -> None:
+        """Nothing is proved yet."""
+        self.world = World(statements, tree, outputs, universe)
+        facts = [f for f in self.world.facts() if is_affine(f)]
+        self.formulas = Formulas(self.world.bounds, facts)
+
+    def prove(self, plan: Plan) -> Proof:
+        """Look for a proof for each tensor."""
+        proved: list[str] = []
+        unproved: dict[str, str] = {}
+        ending = endings(plan, self.world.statements)
+        for tensor in self.world.statements.tensors.values():
+            events = Events(self.world, plan, tensor, ending.get(tensor.name, ()))
+            wrong = self._wrong(plan, events)
+            if wrong is None:
+                proved.append(tensor.name)
+            else:
+                unproved[tensor.name] = wrong
+        return Proof(proved=tuple(proved), unproved=unproved)
+
+    def _wrong(self, plan: Plan, events: Events) -> str | None:
+        if self.formulas.contradict():
+            return "no bounds are allowed"
+        try:
+            return next(_Tensor(self.world, plan, self.formulas, events).wrong(), None)
+        except GivenUp:
+            return "it is too hard to tell"
+
+
+class _Tensor:
+    """The proof for one tensor: `wrong` says what might happen to it."""
+
+    def __init__(self, world: World, plan: Plan, formulas: Formulas, events: Events) -> None:
+        self.world, self.plan, self.formulas, self.events = world, plan, formulas, events
+        self.tensor, self.store = events.tensor, events.store
+        keys: dict[str, Expr | None] = {
+            k.dim: None if k.modulo is None else world.at_most(k.modulo) for k in self.store.keys
+        }
+        rings = {a.dim: world.at_most(a.size) if a.ring else None for a in self.store.axes}
+        dims = self.tensor.domain.dims
+        self.keys = tuple(keys.values())
+        self.moduli = tuple({**keys, **rings}[d] for d in dims)
+        self.picked = tuple(dims.index(k.dim) for k in self.store.keys)
+
+    def wrong(self) -> Iterator[str]:
+        """What might go wrong, for some bounds."""
+        yield from self.side_by_side()
+        reads, writes = [*self.events.reads()], [*self.events.writes(WRITE)]
+        gone = [*self.events.gone()]
+        is_stored = self.store.kind != "resident"
+        if self.store.axes or not is_stored:
+            cells = [replace(e, cells=self.key(e)) for e in (*reads, *writes)]
+            yield from self.used_when_gone([*self.events.uses(), *cells], gone)
+        if is_stored:
+            yield from self.without_room()
+            yield from self.not_written(reads, writes)
+            yield from self.overwritten(reads, writes)
+            if not self.store.axes:
+                yield from self.emptied(reads, writes, gone)
+
+    # ------------------------------------------------------------------ orders of events
+
+    def not_written(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
+        """Cells that are read before they are written."""
+        for read in reads:
+            there = self.lengths_of(read)
+            whole = read.formula.having(*self.world.facts_of(there), *alike(read.lengths, there))
+            cases = []
+            for write in writes:
+                same = _equal(read.cells, write.cells)
+                for lengths in _ways_to_know(self.mentioned(write), there, read.lengths):
+                    for order in before(write.time, read.time):
+                        cases.append(write.formula.having(*same, *lengths, *order))
+            if not self.formulas.covered(whole, cases):
+                yield f"{read.who} may read it before it is written"
+
+    def mentioned(self, write: Event) -> tuple[Length, ...]:
+        """The lengths on which it depends whether, and where, something is written."""
+        if not write.lengths:
+            return ()
+        facts = [*self.world.facts_of(write.lengths)]
+        said = [p for p in write.formula.parts if p not in facts]
+        names = [n for e in (*said, *write.cells) for n in symbols(e)]
+        return tuple(n for n in write.lengths if n.value.name in names)
+
+    def lengths_of(self, read: Event) -> tuple[Length, ...]:
+        """The lengths where a cell is, as far as it tells."""
+        at = dict(zip(self.tensor.domain.dims, read.cells, strict=True))
+        return tuple(
+            Length(
+                bound=b.name,
+                point=tuple(at[d] for d in b.outer),
+                value=Sym(f"cell{b.name}"),
+            )
+            for b in self.world.varying
+            if all(d in at for d in b.outer)
+        )
+
+    def overwritten(self, reads: Sequence[Event], writes: Sequence[Event]) -> Iterator[str]:
+        """Another cell in the slot of one that is still to be read."""
+        if all(m is None for m in self.moduli):
+            return
+        others = [*self.events.writes(OTHER)]
+        for read, write in self.pairs(reads, writes):
+            for other in others:
+                if self.may_overwrite(read, write, other):
+                    yield f"{other.who} may overwrite it before {read.who} reads it"
+
+    def may_overwrite(self, read: Event, write: Event, other: Event) -> bool:
+        """Whether a write may stand between another one and a read, first without remainders."""
+        for exact in (False, True):
+            if exact and not any(isinstance(m, Const) and m.value > 1 for m in self.moduli):
+                return True
+            ways = other_in_slot(read.cells, other.cells, self.moduli, exact=exact)
+            if not any(self.stands_between(read, write, other, way) for way in ways):
+                return False
+        return True
+
+    def emptied(
+        self, reads: Sequence[Event], writes: Sequence[Event], gone: Sequence[Event]
+    ) -> Iterator[str]:
+        """A cell that is given back, or given away, while it is still to be read."""
+        for read, write in self.pairs(reads, writes) if gone else ():
+            for end in gone:
+                same = self.may_be_same(self.key(read), end.cells)
+                if self.stands_between(read, write, end, same):
+                    yield f"{end.who} may free it before {read.who} reads it"
+
+    def pairs(
+        self, reads: Sequence[Event], writes: Sequence[Event]
+    ) -> Iterator[tuple[Event, Event]]:
+        """Reads with writes of what they read."""
+        for read in reads:
+            for write in writes:
+                same = (*_equal(read.cells, write.cells), *alike(read.lengths, write.lengths))
+                both = (read.formula & write.formula).having(*same)
+                if not self.formulas.never(both):
+                    yield read, write
+
+    def stands_between(
+        self, read: Event, write: Event, other: Event, where: tuple[Expr, ...]
+    ) -> bool:
+        """Whether something may happen after a cell is written and before it is read."""
+        all_three = read.formula & write.formula & other.formula
+        for a, b in ((read, write), (write, other), (read, other)):
+            all_three = all_three.having(*alike(a.lengths, b.lengths))
+        same = _equal(read.cells, write.cells)
+        for first in before(write.time, other.time, same=True):
+            for second in before(other.time, read.time):
+                when = (*where, *same, *first, *second)
+                if not self.formulas.never(all_three.having(*when)):
+                    return True
+        return False
+
+    def used_when_gone(self, uses: Sequence[Event], gone: Sequence[Event]) -> Iterator[str]:
+        """An array that is taken by a kernel though it was given back, whatever is in it."""
+        for end in gone:
+            for use in uses:
+                where = self.may_be_same(use.cells, end.cells)
+                both = (use.formula & end.formula).having(*alike(use.lengths, end.lengths))
+                for order in before(end.time, use.time):
+                    if not self.formulas.never(both.having(*where, *order)):
+                        yield f"{end.who} may free it before {use.who} uses it"
+
+    def key(self, event: Event) -> Cell:
+        """The array in which a cell is."""
+        return tuple(event.cells[k] for k in self.picked)
+
+    def may_be_same(self, a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
+        """A condition for two keys to be of one array."""
+        pairs = zip(a, b, self.keys, strict=True)
+        return tuple(same_slot(x, y, m, exact=True) for x, y, m in pairs)
+
+    # ------------------------------------------------------------------ room
+
+    def side_by_side(self) -> Iterator[str]:
+        """Where several points stand side by side, slots are not used in turn."""
+        rings = [a.dim for a in self.store.axes if a.ring]
+        taken = [(s.name, write.entries) for s, write in self.events.writers]
+        for s, read in self.events.readers:
+            if s.single is not None:
+                own = s.single.reads[s.reads.index(read)].entries
+                pairs = zip(read.entries, own, strict=True)
+                side = tuple(ZERO if isinstance(one, Slice) else e for e, one in pairs)
+                taken.append((s.name, side))
+        for who, entries in taken:
+            for dim, e in zip(self.tensor.domain.dims, entries, strict=True):
+                if dim in rings and isinstance(e, Slice):
+                    yield f"{who} wants several slots of a ring side by side"
+
+    def without_room(self) -> Iterator[str]:
+        """Cells that have no slot, values that do not fit into it, rows that are not there yet."""
+        for s, write in self.events.writers:
+            for i in self.world.instances(s.name, WRITE):
+                event = self.events.write(i, write)
+                cells = dict(zip(self.tensor.domain.dims, event.cells, strict=True))
+                for axis in self.store.axes:
+                    if not axis.ring and not self.is_inside(event, cells[axis.dim], axis):
+                        yield f"{s.name} may write where it has no slot"
+                if not all(self.fits(event, e, n) for e, n in self.extents(i, cells)):
+                    yield f"{s.name} may write a value larger than its slot"
+        uses = [(s.name, read.entries) for s, read in self.events.readers]
+        uses += [(s.name, write.entries) for s, write in self.events.writers]
+        for name, entries in uses:
+            for axis in self.store.axes:
+                if axis.grows and not self.has_grown(name, axis, entries):
+                    yield f"{name} may need more rows than there are"
+
+    def extents(self, i: Instance, cells: Mapping[str, Expr]) -> Iterator[tuple[Expr, Expr]]:
+        """How large a value is, and how large its slot, axis by axis."""
+        for e, size in zip(self.tensor.type.shape, self.store.shape, strict=True):
+            yield substitute(e, {**i.known, **cells}), self.world.at_most(size)
+
+    def is_inside(self, event: Event, cell: Expr, axis: Axis) -> bool:
+        """Whether there is a slot for a cell."""
+        size = self.world.at_most(axis.size)
+        outside = disjunction(Compare("<", cell, ZERO), compare(">=", cell, size))
+        return self.formulas.never(event.formula.having(outside))
+
+    def fits(self, event: Event, e: Expr, size: Expr) -> bool:
+        """Whether an extent is no larger than another one; products only by looking."""
+        more: dict[str, Expr] = {name: Sym(name) + 1 for name in self.world.bounds}
+        least = interval(substitute(sub(size, e), more))[0]
+        if least is not None and least >= 0:
+            return True
+        return self.formulas.never(event.formula.having(compare(">", e, size)))
+
+    def has_grown(self, statement: str, axis: Axis, entries: tuple[Entry, ...]) -> bool:
+        """Whether a statement waits for all rows that one of its accesses touches."""
+        k = self.tensor.domain.dims.index(axis.dim)
+        for need in self.plan.needs.get(statement, ()):
+            if (need.dim, need.size) == (axis.dim, axis.size):
+                return all(
+                    self.is_enough(i, need, self.events.access(entries, i, i.time), k)
+                    for i in self.world.instances(statement, WRITE)
+                )
+        return False
+
+    def is_enough(self, i: Instance, need: Need, event: Event, k: int) -> bool:
+        """Whether there are the rows that one access touches, and those a kernel relies on."""
+        size = self.world.at_most(need.size)
+        rows = [self.world.at_most(e, i.env) for e in need.rows]
+        if not all(is_affine(e) for e in (size, *rows)):
+            return False
+        last = [(event.formula, event.cells[k] + 1)]
+        last += [(i.formula, self.world.at_most(e, i.env)) for e in need.sure]
+        for formula, e in last:
+            few = conjunction(*(compare(">", e, n) for n in rows))
+            if not self.formulas.never(formula.having(disjunction(few, compare(">", e, size)))):
+                return False
+        return True
+
+
+def _equal(a: Cell, b: Cell) -> tuple[Expr, ...]:
+    return tuple(compare("==", x, y) for x, y in zip(a, b, strict=True))
+
+
+def _ways_to_know(
+    own: Sequence[Length], *others: Sequence[Length]
+) -> Iterator[tuple[Expr, ...]]:
+    """For each of some lots of lengths: ``own`` are those of the same points, and so the same."""
+    if not own:
+        yield ()
+        return
+    for lengths in others:
+        at = {n.bound: n for n in lengths}
+        if all(n.bound in at for n in own):
+            yield tuple(
+                e
+                for n in own
+                for e in (
+                    *_equal(n.point, at[n.bound].point),
+                    compare("==", n.value, at[n.bound].value),
+                )
+            )

@@ -1,0 +1,143 @@
+"""Chooses which stores live with the host, so that a run keeps to a budget.
+
+What takes most when there is most is tried first, as far from its uses as it helps: the further,
+the fewer copies. A store whose cells the statement at the peak needs does not help there, so it
+stays. In the end stores come back that need not have gone, and where there is room cells are loaded
+a step before they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tempoc.offload.rewrite import NEAR, Reach, movable, moved
+from tempoc.program.nodes import Guard, Loop, Program, Sequence, Statement
+from tempoc.runtime.rehearsal import Forecast, forecast
+
+LEAST = 1024
+"""Stores that never take so many bytes are not worth a copy, unless nothing else helps."""
+STEPS = 64
+"""So often something is sent away before all that can be is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Stores that live with the host, how far from their uses they are brought, the program then.
+
+    What is brought ``ahead`` comes a step before. ``needed`` are the most bytes on the device.
+    """
+
+    reach: Reach
+    program: Program
+    found: Forecast
+    ahead: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> int:
+        """The most bytes that are on the device."""
+        return self.found.peak
+
+
+def choose(
+    program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int
+) -> Choice:
+    """What keeps to the budget with few copies; if nothing does, what takes least.
+
+    Its program is not verified.
+    """
+    chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget)
+    return chooser.early(chooser.run())
+
+
+def copied(choice: Choice, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+    """The bytes that a run copies to the device and from there."""
+    found = forecast(choice.program, bounds, given, every_step=True)
+    return found.loaded + found.evicted
+
+
+@dataclass(slots=True, kw_only=True)
+class _Chooser:
+    program: Program
+    bounds: Mapping[str, int]
+    given: frozenset[str]
+    budget: int
+    tried: dict[tuple[tuple[str, int], ...], Choice] = field(default_factory=dict)
+
+    def run(self) -> Choice:
+        """The choice."""
+        names = movable(self.program)
+        farthest = depth(self.program.tree) + 1
+        best = self.with_({})
+        everything = self.with_(dict.fromkeys(names, NEAR))
+        if everything.needed > self.budget:
+            return min((best, everything), key=lambda choice: choice.needed)
+        for _ in range(STEPS):
+            if best.needed <= self.budget:
+                return self.pruned(best, farthest)
+            better = self.better(best, names, farthest)
+            if better is None:
+                break
+            best = better
+        return self.pruned(everything, farthest)
+
+    def with_(self, reach: Reach) -> Choice:
+        """The choice of these."""
+        key = tuple(sorted(reach.items()))
+        if key not in self.tried:
+            program = moved(self.program, reach)
+            found = forecast(program, self.bounds, self.given)
+            self.tried[key] = Choice(reach=reach, program=program, found=found)
+        return self.tried[key]
+
+    def early(self, choice: Choice) -> Choice:
+        """The same with loads a step ahead, as far as there is room for them."""
+        for name in choice.reach if choice.needed <= self.budget else ():
+            ahead = (*choice.ahead, name)
+            program = moved(self.program, choice.reach, ahead)
+            if program != choice.program:
+                found = forecast(program, self.bounds, self.given)
+                if found.peak <= self.budget:
+                    choice = replace(choice, ahead=ahead, program=program, found=found)
+        return choice
+
+    def better(self, best: Choice, names: tuple[str, ...], farthest: int) -> Choice | None:
+        """One store more with the host, or nearer to its uses; the first that helps."""
+        sizes = best.found.stores
+        largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
+        for name in largest:
+            if best.reach.get(name, farthest + 1) == NEAR:
+                continue
+            nearest = self.with_({**best.reach, name: NEAR})
+            if nearest.needed < best.needed:
+                farther = range(best.reach.get(name, farthest + 1) - 1, NEAR, -1)
+                others = (self.with_({**best.reach, name: reach}) for reach in farther)
+                return next((c for c in others if c.needed == nearest.needed), nearest)
+        return None
+
+    def pruned(self, choice: Choice, farthest: int) -> Choice:
+        """The same without what need not go away, nor stay away so long."""
+        for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
+            others = {n: r for n, r in choice.reach.items() if n != name}
+            least = choice.reach[name]
+            kinds = [others, *({**others, name: r} for r in range(farthest, least, -1))]
+            fits = (self.with_(kind) for kind in kinds)
+            choice = next((c for c in fits if c.needed <= self.budget), choice)
+        return choice
+
+    def size(self, choice: Choice, name: str) -> int:
+        """The stores that take least go back first."""
+        return choice.found.away_stores.get(name, 0)
+
+
+def depth(s: Statement) -> int:
+    """How many loops are within each other."""
+    match s:
+        case Sequence(items=items):
+            return max(map(depth, items), default=0)
+        case Loop(body=body):
+            return 1 + depth(body)
+        case Guard(body=body):
+            return depth(body)
+        case _:
+            return 0

@@ -1,0 +1,76 @@
+"""Evictions of what nobody reads any more: it is dropped instead of copied to the host.
+
+    evict h[k], g[k]                          evict h[k]
+    ...                                       drop g[k]
+    g[k+1] = ...                              ...
+                                              g[k+1] = ...
+
+That is so for stores of one array that are written anew before anybody reads them, and for cells
+that are given back next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from tempoc.program.live import Names, afterwards, registers, wanted_within
+from tempoc.program.nodes import Cell, Evict, Free, Guard, Loop, Program, Sequence, Statement
+
+
+def without_dead(program: Program) -> Program:
+    """The same program with fewer copies."""
+    single = registers({s.name: s for s in program.stores})
+    given = [i.store for i in program.inputs] + [p.store for p in program.params]
+    kept = frozenset(o.store for o in program.outputs)
+    dropper = _Dropper(single=single, kept=frozenset(given))
+    return replace(program, tree=dropper.within(program.tree, kept))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Dropper:
+    single: Names
+    kept: Collection[str]
+
+    def within(self, s: Statement, after: Names) -> Statement:
+        """A statement, if the contents of these stores matter afterwards."""
+        match s:
+            case Sequence(items=items):
+                found: list[Statement] = []
+                for k, (item, later) in enumerate(afterwards(items, after, self.single)):
+                    if isinstance(item, Evict):
+                        found += self.evict(item, later, items[k + 1 :])
+                    else:
+                        found.append(self.within(item, later))
+                return Sequence(items=(*found,))
+            case Loop(body=body):
+                return replace(s, body=self.within(body, wanted_within(body, after, self.single)))
+            case Guard(body=body):
+                return replace(s, body=self.within(body, after))
+            case _:
+                return s
+
+    def evict(
+        self, s: Evict, later: Names, items: tuple[Statement, ...]
+    ) -> Iterator[Statement]:
+        """An eviction as what is copied, and what is dropped."""
+        freed = {*_given_back(items)}
+        dead = [
+            cell
+            for cell in s.cells
+            if cell.store not in self.kept
+            and (cell in freed or (cell.store in self.single and cell.store not in later))
+        ]
+        left = tuple(cell for cell in s.cells if cell not in dead)
+        if left:
+            yield Evict(cells=left)
+        if dead:
+            yield Evict(cells=(*dead,), dead=True)
+
+
+def _given_back(items: tuple[Statement, ...]) -> Iterator[Cell]:
+    """The cells that are given back before anything else happens."""
+    for item in items:
+        if not isinstance(item, Free):
+            return
+        yield from item.cells

@@ -1,0 +1,379 @@
+"""Puts loads and evictions into a program: stores that live with the host, and are brought for use.
+
+    for t in range(T):                        for t in range(T):
+      h[t] = step(x, W, h[t-1])                 load h[t-1]
+    for t in range(T-1, -1, -1):                h[t] = step(x, W, h[t-1])
+      g[t] = back(h[t], W, g[t+1])              evict h[t-1], h[t]
+                                              for t in range(T-1, -1, -1):
+                                                load h[t]
+                                                g[t] = back(h[t], W, g[t+1])
+                                                evict h[t]
+
+A cell stays on the device while statements that follow each other need it. Of a store that may
+``reach`` further it stays from the first to the last use in the body of a loop (1), or during whole
+loops in which it is always the same (2: one loop, and so on). Cells that may be the same one, by
+another key, come and go together.
+
+What the next step of a loop reads may be brought ``ahead``, while this one is computed: ``load
+ahead h[t-1] where t-1 > -1``, if no step of the loop writes the store. What it reads and this one
+has may stay: ``evict h[t] where t+1 >= T``; it does where nothing happens in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from tempoc.offload.dead import without_dead
+from tempoc.program.aliases import Key, are_apart, are_same, slot
+from tempoc.program.arith import FALSE, TRUE, Arith, Operation, names
+from tempoc.program.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Evict,
+    Free,
+    Guard,
+    Host,
+    Load,
+    Loop,
+    Program,
+    Region,
+    Sequence,
+    Statement,
+    Store,
+)
+from tempoc.program.parts import every
+from tempoc.program.places import found_out
+from tempoc.program.verify import verify
+
+Reach = Mapping[str, int]
+"""How far loads are away from uses, by store."""
+NEAR, FAR = 0, 99
+_Place = tuple[str, Key]
+
+
+def offloaded(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Program:
+    """The program, verified, with these stores away, some of which are loaded ahead."""
+    found = moved(program, reach, ahead)
+    if found is not program:
+        verify(found)
+    return found
+
+
+def moved(program: Program, reach: Reach, ahead: Collection[str] = ()) -> Program:
+    """The same, not verified: to find out what it would take."""
+    if not reach:
+        return program
+    stores = tuple(replace(s, away=True) if s.name in reach else s for s in program.stores)
+    away = {s.name: s for s in stores if s.away}
+    params = frozenset(p.store for p in program.params)
+    late, early = found_out(program), frozenset(ahead)
+    rewriter = _Rewriter(away=away, reach=reach, params=params, ahead=early, late=late)
+    tree = rewriter.within(program.tree, None).statement
+    return without_dead(replace(program, stores=stores, tree=tree))
+
+
+def movable(program: Program) -> tuple[str, ...]:
+    """The stores that may live with the host.
+
+    None that grow, none that never leave a kernel, none by keys that the run finds out.
+    """
+    bad = {program.seed} | {s.name for s in program.stores if any(a.least for a in s.axes)}
+    late = found_out(program)
+    for part in every(program.tree):
+        if isinstance(part, Region | Block):
+            bad |= {*part.local}
+        for cell in (*_cells(part), *_moved(part)):
+            fixed = (*cell.key, *(() if cell.when is None else (cell.when,)))
+            if any(late & {*names(e)} for e in fixed):
+                bad.add(cell.store)
+    return tuple(s.name for s in program.stores if s.name not in bad)
+
+
+def _cells(s: Statement) -> Iterable[Cell]:
+    match s:
+        case Call(args=args, results=results) | Host(args=args, results=results):
+            return (*args, *results)
+        case Region(carried=carried, read=read):
+            return (*_each(carried), *_each(read))
+        case Block(carried=carried, made=made, read=read):
+            return (*_each(carried), *_each(made), *_each(read))
+        case _:
+            return ()
+
+
+def _moved(s: Statement) -> Iterable[Cell]:
+    return s.cells if isinstance(s, Free) else ()
+
+
+def _each(some: Iterable[Cells]) -> Iterator[Cell]:
+    return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """What a statement does with a cell, by the key ``key``.
+
+    It ``reads`` what was there before under any of these conditions (``None``: always). ``anew``:
+    whatever was there is written over. ``left`` is how far loads may still go.
+    """
+
+    store: str
+    key: Key
+    reads: tuple[Arith | None, ...]
+    anew: bool
+    left: int
+
+    def and_then(self, other: _Use) -> _Use:
+        """Both, one after the other."""
+        reads = self.reads if self.anew else tuple(dict.fromkeys((*self.reads, *other.reads)))
+        return replace(self, reads=reads, left=min(self.left, other.left))
+
+    def loaded(self) -> Cell:
+        """What has to be loaded."""
+        several = tuple(e for e in self.reads if e is not None)
+        when = several[0] if len(several) == 1 else Operation(FALSE.op, several)
+        return Cell(store=self.store, key=self.key, when=None if None in self.reads else when)
+
+    def evicted(self) -> Cell:
+        """What may be there in the end."""
+        return Cell(store=self.store, key=self.key)
+
+
+_Uses = Mapping[_Place, _Use]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A statement with all moves in it but those of ``uses``; it moves the cells ``inside``."""
+
+    statement: Statement
+    uses: _Uses
+    inside: tuple[_Use, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stay:
+    """Cells that come before one statement of a sequence and go after another."""
+
+    first: int
+    last: int
+    uses: dict[_Place, _Use] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rewriter:
+    away: Mapping[str, Store]
+    reach: Reach
+    params: frozenset[str]
+    ahead: frozenset[str]
+    late: frozenset[str]
+
+    def within(self, s: Statement, loop: Loop | None) -> _Part:
+        """A body with its moves, but for what may stay on the device during a whole loop.
+
+        Where it is that of none nothing may.
+        """
+        parts = [self.part(item) for item in _flat(s)]
+        before: list[list[Cell]] = [[] for _ in parts]
+        early: list[list[Cell]] = [[] for _ in parts]
+        after: list[list[Cell]] = [[] for _ in parts]
+        outer: dict[_Place, _Use] = {}
+        moving: list[_Stay] = []
+        inside = [use for part in parts for use in part.inside]
+        for stays in self.stays(parts):
+            if loop is not None and self.may_leave(stays, loop.var, inside):
+                outer |= {p: replace(u, left=u.left - 1) for p, u in stays[0].uses.items()}
+                continue
+            moving += stays
+            inside += (use for stay in stays for use in stay.uses.values())
+        for stay in moving:
+            before[stay.first] += [use.loaded() for use in stay.uses.values() if use.reads]
+            if loop is None or loop.limit is not None or self.late & {*names(loop.upper)}:
+                after[stay.last] += [use.evicted() for use in stay.uses.values()]
+            else:
+                early[stay.first] += self.early(stay, loop)
+                used = [k for k, part in enumerate(parts) if not isinstance(part.statement, Free)]
+                after[stay.last] += self.staying(stay, loop, moving, (used[0], used[-1]))
+        found: list[Statement] = []
+        for k, part in enumerate(parts):
+            found += [Load(cells=(*before[k],))] if before[k] else []
+            found += [Load(cells=(*early[k],), ahead=True)] if early[k] else []
+            found.append(part.statement)
+            found += [Evict(cells=(*after[k],))] if after[k] else []
+        body = found[0] if len(found) == 1 else Sequence(items=(*found,))
+        return _Part(statement=body, uses=outer, inside=(*inside,))
+
+    def may_leave(self, stays: list[_Stay], var: str, inside: list[_Use]) -> bool:
+        """Whether cells are the same in all steps of a loop, and may stay there during it."""
+        found = [use for stay in stays for use in stay.uses.values()]
+        fixed = (e for u in found for e in (*u.key, *u.reads) if e is not None)
+        here = len(stays) == 1 and all(u.left > 1 for u in found)
+        return here and not any(var in names(e) for e in fixed) and not self.meet(found, inside)
+
+    def early(self, stay: _Stay, loop: Loop) -> Iterator[Cell]:
+        """What the next step needs, if that is plain to see and nothing changes it until then."""
+        if any(name in _written(loop.body) for name, _ in stay.uses):
+            return
+        following = _following(loop)
+        there = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
+        for use in stay.uses.values():
+            if use.reads and use.store in self.ahead:
+                cell = use.loaded()
+                key = tuple(_replaced(e, loop.var, following) for e in cell.key)
+                later = replace(use, key=key)
+                if self.meet([later], stay.uses.values()):
+                    continue
+                when = TRUE if cell.when is None else _replaced(cell.when, loop.var, following)
+                both = there if when == TRUE else Operation("and", (there, when))
+                yield replace(cell, key=key, when=both)
+
+    def staying(
+        self, stay: _Stay, loop: Loop, others: list[_Stay], ends: tuple[int, int]
+    ) -> Iterator[Cell]:
+        """What goes after a step; what the next one reads only after the last step.
+
+        ``ends`` are the first and the last statement of the body that do something.
+        """
+        last = Operation(">=" if loop.step > 0 else "<=", (_following(loop), loop.upper))
+        for use in stay.uses.values():
+            again = [s for s in others if len(stay.uses) == 1 and self.reads_next(s, use, loop)]
+            free = any((s.first, stay.last) == ends for s in again)
+            stays = free or (again and use.store in self.ahead)
+            yield replace(use.evicted(), when=last) if stays else use.evicted()
+
+    def reads_next(self, stay: _Stay, use: _Use, loop: Loop) -> bool:
+        """Whether a stay in the next step of a loop begins with a cell of this one."""
+        following = _following(loop)
+        return any(
+            u.store == use.store
+            and u.reads
+            and are_same(
+                self.away[u.store],
+                tuple(_replaced(e, loop.var, following) for e in u.key),
+                use.key,
+            )
+            for u in stay.uses.values()
+        )
+
+    def meet(self, some: Iterable[_Use], others: Iterable[_Use]) -> bool:
+        """Whether cells may be the same ones."""
+        return any(self.alike(a, b) for a in some for b in others)
+
+    def alike(self, a: _Use, b: _Use) -> bool:
+        """Whether two cells may be the same one."""
+        return a.store == b.store and not are_apart(self.away[a.store], a.key, b.key)
+
+    def stays(self, parts: list[_Part]) -> list[list[_Stay]]:
+        """From where to where cells are on the device, together those that may be the same one."""
+        found: list[list[_Stay]] = []
+        for group in self.groups([part.uses for part in parts]):
+            runs: list[_Stay] = []
+            follows = False
+            for k, part in enumerate(parts):
+                here = {p: u for p, u in part.uses.items() if p in group}
+                if self.meet(group.values(), part.inside):
+                    follows = False
+                if not here:
+                    near = any(u.left == NEAR for u in group.values())
+                    follows = follows and (not near or isinstance(part.statement, Free))
+                    continue
+                if not follows:
+                    runs.append(_Stay(first=k, last=k))
+                follows, last = True, runs[-1]
+                last.last = k
+                for place, use in here.items():
+                    before = last.uses.get(place)
+                    last.uses[place] = use if before is None else before.and_then(use)
+            found.append(runs)
+        return found
+
+    def groups(self, uses: list[_Uses]) -> list[dict[_Place, _Use]]:
+        """Cells that may be the same one."""
+        groups: list[dict[_Place, _Use]] = []
+        for place, use in {p: u for own in uses for p, u in own.items()}.items():
+            same = [g for g in groups if self.meet([use], g.values())]
+            groups = [g for g in groups if g not in same]
+            merged = {p: u for g in same for p, u in g.items()}
+            groups.append({**merged, place: use})
+        return groups
+
+    def part(self, s: Statement) -> _Part:
+        """A statement of a sequence, and which cells it needs on the device."""
+        match s:
+            case Loop(body=body):
+                inner = self.within(body, s)
+                # It may have no step at all.
+                uses = {p: replace(u, anew=False) for p, u in inner.uses.items()}
+                return replace(inner, statement=replace(s, body=inner.statement), uses=uses)
+            case Guard(body=body):
+                inner = self.within(body, None)
+                return replace(inner, statement=replace(s, body=inner.statement))
+            case Call(args=args, results=results) | Host(args=args, results=results):
+                return _Part(statement=s, uses=self.uses(args, results))
+            case Effect(call=call):
+                return _Part(statement=s, uses=self.uses(call.args, call.results))
+            case Region(carried=carried, read=read):
+                taken = (*carried, *read)
+                return _Part(statement=s, uses=self.uses(_each(taken), ()))
+            case Block(carried=carried, made=made, read=read):
+                # Its calls may be made one by one, and then take what they write into.
+                taken = (*carried, *made, *read)
+                return _Part(statement=s, uses=self.uses(_each(taken), ()))
+            case _:
+                return _Part(statement=s, uses={})
+
+    def uses(self, taken: Iterable[Cell], written: Iterable[Cell]) -> _Uses:
+        """What a call does with cells."""
+        found: dict[_Place, _Use] = {}
+        for cells, reads in ((taken, True), (written, False)):
+            for cell in cells:
+                if cell.store in self.away:
+                    place = cell.store, slot(self.away[cell.store], cell.key)
+                    # What is computed of a param that was given is not written.
+                    old = reads or cell.store in self.params
+                    use = _Use(
+                        store=cell.store,
+                        key=cell.key,
+                        reads=(cell.when,) if old else (),
+                        anew=not old and cell.when is None,
+                        left=self.reach[cell.store],
+                    )
+                    found[place] = found[place].and_then(use) if place in found else use
+        return found
+
+
+def _written(s: Statement) -> frozenset[str]:
+    """The stores that a part writes."""
+    found: set[str] = set()
+    for part in every(s):
+        match part:
+            case Call(results=results) | Host(results=results):
+                found |= {cell.store for cell in results}
+            case Region(carried=changed) | Block(carried=changed):
+                found |= {cells.store for cells in changed}
+    return frozenset(found)
+
+
+def _following(loop: Loop) -> Arith:
+    """The variable of a loop in the next step."""
+    return Operation("+", (loop.var, loop.step))
+
+
+def _replaced(e: Arith, var: str, value: Arith) -> Arith:
+    """An expression with another value of a variable."""
+    if isinstance(e, Operation):
+        return Operation(e.op, tuple(_replaced(a, var, value) for a in e.args))
+    return value if e == var else e
+
+
+def _flat(s: Statement) -> Iterator[Statement]:
+    if isinstance(s, Sequence):
+        for item in s.items:
+            yield from _flat(item)
+    else:
+        yield s
+

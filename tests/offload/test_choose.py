@@ -1,0 +1,125 @@
+"""Which stores go to the host for a budget; the peak of programs with moves as a formula."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, note, settings
+from hypothesis import given as drawn
+
+from tempoc.footprint.formulas import Facts
+from tempoc.footprint.peak import peak
+from tempoc.offload.choose import choose, copied, depth
+from tempoc.offload.rewrite import FAR, NEAR
+from tempoc.program.nodes import Program
+from tempoc.runtime.bounds import resolve
+from tempoc.runtime.budget import usual_given
+from tempoc.runtime.rehearsal import forecast
+from tempoc.symbolic.walk import evaluate
+from tests.support.agreement import free_bounds
+from tests.support.mixes import mixes
+from tests.support.offloading import all_away, loaded
+from tests.support.programs import Program as Generated
+
+BY_HOST = {"regions": False, "apart": True, "bucket": 0}
+IMAGES = """
+dim k < K
+input x[k]: f32[8, 64]
+w[0] = ones([64, 4]) * 0.01
+loss[k] = mean(tanh(x[k] @ w[k]) ** 2)
+w[k+1] = w - 0.1 * grad(loss[k], w)
+output loss
+"""
+DEEP = """
+dim l < L
+dim m < M
+input x: f32[16, 8]
+input w[l]: f32[8, 8]
+h[0] = x
+h[l] = tanh(h[l-1] @ w[l]) + x when l >= 1
+g[L-1, m] = h[L-1]
+g[l, m] = tanh(g[l+1, m] * h[l]) when l < L-1
+output g[0, 0:M] as found
+"""
+
+
+def of(text: str, **bounds: int) -> tuple[Program, dict[str, int], frozenset[str]]:
+    program = loaded(text, **BY_HOST)[1].program
+    return program, resolve(program, bounds, (), {}).values, usual_given(program)
+
+
+def test_nothing_goes_where_all_fits() -> None:
+    program, bounds, given = of(IMAGES, K=50)
+    natural = forecast(program, bounds, given).peak
+    found = choose(program, bounds, given, natural)
+    assert (found.reach, found.program, found.needed) == ({}, program, natural)
+    assert copied(found, bounds, given) == 0
+
+
+def test_what_is_large_and_idle_goes() -> None:
+    program, bounds, given = of(IMAGES, K=50)
+    natural = forecast(program, bounds, given).peak
+    found = choose(program, bounds, given, natural // 8)
+    assert list(found.reach) == ["x"]
+    assert found.needed <= natural // 8
+    # Each batch is read once, and the host has it already.
+    assert copied(found, bounds, given) == 50 * 8 * 64 * 4
+
+
+def test_no_further_than_it_has_to_be() -> None:
+    """What is the same in all steps of a loop is brought once, if the loop has room for it."""
+    program, bounds, given = of(DEEP, L=6, M=3)
+    assert depth(program.tree) >= 1
+    natural = forecast(program, bounds, given).peak
+    before = natural
+    costs = []
+    for part in (2, 4, 8):
+        found = choose(program, bounds, given, natural // part)
+        assert found.needed <= before
+        before = found.needed
+        costs.append(copied(found, bounds, given))
+    assert costs == sorted(costs)
+
+
+def test_what_takes_least_where_nothing_fits() -> None:
+    program, bounds, given = of(DEEP, L=6, M=3)
+    found = choose(program, bounds, given, 1)
+    assert found.needed > 1
+    again = choose(program, bounds, given, found.needed)
+    assert again.needed == found.needed
+    nearest = forecast(all_away(program, NEAR), bounds, given).peak
+    assert found.needed <= nearest
+
+
+@pytest.mark.parametrize("reach", [NEAR, 1, FAR])
+@pytest.mark.parametrize("text", [IMAGES, DEEP])
+def test_the_formula_holds(text: str, reach: int) -> None:
+    program = all_away(loaded(text, **BY_HOST)[1].program, reach)
+    for sizes in ((1, 1), (2, 3), (9, 4)):
+        check_formula(program, dict(zip(free_bounds(text), sizes, strict=False)))
+
+
+@drawn(program=mixes())
+@settings(
+    max_examples=3, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@pytest.mark.slow
+def test_formulas_of_generated_programs_hold(program: Generated) -> None:
+    note(program.text)
+    plain = loaded(program.text, **BY_HOST)[1].program
+    for reach in (NEAR, FAR):
+        moving = all_away(plain, reach)
+        for sizes in ((1, 1, 1), (2, 5, 3), (7, 3, 2)):
+            check_formula(moving, dict(zip(free_bounds(program.text), sizes, strict=False)))
+
+
+def check_formula(program: Program, bounds: dict[str, int]) -> None:
+    """No run has more on the device."""
+    values, given = resolve(program, bounds, (), {}).values, usual_given(program)
+    found = forecast(program, values, given)
+    every = forecast(program, values, given, every_step=True)
+    assert (found.peak, found.stores) == (every.peak, every.stores)
+    assert (found.away, found.away_stores) == (every.away, every.away_stores)
+    facts = Facts(program)
+    assert facts.free
+    assert found.peak <= evaluate(peak(program, given).formula, values)

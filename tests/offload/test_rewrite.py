@@ -1,0 +1,292 @@
+"""Where loads and evictions are put, and what the check of places lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tempoc.offload.rewrite import FAR, NEAR, movable, offloaded
+from tempoc.program.arith import Operation
+from tempoc.program.bounds import Bound, Length
+from tempoc.program.errors import ProgramError
+from tempoc.program.nodes import (
+    Axis,
+    Call,
+    Cell,
+    Evict,
+    Free,
+    Guard,
+    Input,
+    Kernel,
+    Key,
+    Load,
+    Loop,
+    Output,
+    Program,
+    Sequence,
+    Statement,
+    Store,
+)  # fmt: skip
+from tempoc.program.text import program_text
+from tempoc.program.verify import verify
+
+BACK = Operation("-", ("t", 1))
+NEXT = Operation("+", ("t", 1))
+
+
+def cell(store: str, *key: object, when: object = None) -> Cell:
+    return Cell(store=store, key=key, when=when)  # type: ignore[arg-type]
+
+
+def call(results: Cell, *args: Cell) -> Call:
+    return Call(kernel="k", point=(), args=args, results=(results,))
+
+
+def there_and_back(turns: int | None = None) -> Program:
+    """``h`` forwards, then ``g`` backwards, with weights ``w`` in both."""
+    first = call(cell("h", 0), cell("x"))
+    up = Loop(
+        var="t", lower=1, upper="T", step=1,
+        body=call(cell("h", "t"), cell("w"), cell("h", BACK)),
+    )  # fmt: skip
+    down = Loop(
+        var="t", lower=Operation("-", ("T", 1)), upper=-1, step=-1,
+        body=Sequence(items=(
+            call(cell("g"), cell("w"), cell("g")),
+            call(cell("y"), cell("h", "t"), cell("g")),
+            Free(cells=(cell("h", "t"),)),
+        )),
+    )  # fmt: skip
+    return Program(
+        name="p",
+        bounds=(Bound(name="T"),),
+        dims=(("t", "T"),),
+        inputs=(Input(name="x", store="x", dims=(), dtype="f32", shape=(8,)),),
+        stores=(
+            Store(name="x", dtype="f32", shape=(8,)),
+            Store(name="w", dtype="f32", shape=(8,)),
+            Store(name="h", dtype="f32", shape=(8,), keys=(Key(dim="t", modulo=turns),)),
+            Store(name="g", dtype="f32", shape=(8,)),
+            Store(name="y", dtype="f32", shape=(8,)),
+        ),
+        kernels=(Kernel(name="k"),),
+        tree=Sequence(items=(call(cell("w")), first, up, down)),
+        outputs=(Output(name="y", store="y", dims=(), entries=(), dtype="f32", shape=(8,)),),
+    )
+
+
+def tree_text(program: Program) -> str:
+    lines = program_text(program).splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("  kernel")) + 1
+    end = next(k for k, line in enumerate(lines) if line.startswith("  output"))
+    return "\n".join(line[2:] for line in lines[start:end])
+
+
+def test_next_to_each_use() -> None:
+    found = offloaded(there_and_back(), {"h": NEAR, "w": NEAR})
+    assert tree_text(found) == """\
+w = k()
+evict w
+h[0] = k(x)
+evict h[0]
+for t in range(1, T):
+  load w, h[t - 1]
+  h[t] = k(w, h[t - 1])
+  evict w where t + 1 >= T, h[t - 1], h[t] where t + 1 >= T
+for t in range(T - 1, -1, -1):
+  load w
+  g = k(w, g)
+  evict w
+  load h[t]
+  y = k(h[t], g)
+  drop h[t]
+  free h[t]"""
+
+
+def test_outside_of_loops_in_which_a_cell_is_the_same() -> None:
+    found = offloaded(there_and_back(), {"h": FAR, "w": FAR})
+    assert tree_text(found) == """\
+w = k()
+h[0] = k(x)
+evict h[0]
+for t in range(1, T):
+  load h[t - 1]
+  h[t] = k(w, h[t - 1])
+  evict h[t - 1], h[t] where t + 1 >= T
+for t in range(T - 1, -1, -1):
+  g = k(w, g)
+  load h[t]
+  y = k(h[t], g)
+  drop h[t]
+  free h[t]
+drop w"""
+
+
+def test_within_the_body_of_a_loop() -> None:
+    found = offloaded(there_and_back(), {"g": 1, "x": 1})
+    assert tree_text(found).split("for t")[2] == """\
+ in range(T - 1, -1, -1):
+  load g
+  g = k(w, g)
+  y = k(h[t], g)
+  evict g where t - 1 <= -1
+  free h[t]"""
+
+
+def test_cells_that_may_be_the_same_come_and_go_together() -> None:
+    """``h[0]`` and ``h[t]`` in one body: where ``t`` is 0, evicting one evicts the other."""
+    body = Sequence(items=(
+        call(cell("y"), cell("h", 0)), call(cell("y"), cell("w")), call(cell("y"), cell("h", "t")),
+        call(cell("y"), cell("h", 0)),
+    ))  # fmt: skip
+    loop = Loop(var="t", lower=0, upper="T", step=1, body=body)
+    program = there_and_back()
+    program = replace(program, tree=Sequence(items=(*tree_items(program)[:3], loop)))
+    found = offloaded(program, {"h": NEAR})
+    assert tree_text(found).split("range(T):\n")[1] == """\
+  load h[0]
+  y = k(h[0])
+  evict h[0]
+  y = k(w)
+  load h[t], h[0]
+  y = k(h[t])
+  y = k(h[0])
+  evict h[t], h[0]"""
+    verify(offloaded(program, {"h": FAR}))
+
+
+def tree_items(program: Program) -> tuple[Statement, ...]:
+    assert isinstance(program.tree, Sequence)
+    return program.tree.items
+
+
+def test_a_ring_turns_under_a_load() -> None:
+    found = tree_text(offloaded(there_and_back(turns=2), {"h": NEAR}))
+    assert "load h[t - 1]\n  h[t] = k(w, h[t - 1])\n  evict h[t - 1], h[t] where" in found
+
+
+def test_where_it_may_not_be_there() -> None:
+    """What is read under a condition is loaded under it."""
+    one = call(cell("g"), cell("h", BACK, when=Operation(">", ("t", 0))))
+    loop = Loop(var="t", lower=0, upper="T", step=1, body=one)
+    program = replace(there_and_back(), tree=loop)
+    assert tree_text(offloaded(program, {"h": FAR})) == """\
+for t in range(T):
+  load h[t - 1] where t > 0
+  g = k(h[t - 1] where t > 0)
+  evict h[t - 1]"""
+
+
+def test_what_the_next_step_reads_comes_ahead() -> None:
+    """Not what a step of the loop writes: ``h`` on the way up."""
+    found = offloaded(there_and_back(), {"h": NEAR, "w": NEAR}, ahead=("h", "w"))
+    assert tree_text(found).split("for t")[1:] == [
+        """\
+ in range(1, T):
+  load w, h[t - 1]
+  h[t] = k(w, h[t - 1])
+  evict w where t + 1 >= T, h[t - 1], h[t] where t + 1 >= T
+""",
+        """\
+ in range(T - 1, -1, -1):
+  load w
+  g = k(w, g)
+  evict w where t - 1 <= -1
+  load h[t]
+  load ahead h[t - 1] where t - 1 > -1
+  y = k(h[t], g)
+  drop h[t]
+  free h[t]""",
+    ]
+
+
+def test_what_cannot_be_with_the_host() -> None:
+    program = there_and_back()
+    grown = Store(name="w", dtype="f32", axes=(Axis(dim="t", size="T", least=4),), shape=(8,))
+    stores = tuple(grown if s.name == "w" else s for s in program.stores)
+    assert movable(replace(program, stores=stores)) == ("x", "h", "g", "y")
+    late = call(cell("y"), cell("h", Operation("-", ("T", 1))))
+    found_out = replace(
+        program,
+        bounds=(Bound(name="T"), Bound(name="M", value="T")),
+        lengths=(Length(bound="T", largest="M"),),
+        tree=Sequence(items=(program.tree, late)),
+    )
+    assert movable(found_out) == ("x", "w", "g", "y")
+
+
+# ------------------------------------------------------------------ what is refused
+
+Change = Callable[[tuple[Statement, ...]], tuple[Statement, ...]]
+
+
+def without(kind: type[Statement], store: str) -> Change:  # type: ignore[valid-type]
+    """The same without moves of a store."""
+
+    def change(items: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        found: list[Statement] = []
+        for item in items:
+            if isinstance(item, kind) and isinstance(item, Load | Evict):
+                left = tuple(c for c in item.cells if c.store != store)
+                found += [replace(item, cells=left)] if left else []
+            elif isinstance(item, Loop | Guard):
+                body = item.body.items if isinstance(item.body, Sequence) else (item.body,)
+                found.append(replace(item, body=Sequence(items=change(body))))
+            else:
+                found.append(item)
+        return tuple(found)
+
+    return change
+
+
+def early(items: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Evicts ``h[0]`` before the last use of a body in which ``h[t]`` is there."""
+    found = []
+    for item in items:
+        if isinstance(item, Loop):
+            assert isinstance(item.body, Sequence)
+            k = next(n for n, s in enumerate(item.body.items) if isinstance(s, Call))
+            gone = Evict(cells=(cell("h", 0),))
+            body = Sequence(items=(*item.body.items[:k], gone, *item.body.items[k:]))
+            found.append(replace(item, body=body))
+        else:
+            found.append(item)
+    return tuple(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (without(Load, "h"), "call of k: h is with the host there"),
+        (without(Load, "w"), "call of k: w is with the host there"),
+        (without(Evict, "h"), "loop t: does not leave the device as it finds it"),
+        (without(Evict, "w"), "program: leaves cells on the device"),
+        (early, "call of k: h is with the host there"),
+    ],
+)
+def test_the_check_of_places_sees(change: Change, said: str) -> None:
+    reach = FAR if said.startswith("program") else NEAR
+    program = offloaded(there_and_back(), {"h": NEAR, "w": reach})
+    with pytest.raises(ProgramError, match=said):
+        verify(replace(program, tree=Sequence(items=change(tree_items(program)))))
+
+
+def test_a_move_of_what_stays_is_refused() -> None:
+    program = there_and_back()
+    tree = Sequence(items=(Load(cells=(cell("w"),)), program.tree))
+    with pytest.raises(ProgramError, match="w always stays on the device"):
+        verify(replace(program, tree=tree))
+
+
+def test_what_was_given_is_not_dropped() -> None:
+    program = offloaded(there_and_back(), {"x": NEAR})
+    tree = Sequence(items=(program.tree, Evict(cells=(cell("x"),), dead=True)))
+    with pytest.raises(ProgramError, match="drops x, which was given"):
+        verify(replace(program, tree=tree))
+
+
+def test_a_program_without_away_has_no_moves() -> None:
+    program = there_and_back()
+    assert offloaded(program, {}) is program
