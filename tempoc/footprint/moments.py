@@ -247,9 +247,11 @@ class _Walker:
 
     def region(self, region: Region, live: Live) -> Live:
         """The device runs a loop; what its last step gives back is given back after it."""
+        live = {name: over for name, over in live.items() if name not in region.local}
         self.grow(region.needs, live)
         some: tuple[Cells, ...] = (*region.carried, *region.read)
         live = self.with_(live, [c.store for c in some if not self.stores[c.store].away])
+        self.with_(live, region.local)
         last = self.last(region.loop)
         dead = given_back(region.loop.body, frozenset(region.local))
         if not dead:

@@ -317,7 +317,7 @@ class Region:
     After the point ``at`` has ``lengths``, as far as they are known. Where there are ``endings``,
     places among these, the kernel returns before ``fault`` an i32 for each: the length that has
     been found out, or 0. Steps that are not there any more are left out. ``local`` stores never
-    leave the kernel.
+    leave the kernel, and what they held before is of no use.
     """
 
     kernel: str

@@ -156,7 +156,7 @@ def needed(s: Statement, whole: Collection[str]) -> Iterator[str]:
 
 
 def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
-    """Inputs without keys that one call takes, outside of all loops, and nobody else.
+    """What is given and has no keys, if one call takes it, outside of all loops, and nobody else.
 
     None where functions of the user run in between, which might change the arrays.
     """
@@ -167,8 +167,10 @@ def straight(program: Program, whole: Collection[str]) -> frozenset[str]:
     uses += Counter(output.store for output in program.outputs)
     once = [item for item in items if isinstance(item, Block | Call)]
     taken = frozenset(store for item in once for store in needed(item, whole))
-    taken -= {store.name for store in program.stores if store.away or store.keys}
-    return frozenset(i.store for i in program.inputs if uses[i.store] == 1 and i.store in taken)
+    bad = frozenset(store.name for store in program.stores if store.away or store.keys)
+    given = [i.store for i in program.inputs] + [p.store for p in program.params] + [program.seed]
+    alone = (name for name in given if uses[name] == 1 and name in taken)
+    return frozenset(alone) - bad
 
 
 def _in_order(s: Statement, whole: Collection[str]) -> Iterator[Statement]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tempoc.program.bounds import BUDGET
-from tempoc.program.nodes import Kernel, Output, Program, Region
+from tempoc.program.nodes import Input, Kernel, Output, Param, Program, Region
 from tempoc.program.parts import regions
 from tempoc.program.precision import precision_of
 from tempoc.runtime import backend
@@ -172,14 +172,16 @@ def _compiled(
 class Plain(NamedTuple):
     """All else that a run takes of which nothing is seen but its outputs.
 
-    ``straight`` are the inputs, if that is all that is given and each goes straight to one call:
-    names, and those in the walk.
+    ``is_straight``: all that is given goes straight to one call each. ``inputs`` are their names
+    with those in the walk, ``params`` the names of tensors.
     """
 
     prepared: Prepared
     walk: Walk
     names: Mapping[str, Any]
-    straight: tuple[tuple[str, str], ...]
+    is_straight: bool
+    inputs: tuple[tuple[str, str], ...]
+    params: tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,13 +197,26 @@ class Known:
     stores: frozenset[str]
     plain: Plain | None = None
 
-    def repeat(self, prepared: Prepared, walk: Walk, given: Mapping[str, Source]) -> None:
+    def repeat(self, prepared: Prepared, walk: Walk, given: Bindings) -> None:
         """From now on runs are plain if nothing is seen of them but their outputs."""
-        inputs = prepared.program.inputs
-        alone = self.stores == walk.straight == {i.store for i in inputs}
-        alone = alone and all(given[i.name].dtype == NUMPY[i.dtype] for i in inputs)
-        straight = tuple((i.name, prepared.filled[i.store]) for i in inputs) if alone else ()
-        self.plain = Plain(prepared, walk, prepared.names(walk), straight)
+        program = prepared.program
+        items: dict[str, tuple[Input | Param, Source | None]] = {
+            i.name: (i, given.inputs[i.name]) for i in program.inputs
+        }
+        tensors: dict[str, tuple[Input | Param, Source | None]] = {
+            self.params[p.name].get((), ""): (p, given.params[p.name].get(()))
+            for p in program.params
+            if p.name in given.params
+        }
+        both = [*items.values(), *tensors.values()]
+        alone = self.stores == walk.straight == {item.store for item, _ in both}
+        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for item, s in both)
+        inputs, params = (
+            tuple((name, prepared.filled[item.store]) for name, (item, _) in some.items())
+            for some in (items, tensors)
+        )
+        names = prepared.names(walk)
+        self.plain = Plain(prepared, walk, names, alone and fits, inputs, params)
 
 
 def known_by(loaded: Loaded, given: Given) -> Known | None:

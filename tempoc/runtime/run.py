@@ -166,7 +166,7 @@ def _run_known(
             if keeper is not None:
                 keeper.close()
     if settings.is_plain and prepared.is_plain(walk):
-        known.repeat(prepared, walk, bindings.inputs)
+        known.repeat(prepared, walk, bindings)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
     return result
@@ -176,17 +176,12 @@ def _run_plain(
     loaded: Loaded, given: Given, known: Known, plain: Plain, settings: Settings
 ) -> RunResult:
     """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
-    prepared, walk, names, straight = plain
+    prepared, walk = plain.prepared, plain.walk
     for traced in loaded.traced:
         traced.bounds = known.bounds
-    scope, own = {**names}, []
-    for name, place in straight:
-        array = given.inputs[name].read()
-        if type(array) is not np.ndarray:
-            break
-        scope[place] = array
-        own.append(array)
-    if not straight or len(own) < len(straight):
+    scope = {**plain.names}
+    own = _pass(given, plain, scope)
+    if own is None:
         own = _place(loaded, bound(loaded, given, known)[0], plain, scope)
     start = time.perf_counter()
     try:
@@ -207,6 +202,21 @@ def _run_plain(
         peak_bytes=0,
         given_bytes=prepared.sizes[walk],
     )
+
+
+def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[Array] | None:
+    """What is given, if all of it may be passed as it is, by its names in the walk."""
+    if not plain.is_straight:
+        return None
+    own = []
+    for names, sources in ((plain.inputs, given.inputs), (plain.params, given.params)):
+        for name, place in names:
+            array = sources[name].read()
+            if type(array) is not np.ndarray:
+                return None
+            scope[place] = array
+            own.append(array)
+    return own
 
 
 def _place(

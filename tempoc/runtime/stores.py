@@ -142,8 +142,9 @@ def place_given(
 ) -> dict[str, Cells]:
     """Inputs, params and the seed on the device, by store.
 
-    Those that go ``straight`` to one call stay with the host: the call brings them over. So do
-    those that are away; they are copied only if functions of the user might change the arrays.
+    Those that go ``straight`` to one call stay with the host: the call brings them over. A param
+    that is put together from several tensors does not go straight. Those that are away stay with
+    the host, too; they are copied only if functions of the user might change the arrays.
     """
     still = not any(isinstance(s, Host | Effect) for s in every(program.tree))
     sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
@@ -156,16 +157,23 @@ def place_given(
             placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, still)
     for p in program.params:
         if p.name in bindings.params:
-            reads = {point: source.read for point, source in bindings.params[p.name].items()}
+            sources = bindings.params[p.name]
+            if p.store in straight and (array := _as_it_is(sources.get(()), p)) is not None:
+                placed[p.store] = {(): array}
+                continue
+            reads = {point: source.read for point, source in sources.items()}
             placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
     if program.seed:
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
-        placed[program.seed] = {(): backend.put(words, "key")}
+        own = program.seed in straight
+        placed[program.seed] = {(): words if own else backend.put(words, "key")}
     return placed
 
 
-def _as_it_is(source: Source, item: Input) -> Array | None:
+def _as_it_is(source: Source | None, item: Input | Param) -> Array | None:
     """The array of a source, if the device can take it without any change."""
+    if source is None:
+        return None
     array = source.read()
     return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
 

@@ -21,7 +21,7 @@ class Walk:
 
     By names in the text: ``constants`` are points without variables, ``zeros`` the stores of which
     a cell of zeros is passed. ``effects`` are performed, ``hosts`` called by their numbers.
-    ``straight`` are inputs that one call takes and nobody else.
+    ``straight`` is what is given and one call takes, and nobody else.
     """
 
     text: str

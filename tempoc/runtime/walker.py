@@ -9,12 +9,12 @@ time; ``turns`` says for how many. What may be held has boundaries (``boundaries
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from tempoc.program.arith import Arith, Operation
+from tempoc.program.arith import Operation
 from tempoc.program.bounds import length_at
 from tempoc.program.nodes import (
     Block,
@@ -26,7 +26,6 @@ from tempoc.program.nodes import (
     Free,
     Guard,
     Host,
-    Kernel,
     Load,
     Loop,
     Need,
@@ -210,6 +209,8 @@ class _Writer(Spelled):
         outer = "".join(f"{self.rename[name]}, " for name in region.point)
         for cells in (*region.carried, *region.read):
             self.wanted(cells, depth)
+        for name in region.local:
+            self.free(Cell(store=name), depth)
         self.rename[loop.var] = f"v_{loop.var}"
         left = self.growing.left(region, self.expression)
         turns, hold = self.held.turns(
@@ -247,8 +248,11 @@ class _Writer(Spelled):
         checks = self.program.kernels[number].checks
         targets = [f"r{k}" for k in range(len(results))]
         targets += ["found"] * bool(part.endings) + ["fault"] * bool(checks)
+        inner = [self.numbers[name] for name in part.local if self.wishes.account]
+        self.lines_if(None, [f"wrote({i}, ())" for i in inner], depth)
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join(given)})")
         self.calls[len(self.lines)] = Call(kernel=part.kernel, point=(), args=(), results=())
+        self.lines_if(None, [f"freed({i}, ())" for i in inner], depth)
         for k, cells in enumerate(results):
             self.store(k, cells, depth)
         if checks:
@@ -320,7 +324,10 @@ class _Writer(Spelled):
             targets = ["*shown"]
         targets += [f"end{k}" for k in range(len(call.endings))]
         targets += ["fault"] * bool(kernel.checks)
-        point = self.point((*call.point, *self.lengths(call, kernel)))
+        at = dict(zip(kernel.dims, call.point, strict=False))
+        known = self.program.bounds, self.program.lengths
+        told = (length_at(*known, name, at) for name in kernel.lengths)
+        point = self.point((*call.point, *told))
         written = [self.cell(cell) for cell in kept if cell.when is None]
         passed = [self.argument(c, i in kernel.donated, written) for i, c in enumerate(call.args)]
         self.line(depth, f"{', '.join(targets)}, = k{number}({', '.join([point, *passed])})")
@@ -343,12 +350,6 @@ class _Writer(Spelled):
             self.effects.append(effect)
         if self.wishes.count:
             self.line(depth, "done[0] += 1")
-
-    def lengths(self, call: Call, kernel: Kernel) -> Iterator[Arith]:
-        """The lengths that a kernel takes, at the point of a call."""
-        at = dict(zip(kernel.dims, call.point, strict=False))
-        bounds, lengths = self.program.bounds, self.program.lengths
-        return (length_at(bounds, lengths, name, at) for name in kernel.lengths)
 
     def host(self, host: Host, depth: int) -> None:
         """A call of the user's; operands and results are stores of one value."""

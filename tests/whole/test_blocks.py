@@ -169,6 +169,37 @@ def test_runs_on_other_data_of_the_same_shapes() -> None:
         np.testing.assert_allclose(found.outputs["z"], wanted[:-1], rtol=1e-4, atol=1e-5)
 
 
+LEARNED = """
+dim t < T
+input x[t]: f32[4]
+param w: f32[4, 4]
+h[0] = x[0]
+h[t] = tanh(w @ h[t-1] + x[t] + 0.1 * random.normal([4])) when t >= 1
+output h
+"""
+
+
+def test_weights_and_the_seed_go_straight_to_one_call() -> None:
+    loaded = compile_text(LEARNED, 2, LOOPS)[1]
+    program = loaded.program
+    given = frozenset((program.inputs[0].store, program.params[0].store, program.seed))
+    assert prepare(loaded, {"T": 6}).walk(given, Wishes()).straight == given
+    x, w = np.ones((6, 4), np.float32), np.eye(4, dtype=np.float32)
+
+    def run(w: object, seed: int = 1) -> np.ndarray:
+        data = as_sources({"x": x}), as_sources({"w": w})
+        return run_given(
+            loaded, Given(bounds={}, inputs=data[0], params=data[1], seed=seed), Settings()
+        ).outputs["h"]
+
+    first = run(w)
+    for other in (w, np.asfortranarray(w), w[::-1][::-1], w.view(np.matrix)):
+        np.testing.assert_array_equal(run(other), first)
+    assert np.abs(run(2 * w) - first).max() > 0.01
+    assert np.abs(run(w, seed=2) - first).max() > 0.01
+    np.testing.assert_array_equal(run(w), first)
+
+
 def test_a_block_is_a_statement_of_the_program() -> None:
     tree = compile_text(RETURNS, 2)[1].program.tree
     items = tree.items if isinstance(tree, nodes.Sequence) else (tree,)
