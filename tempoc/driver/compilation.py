@@ -12,12 +12,13 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
-from tempoc.driver.options import Options
+from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.driver.pipelines import (
     LEVELS,
     REGISTRY,
     Pass,
     with_limit,
+    with_recompute,
     with_tiles,
     without_scans,
 )
@@ -122,6 +123,8 @@ class Compilation:
         steps = LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, REGISTRY)
+        if self.options.recompute is not None:
+            steps = with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
             steps = without_scans(steps)
         if self.options.limit is not None:

@@ -2,6 +2,8 @@
 
 What needs no more than the budget is left as it is. Otherwise these ways are looked at:
 
+- *again*: values are made again instead of kept (``passes/recompute.py``), such as cost little, or
+  all, which costs operations on numbers;
 - *tiles*: tensors above a limit are computed tile by tile (``passes/tile.py``), and the limit is
   lowered until the forecast fits. Tiles are loops, which cost calls of kernels: so the limit is not
   lowered further than it has to be, within a factor of two;
@@ -10,7 +12,8 @@ What needs no more than the budget is left as it is. Otherwise these ways are lo
   their steps, and inputs in an array for each point; then in smaller and smaller tiles; at last
   with one point of everything at a time (``-O1``).
 
-Of what fits the cheapest is taken, as far as calls and copies tell.
+Tiles are also tried together with values made again, where neither is enough. Of what fits the
+cheapest is taken, as far as calls, copies and operations tell.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import Options
+from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.offload.choose import choose, copied
+from tempoc.passes.recompute import waits
 from tempoc.passes.tile import Tile
+from tempoc.passes.work import operations
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import resolve
 from tempoc.runtime.budget import check_budget
@@ -34,8 +39,10 @@ PARTS = (2, 8, 32, 128, 512)
 """Which part of the budget one tensor may take, from variant to variant."""
 LEAST = 1024
 """Tensors of so few bytes are not worth a loop."""
-PER_CALL, PER_BYTE = 30_000, 0.1
-"""Nanoseconds that a call of a kernel takes at least, and the copy of a byte."""
+PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
+"""Nanoseconds that a call of a kernel takes at least, the copy of a byte, and an operation."""
+WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
+"""What is said of values that are not kept."""
 
 Filled = Callable[[Program], frozenset[str]]
 """Which stores are filled before a run."""
@@ -46,24 +53,30 @@ class Variant:
     """A way to compile, the most bytes that stores then have, and how often kernels are called.
 
     ``away`` are the most bytes that the host has of stores that live there, ``copied`` those that
-    go to the device or come from there.
+    go to the device or come from there. ``operations``: about how many there are on numbers.
     """
 
     compilation: Compilation
     peak: int
     calls: int
+    operations: int
     away: int = 0
     copied: int = 0
 
     @property
     def cost(self) -> float:
         """What tells variants apart, in nanoseconds."""
-        return PER_CALL * self.calls + PER_BYTE * self.copied
+        copies = PER_BYTE * self.copied
+        return PER_CALL * self.calls + copies + PER_OPERATION * self.operations
+
+    def more(self, other: Variant) -> str:
+        """How many more operations it has than another."""
+        return f"{100 * (self.operations - other.operations) / max(1, other.operations):.0f}%"
 
     def about(self) -> str:
         """What is different, in words."""
         options = self.compilation.options
-        parts = []
+        parts = [] if options.recompute is None else [WORDS[options.recompute]]
         if options.limit is not None:
             parts.append(f"tiles of what takes more than {size_text(options.limit)}")
         if options.away:
@@ -96,11 +109,14 @@ class Fit:
         first, last = self.variants[0], self.variants[-1]
         if last is first:
             return ""
+        more = ""
+        if last.compilation.options.recompute is not None:
+            more = f", {last.more(first)} more operations"
         copies = f", {size_text(last.copied)} copied to and from the host" if last.copied else ""
         return (
             f"note: {last.about()}, to keep to {size_text(self.budget)}: at most "
             f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, "
-            f"{last.calls} calls of kernels instead of {first.calls}{copies}\n"
+            f"{last.calls} calls of kernels instead of {first.calls}{more}{copies}\n"
         )
 
 
@@ -134,9 +150,13 @@ class _Search:
         natural = self.measured(compilation)
         if natural.peak <= self.budget:
             return natural
+        again = self.again(compilation)
         tiles = [compilation, *self.tiles(compilation)]
         fitting = [v for v in self.found if v.peak <= self.budget]
         fitting += self.away(compilation)
+        if again and not fitting:
+            tiles += self.tiles(again[-1])
+            fitting += [v for v in self.found if v.peak <= self.budget]
         if not fitting:
             fitting += self.away(self.by_host(compilation))
         for other in tiles[1:] if not fitting else ():
@@ -146,6 +166,17 @@ class _Search:
         if not fitting and compilation.options.level > 1 and compilation.options.passes is None:
             fitting += self.away(self.by_host(compilation, level=1))
         return min(fitting, key=lambda v: v.cost, default=None)
+
+    def again(self, compilation: Compilation) -> list[Compilation]:
+        """Variants that make values again instead of keeping them."""
+        options = replace(compilation.options, sizes=dict(self.bounds))
+        found = []
+        for what in RECOMPUTE if options.recompute is None else ():
+            variant = Compilation(compilation.loaded, replace(options, recompute=what))
+            if waits(variant.passes.graph):
+                self.measured(variant)
+                found.append(variant)
+        return found
 
     def tiles(self, compilation: Compilation) -> Iterator[Compilation]:
         """Variants with smaller and smaller tiles until one fits; no two are alike."""
@@ -182,7 +213,12 @@ class _Search:
         found = forecast(program, values, self.given(program))
         calls = count_calls(program.tree, values)
         variant = Variant(
-            compilation=compilation, peak=found.peak, calls=calls, away=found.away, copied=moved
+            compilation=compilation,
+            peak=found.peak,
+            calls=calls,
+            operations=operations(compilation.optimized, values),
+            away=found.away,
+            copied=moved,
         )
         self.found.append(variant)
         return variant

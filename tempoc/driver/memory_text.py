@@ -59,10 +59,14 @@ def _away(program: Program, facts: Facts, held: Forecast | None) -> list[str]:
 
 def fit_text(found: Fit) -> str:
     """What was tried to keep to a budget, the last of which does."""
-    head = ["variant", "bytes", "calls of kernels", "with the host", "copied"]
-    rows = [[v.about(), *map(str, (v.peak, v.calls, v.away, v.copied))] for v in found.variants]
+    first = found.variants[0]
+    head = ["variant", "bytes", "calls of kernels", "more operations", "with the host", "copied"]
+    rows = [
+        [v.about(), str(v.peak), str(v.calls), v.more(first), str(v.away), str(v.copied)]
+        for v in found.variants
+    ]
     if not any(v.away for v in found.variants):
-        head, rows = head[:3], [row[:3] for row in rows]
+        head, rows = head[:4], [row[:4] for row in rows]
     title = f"budget  {exactly(found.budget)}: {found.chosen.about()}\n\n"
     return title + table(head, rows)
 

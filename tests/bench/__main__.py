@@ -36,6 +36,7 @@ from tests.bench.measure import Row
 from tests.bench.offload import offload
 from tests.bench.ppo import ppo
 from tests.bench.prefill import prefill
+from tests.bench.recompute import recompute
 from tests.bench.recurrences import recurrences
 from tests.bench.reinforce import reinforce
 from tests.bench.rnn import rnn
@@ -54,6 +55,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "chunked": chunked,
     "attention": attention,
     "training": training,
+    "recompute": recompute,
     "offload": offload,
     "windows": windows,
     "ppo": ppo,
