@@ -9,8 +9,8 @@ What needs no more than the budget is left as it is. Otherwise these ways are lo
   lowered further than it has to be, within a factor of two;
 - *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
-  their steps, and inputs in an array for each point; then in smaller and smaller tiles; at last
-  with one point of everything at a time (``-O1``).
+  their steps, and inputs in an array for each point; then in the smallest tiles; at last with one
+  point of everything at a time (``-O1``).
 
 Tiles are also tried together with values made again, where neither is enough. Of what fits the
 cheapest is taken, as far as calls, copies and operations tell.
@@ -39,6 +39,8 @@ PARTS = (2, 8, 32, 128, 512)
 """Which part of the budget one tensor may take, from variant to variant."""
 LEAST = 1024
 """Tensors of so few bytes are not worth a loop."""
+MOST = 100_000
+"""With more calls of kernels it is not looked at what could live with the host between them."""
 PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
 """Nanoseconds that a call of a kernel takes at least, the copy of a byte, and an operation."""
 WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
@@ -159,10 +161,8 @@ class _Search:
             fitting += [v for v in self.found if v.peak <= self.budget]
         if not fitting:
             fitting += self.away(self.by_host(compilation))
-        for other in tiles[1:] if not fitting else ():
-            fitting += self.away(self.by_host(other))
-            if fitting:
-                break
+        if not fitting and len(tiles) > 1:
+            fitting += self.away(self.by_host(tiles[-1]))
         if not fitting and compilation.options.level > 1 and compilation.options.passes is None:
             fitting += self.away(self.by_host(compilation, level=1))
         return min(fitting, key=lambda v: v.cost, default=None)
@@ -198,6 +198,8 @@ class _Search:
         """The same with stores that live with the host, if that fits."""
         program = compilation.emitted.program
         values, given = _values(program, self.bounds), self.given(program)
+        if count_calls(program.tree, values) > MOST:
+            return []
         choice = choose(program, values, given, self.budget)
         if not choice.reach:  # nothing can go, or nothing helps
             return []

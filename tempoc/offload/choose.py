@@ -13,12 +13,15 @@ from dataclasses import dataclass, field, replace
 
 from tempoc.offload.rewrite import NEAR, Reach, movable, moved
 from tempoc.program.nodes import Guard, Loop, Program, Sequence, Statement
+from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rehearsal import Forecast, forecast
 
 LEAST = 1024
 """Stores that never take so many bytes are not worth a copy, unless nothing else helps."""
 STEPS = 64
 """So often something is sent away before all that can be is."""
+CALLS, TRIES = 200_000, 16
+"""No more choices are tried than have so many calls of kernels together, or than so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +78,18 @@ class _Chooser:
         for _ in range(STEPS):
             if best.needed <= self.budget:
                 return self.pruned(best, farthest)
+            if self.is_enough():
+                break
             better = self.better(best, names, farthest)
             if better is None:
                 break
             best = better
         return self.pruned(everything, farthest)
+
+    def is_enough(self) -> bool:
+        """Whether no more choices are tried."""
+        calls = max(1, count_calls(self.program.tree, dict(self.bounds)))
+        return len(self.tried) >= max(TRIES, CALLS // calls)
 
     def with_(self, reach: Reach) -> Choice:
         """The choice of these."""
@@ -92,8 +102,11 @@ class _Chooser:
 
     def early(self, choice: Choice) -> Choice:
         """The same with loads a step ahead, as far as there is room for them."""
-        for name in choice.reach if choice.needed <= self.budget else ():
-            ahead = (*choice.ahead, name)
+        if choice.needed > self.budget:
+            return choice
+        wanted = [(*choice.reach,), *((name,) for name in (*choice.reach,)[:TRIES])]
+        for names in wanted:
+            ahead = tuple(dict.fromkeys((*choice.ahead, *names)))
             program = moved(self.program, choice.reach, ahead)
             if program != choice.program:
                 found = forecast(program, self.bounds, self.given)
@@ -106,6 +119,8 @@ class _Chooser:
         sizes = best.found.stores
         largest = sorted((n for n in names if sizes.get(n, 0) >= LEAST), key=lambda n: -sizes[n])
         for name in largest:
+            if self.is_enough():
+                break
             if best.reach.get(name, farthest + 1) == NEAR:
                 continue
             nearest = self.with_({**best.reach, name: NEAR})
@@ -118,6 +133,8 @@ class _Chooser:
     def pruned(self, choice: Choice, farthest: int) -> Choice:
         """The same without what need not go away, nor stay away so long."""
         for name in sorted(choice.reach, key=lambda n: self.size(choice, n)):
+            if self.is_enough():
+                break
             others = {n: r for n, r in choice.reach.items() if n != name}
             least = choice.reach[name]
             kinds = [others, *({**others, name: r} for r in range(farthest, least, -1))]

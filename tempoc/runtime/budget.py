@@ -32,7 +32,10 @@ def check_budget(
     if needed <= budget:
         return
     largest: dict[str, int] = {}
-    for name in (b.name for b in program.bounds if b.value is None):
+    # Where cells move, a forecast takes all steps, and what is on the device need not rise with
+    # their number: nobody can look for the largest one.
+    free = [b.name for b in program.bounds if b.value is None]
+    for name in free if not any(store.away for store in program.stores) else ():
         try:
             fitting = largest_bound(program, bounds, name, given, budget)
         except RunError:
