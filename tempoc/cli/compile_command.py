@@ -32,6 +32,7 @@ def command(
     level: str,
     passes: str | None,
     tile: int | None,
+    recompute: str | None,
     regions: bool | None,
     bucket: int,
     precision: str | None,
@@ -46,7 +47,8 @@ def command(
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    options = options_from(defines, level, passes, verify_each, tile, regions, bucket, precision)
+    how = verify_each, tile, regions, bucket, precision, recompute
+    options = options_from(defines, level, passes, *how)
     options = replace(options, memory_budget=memory_budget)
     if bounds and memory_budget is None:
         refuse("--bounds are those with which a run is to keep to --memory-budget")

@@ -58,6 +58,7 @@ def command(
     level: str,
     passes: str | None,
     tile: int | None,
+    recompute: str | None,
     regions: bool | None,
     bucket: int,
     precision: str | None,
@@ -76,7 +77,8 @@ def command(
     """
     if file != "-" and Path(file).is_dir():
         refuse_if_compiled(file, "precision")
-    options = options_from(defines, level, passes, verify_each, tile, regions, bucket, precision)
+    how = verify_each, tile, regions, bucket, precision, recompute
+    options = options_from(defines, level, passes, *how)
     compilation = Compilation.from_path(file, options)
     later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
     flags = (dump_sdg, dump_passes, *later)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from tempoc.driver.options import BUCKET, Options
+from tempoc.driver.options import BUCKET, RECOMPUTE, Options
 from tempoc.program.precision import PRECISIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -93,6 +93,13 @@ compile_options = stack(
         help="Cut axes that come from temporal slices into tiles of N, be they large or not.",
     ),
     click.option(
+        "--recompute",
+        type=click.Choice(RECOMPUTE),
+        default=None,
+        metavar="WHAT",
+        help="Make values again instead of keeping them for derivatives: cheap ones, or all.",
+    ),
+    click.option(
         "--regions/--no-regions",
         default=None,
         help="Run loops on the device where the host has nothing to do in them; so at -O2.",
@@ -135,8 +142,11 @@ def options_from(
     regions: bool | None = None,
     bucket: int = BUCKET,
     precision: str | None = None,
+    recompute: str | None = None,
 ) -> Options:
     """The compilation options of a command line."""
+    if recompute is not None and (level == "0" if passes is None else "fuse" not in passes):
+        refuse("--recompute works in front of the pass fuse, which runs from -O1 on")
     if tile is not None and (level != "2" if passes is None else "tile" not in passes):
         refuse("--tile sets the tiles of the pass tile, which runs at -O2 or where --passes has it")
     return Options(
@@ -145,6 +155,7 @@ def options_from(
         tile=tile,
         regions=regions,
         bucket=bucket,
+        recompute=recompute,
         precision=precision or PRECISIONS[0],
         defines=parse_defines(defines),
         verify_each=verify_each,
@@ -155,7 +166,8 @@ def refuse_if_compiled(path: str, *more: str) -> None:
     """A compiled program keeps the options with which it was compiled; `more` are such, too."""
     context = click.get_current_context()
     flags = {"defines": "-D", "level": "-O"}
-    flags |= {name: f"--{name}" for name in ("passes", "tile", "regions", "bucket", *more)}
+    kept = ("passes", "tile", "recompute", "regions", "bucket", *more)
+    flags |= {name: f"--{name}" for name in kept}
     for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             refuse(f"{flag} belongs to tempoc compile: {path} is already compiled")

@@ -47,6 +47,7 @@ from tempoc.codegen.regions import Emitted as OnDevice
 from tempoc.codegen.regions import Regions
 from tempoc.codegen.stages import BATCH, Cell, Stages
 from tempoc.memory.storage import Plan
+from tempoc.ops.control import After
 from tempoc.ops.effects import Effect
 from tempoc.ops.types import DType
 from tempoc.poly.lengths import Run, Unended, largest
@@ -117,6 +118,7 @@ def assemble(
     )
     steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
     own = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
+    own |= {functions[s.name].name for s in computing if _waits(s, graph)}
     device = _on_device(steps, known, names, stages, own if blocks else None)
     emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
     program = replace(
@@ -156,7 +158,8 @@ def _on_device(
 ) -> _Device:
     """What the device does by itself; blocks if some kernels are named that stand ``apart``.
 
-    These call functions of the user: where one fails, it is said at which point.
+    These call functions of the user: where one fails, it is said at which point. Or they make
+    values again, which XLA would take from where they were made first.
     """
     regions = Regions(known=known, names=names)
     tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
@@ -177,6 +180,10 @@ def _on_device(
 
 def _calls_any(f: Function, names: Iterable[str]) -> bool:
     return any(f"{name}(" in f.text for name in names)
+
+
+def _waits(s: Statement, graph: Graph) -> bool:
+    return any(isinstance(graph.nodes[m].op, After) for m in s.members)
 
 
 def _program(stages: Stages) -> nodes.Program:

@@ -11,8 +11,8 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
 from tempoc.codegen.bundle import write_bundle
-from tempoc.driver.options import Options
-from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_limit, with_tiles
+from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.driver.pipelines import LEVELS, REGISTRY, Pass, with_limit, with_recompute, with_tiles
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
@@ -113,6 +113,8 @@ class Compilation:
         steps = LEVELS[self.options.level]
         if self.options.passes is not None:
             steps = parse_pipeline(self.options.passes, REGISTRY)
+        if self.options.recompute is not None:
+            steps = with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.limit is not None:
             steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)

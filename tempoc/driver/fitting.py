@@ -1,19 +1,22 @@
-"""Compiles for a budget: as long as the stores of a run would take more, in smaller tiles.
+"""Compiles for a budget: as long as the stores of a run would take more, in another way.
 
-What needs no more than the budget is left as it is. Otherwise tensors above a limit are computed
-tile by tile (``passes/tile.py``), and the limit is lowered until the forecast fits. Tiles are
-loops, which cost calls of kernels: so the limit is not lowered further than it has to be, within a
-factor of two.
+What needs no more than the budget is left as it is. Otherwise values are made again instead of
+kept (``passes/recompute.py``), first those that cost little, then all. If that is not enough,
+tensors above a limit are computed tile by tile (``passes/tile.py``), and the limit is lowered until
+the forecast fits. Tiles are loops, which cost calls of kernels: so the limit is not lowered further
+than it has to be, within a factor of two. At last both are tried together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import Options
+from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.passes.recompute import waits
 from tempoc.passes.tile import Tile
+from tempoc.passes.work import operations
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import resolve
 from tempoc.runtime.budget import check_budget
@@ -27,6 +30,9 @@ PARTS = (2, 8, 32, 128, 512)
 LEAST = 1024
 """Tensors of so few bytes are not worth a loop."""
 
+WORDS = {"cheap": "values that cost little made again", "all": "values made again"}
+"""What is said of values that are not kept."""
+
 Filled = Callable[[Program], frozenset[str]]
 """Which stores are filled before a run."""
 
@@ -35,19 +41,30 @@ Filled = Callable[[Program], frozenset[str]]
 class Variant:
     """A way to compile, the most bytes that stores then have, and how often kernels are called.
 
-    ``limit``: tensors that take more bytes are made in tiles; ``None``: as without a budget.
+    ``operations``: about how many there are on numbers, of all kernels.
     """
 
     compilation: Compilation
-    limit: int | None
     peak: int
     calls: int
+    operations: int
+
+    @property
+    def limit(self) -> int | None:
+        """Tensors that take more bytes are made in tiles; ``None``: as without a budget."""
+        return self.compilation.options.limit
 
     def about(self) -> str:
         """What is different, in words."""
-        if self.limit is None:
-            return "as it is"
-        return f"tiles of what takes more than {size_text(self.limit)}"
+        what = self.compilation.options.recompute
+        parts = [] if what is None else [WORDS[what]]
+        if self.limit is not None:
+            parts.append(f"tiles of what takes more than {size_text(self.limit)}")
+        return ", ".join(parts) or "as it is"
+
+    def more(self, other: Variant) -> str:
+        """How many more operations it has than another."""
+        return f"{100 * (self.operations - other.operations) / max(1, other.operations):.0f}%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +84,12 @@ class Fit:
         first, last = self.variants[0], self.variants[-1]
         if last is first:
             return ""
+        cost = f"{last.calls} calls of kernels instead of {first.calls}"
+        if last.compilation.options.recompute is not None:
+            cost += f", {last.more(first)} more operations"
         return (
             f"note: {last.about()}, to keep to {size_text(self.budget)}: at most "
-            f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, "
-            f"{last.calls} calls of kernels instead of {first.calls}\n"
+            f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, {cost}\n"
         )
 
 
@@ -80,14 +99,14 @@ def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budg
     Raises ``RunError`` if none does, with the smallest budget that would do.
     """
     found: list[Variant] = []
-    for limit, variant in _variants(compilation, bounds, budget):
-        fitting = _measured(variant, limit, bounds, given)
+    for variant in _variants(compilation, bounds, budget, found):
+        fitting = _measured(variant, bounds, given)
         if fitting.peak <= budget:
-            if limit is None or 2 * limit > budget // PARTS[0]:
+            limit = fitting.limit
+            if limit is None or variant is compilation or 2 * limit > budget // PARTS[0]:
                 return Fit(budget=budget, variants=(*found, fitting))
-            options = _limited(compilation.options, 2 * limit, bounds)
-            larger = Compilation(compilation.loaded, options)
-            other = _measured(larger, 2 * limit, bounds, given)
+            larger = Compilation(variant.loaded, replace(variant.options, limit=2 * limit))
+            other = _measured(larger, bounds, given)
             pair = (other, fitting) if other.peak > budget else (fitting, other)
             return Fit(budget=budget, variants=(*found, *pair))
         found.append(fitting)
@@ -98,35 +117,44 @@ def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budg
 
 
 def _variants(
-    compilation: Compilation, bounds: Mapping[str, int], budget: int
-) -> Iterator[tuple[int | None, Compilation]]:
-    """The program as it is, then with smaller and smaller tiles; none that is like one before."""
-    yield None, compilation
-    options, before = compilation.options, compilation
-    if options.tile is not None or not any(isinstance(s, Tile) for s in compilation.steps):
-        return
+    compilation: Compilation, bounds: Mapping[str, int], budget: int, found: Sequence[Variant]
+) -> Iterator[Compilation]:
+    """The program as it is, then in other ways; ``found`` are those that were not enough."""
+    yield compilation
+    told = replace(compilation.options, sizes=dict(bounds))
+    for what in RECOMPUTE if told.recompute is None else ():
+        variant = Compilation(compilation.loaded, replace(told, recompute=what))
+        if waits(variant.passes.graph):
+            yield variant
+    best = min(found, key=lambda v: v.peak).compilation.options
+    bases = [told] if best.recompute == told.recompute else [told, best]
+    if told.tile is None and any(isinstance(s, Tile) for s in compilation.steps):
+        for options in bases:
+            yield from _in_tiles(compilation, options, budget)
+
+
+def _in_tiles(compilation: Compilation, options: Options, budget: int) -> Iterator[Compilation]:
+    """The program with smaller and smaller tiles."""
+    before = compilation
     for part in PARTS:
         limit = max(LEAST, budget // part)
-        variant = Compilation(compilation.loaded, _limited(options, limit, bounds))
+        variant = Compilation(compilation.loaded, replace(options, limit=limit))
         if variant.passes.graph != before.passes.graph:
-            yield limit, variant
+            yield variant
             before = variant
         if limit == LEAST:
             return
 
 
-def _limited(options: Options, limit: int, bounds: Mapping[str, int]) -> Options:
-    return replace(options, limit=limit, sizes=dict(bounds))
-
-
-def _measured(
-    compilation: Compilation, limit: int | None, bounds: Mapping[str, int], given: Filled
-) -> Variant:
+def _measured(compilation: Compilation, bounds: Mapping[str, int], given: Filled) -> Variant:
     program = compilation.emitted.program
     values = _values(program, bounds)
-    peak = forecast(program, values, given(program)).peak
-    calls = count_calls(program.tree, values)
-    return Variant(compilation=compilation, limit=limit, peak=peak, calls=calls)
+    return Variant(
+        compilation=compilation,
+        peak=forecast(program, values, given(program)).peak,
+        calls=count_calls(program.tree, values),
+        operations=operations(compilation.optimized, values),
+    )
 
 
 def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:

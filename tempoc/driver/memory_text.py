@@ -47,9 +47,10 @@ def memory_text(program: Program, bounds: Mapping[str, int] | None) -> str:
 
 def fit_text(found: Fit) -> str:
     """What was tried to keep to a budget, the last of which does."""
-    rows = [(v.about(), str(v.peak), str(v.calls)) for v in found.variants]
+    first = found.variants[0]
+    rows = [(v.about(), str(v.peak), str(v.calls), v.more(first)) for v in found.variants]
     head = f"budget  {exactly(found.budget)}: {found.chosen.about()}\n\n"
-    return head + table(("variant", "bytes", "calls of kernels"), rows)
+    return head + table(("variant", "bytes", "calls of kernels", "more operations"), rows)
 
 
 def proof_text(proof: Proof) -> str:

@@ -10,6 +10,9 @@ from tempoc.program.precision import PRECISION, PRECISIONS
 BUCKET = 512
 """Room for so many steps costs little, and few kernels are compiled again when it is used up."""
 
+RECOMPUTE = ("cheap", "all")
+"""What may be made again instead of kept: results of elementwise operators and moves, or all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -19,8 +22,9 @@ class Options:
     `regions`: loops run on the device where the host has nothing to do in them; `None`: at `-O2`.
     `bucket`: how many steps stores have room for at first that grow with the sequence; with 0 none
     grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
-    bytes is computed in tiles; `sizes` are the bounds for which that is judged. `precision`: of
-    products of matrices.
+    bytes is computed in tiles; `sizes` are the bounds for which that is judged. `recompute`: values
+    are made again instead of kept across the peak, those that cost little or all; `None`: none.
+    `precision`: of products of matrices.
     """
 
     level: int = 2
@@ -33,6 +37,7 @@ class Options:
     memory_budget: int | None = None
     limit: int | None = None
     sizes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    recompute: str | None = None
     precision: str = PRECISIONS[0]
 
     @property
@@ -51,6 +56,7 @@ class Options:
         if self.memory_budget is not None:
             chosen[BUDGET] = str(self.memory_budget)
         chosen |= {} if self.limit is None else {"limit": str(self.limit)}
+        chosen |= {} if self.recompute is None else {"recompute": self.recompute}
         chosen |= {f"size.{name}": str(value) for name, value in self.sizes.items()}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
@@ -67,6 +73,7 @@ class Options:
             regions=kept["regions"] == "yes" if "regions" in kept else None,
             memory_budget=int(kept[BUDGET]) if BUDGET in kept else None,
             limit=int(kept["limit"]) if "limit" in kept else None,
+            recompute=kept.get("recompute"),
             sizes={name: int(kept[f"size.{name}"]) for name in sizes},
             precision=kept.get(PRECISION, PRECISIONS[0]),
             bucket=int(kept.get("bucket", BUCKET)),

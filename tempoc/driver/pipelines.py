@@ -10,6 +10,7 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
 from tempoc.passes.lift import Lift
 from tempoc.passes.reassociate import Reassociate
+from tempoc.passes.recompute import Recompute
 from tempoc.passes.reduce_domain import ReduceDomain
 from tempoc.passes.scans import Scans
 from tempoc.passes.split import Split
@@ -55,6 +56,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "scans": Scans,
     "tile": Tile,
     "accumulate": Accumulate,
+    "recompute": Recompute,
     "fuse": Fuse,
 }
 
@@ -67,3 +69,12 @@ def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:
     """The steps with tiles of that size, whatever fits."""
     return tuple(replace(s, size=size) if isinstance(s, Tile) else s for s in steps)
+
+
+def with_recompute(steps: tuple[Pass, ...], *, work: bool) -> tuple[Pass, ...]:
+    """The steps with values made again instead of kept, in front of `fuse`."""
+    found: list[Pass] = []
+    for step in steps:
+        found += [Recompute(work=work)] if isinstance(step, Fuse) else []
+        found.append(step)
+    return tuple(found)

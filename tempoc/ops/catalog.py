@@ -12,7 +12,7 @@ source     Literal(value, dtype, weak) IndexValue(expr: E) Input(dtype, shape)
 random     Seed() RandomKey(place: int, at) of the seed; of a key: Uniform(shape, dtype)
            Normal(shape, dtype) Bernoulli(dtype) with p, Categorical() with logits,
            Permutation(n: E)
-control    Merge(targets) Copy() StopGradient() Ensure(shape)
+control    Merge(targets) Copy() StopGradient() Ensure(shape)  After() of x, whatever, for passes
            Select() of c, a, b is ``where``  Cond() of p, a, b
 effects    Print(names, places) and Save(names, path) of as many operands, no result
 ending     Until(bound) of a bool, no result
@@ -71,7 +71,7 @@ from tempoc.ops.arithmetic import (
 from tempoc.ops.branching import Cond
 from tempoc.ops.combining import AssociativeScan
 from tempoc.ops.contraction import Einsum, MatMul
-from tempoc.ops.control import Copy, Ensure, Merge, Select, StopGradient
+from tempoc.ops.control import After, Copy, Ensure, Merge, Select, StopGradient
 from tempoc.ops.convolution import Conv
 from tempoc.ops.effects import Print, Save
 from tempoc.ops.elementwise import (
@@ -144,7 +144,7 @@ OPS: dict[str, type[typing.Any]] = {
     "bernoulli": Bernoulli, "categorical": Categorical, "permutation": Permutation,
     # control
     "merge": Merge, "copy": Copy, "where": Select, "ensure": Ensure,
-    "stop_gradient": StopGradient,
+    "stop_gradient": StopGradient, "after": After,
     "cond": Cond,
     # effects, endings
     "print": Print, "save": Save, "until": Until,

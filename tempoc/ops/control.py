@@ -83,6 +83,33 @@ class StopGradient(Copy):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class After(Op):
+    """The first operand, but not before all others are there; passes make it to delay work.
+
+    In the kernel it is a copy. That its kernel is called after those that make the other operands
+    keeps the order, so no function on the device may hold both.
+    """
+
+    name = "after"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The type of the first operand."""
+        if len(args) < 2:
+            raise OperandError("after wants a value and what it waits for")
+        return args[:1]
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The first operand."""
+        return args[:1]
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """The first operand, with the padding that its extents now have."""
+        return Copy().emit(args[:1], results, out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Op):
     """``where(c, a, b)``: ``a`` where the ``bool`` tensor holds, else ``b``; all broadcast."""
 

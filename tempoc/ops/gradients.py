@@ -57,5 +57,5 @@ FLAT = (
     "permutation",
 )  # fmt: skip
 """Operators through which nothing flows back."""
-LATE = ("cumlogsumexp", "window", "recurrence")
+LATE = ("cumlogsumexp", "window", "recurrence", "after")
 """Operators that passes make of others, after derivatives have been taken."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from math import prod
 
 from tempoc.ops.combining import AssociativeScan
@@ -17,10 +17,12 @@ from tempoc.ops.reduction import Reduction
 from tempoc.ops.scan import Scan
 from tempoc.ops.scatter import ScatterAdd
 from tempoc.ops.search import ArgMax, ArgSort, Sort, TopK
+from tempoc.passes.sink import is_cheap
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_types, topological
 from tempoc.symbolic.expr import Const, Expr
+from tempoc.symbolic.walk import evaluate
 
 _WORK = (
     MatMul, Einsum, Conv, Reduction, Scan, AssociativeScan, Fold, ScatterAdd, Draw, ExternJax,
@@ -39,6 +41,40 @@ def is_work(op: Op) -> bool:
 def size(node: Node) -> int:
     """The number of elements of a node's results."""
     return sum(_count(t.shape) for t in node.types)
+
+
+def operations(graph: Graph, bounds: Mapping[str, int]) -> int:
+    """About how many operations on numbers a graph takes with these bounds, points of ranges full.
+
+    Each element of a result is one, of a product of tensors two for each of the sum.
+    """
+    at = {**bounds, **{d.name: bounds[d.bound] - 1 for d in graph.universe.dims}}
+    total = 0
+    for node in graph.nodes.values():
+        if is_computed(node) and not is_cheap(node.op):
+            args = operand_types(graph, node)
+            shapes = [[max(0, evaluate(e, at)) for e in t.shape] for t in (*node.types, *args)]
+            points = prod(bounds[graph.universe.dim(d).bound] for d in node.domain.dims)
+            total += points * _of_point(node.op, shapes)
+    return total
+
+
+def _of_point(op: Op, shapes: list[list[int]]) -> int:
+    """The operations at one point, for shapes of results, then of operands."""
+    sizes = [prod(shape) for shape in shapes]
+    match op:
+        case MatMul():
+            return 2 * sizes[0] * shapes[1][-1]
+        case Einsum(spec=spec):
+            terms = [t.strip() for t in spec.split("->")[0].split(",")]
+            if "." in spec:
+                return 2 * max(sizes)
+            pairs = (zip(t, s, strict=True) for t, s in zip(terms, shapes[1:], strict=True))
+            return 2 * prod(dict(pair for found in pairs for pair in found).values())
+        case Conv():
+            return 2 * sizes[0] * prod(shapes[2][1:])
+        case _:
+            return max(sizes) if is_work(op) else sizes[0] if sizes else 0
 
 
 def made_from(graph: Graph, names: Container[str]) -> dict[str, int]:

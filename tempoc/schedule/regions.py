@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.base.source import Span
+from tempoc.ops.control import After
 from tempoc.ops.externs import ExternHost
 from tempoc.poly.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed, variables
@@ -200,6 +201,8 @@ class _Places:
             return f"`{name}` calls a Python function"
         if statement.turn is not None:
             return f"`{name}` is printed or saved"
+        if any(isinstance(self.graph.nodes[m].op, After) for m in statement.members):
+            return f"`{name}` makes values again, which XLA would take from where they were made"
         tensors = self.statements.tensors
         if any(tensors[w.tensor].origin != "computed" for w in statement.writes):
             return f"`{name}` computes weights that may be given"

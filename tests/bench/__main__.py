@@ -34,6 +34,7 @@ from tests.bench.frozen import frozen
 from tests.bench.measure import Row
 from tests.bench.ppo import ppo
 from tests.bench.prefill import prefill
+from tests.bench.recompute import recompute
 from tests.bench.recurrences import recurrences
 from tests.bench.rnn import rnn
 from tests.bench.training import training
@@ -51,6 +52,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "chunked": chunked,
     "attention": attention,
     "training": training,
+    "recompute": recompute,
     "windows": windows,
     "ppo": ppo,
     "decode": decode,

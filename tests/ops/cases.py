@@ -24,7 +24,7 @@ from tempoc.ops.arithmetic import (
 )  # fmt: skip
 from tempoc.ops.branching import Cond
 from tempoc.ops.combining import AssociativeScan
-from tempoc.ops.control import Copy, Ensure, Select, StopGradient
+from tempoc.ops.control import After, Copy, Ensure, Select, StopGradient
 from tempoc.ops.elementwise import (
     Abs,
     Cast,
@@ -157,6 +157,7 @@ ARITHMETIC = [
 
 CONTROL = [
     Case(StopGradient(), (Arg(F, (2, "t")),)),
+    *(Case(After(), (Arg(F, (2, "t")), Arg(Z), Arg(F, ("T - t",))), extra=e) for e in (0, 2)),
     *(Case(Cond(), (Arg(B, values=v), Arg(d, s), Arg(d, s)), extra=k)
       for v in (True, False) for d, s, k in ((F, (), 0), (Z, (3, "t + 1"), 0), (F, ("t",), 2))),
     *(Case(Copy(), (Arg(F, s),), extra=e) for s in SHAPES for e in (0, 2)),
