@@ -96,7 +96,7 @@ class Fit:
 def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budget: int) -> Fit:
     """The first variant whose run with these bounds keeps to the budget.
 
-    Raises ``RunError`` if none does, with the smallest budget that would do.
+    Raises ``RunError`` if none does, with a budget that would do, the smallest that was seen.
     """
     found: list[Variant] = []
     for variant in _variants(compilation, bounds, budget, found):
@@ -111,9 +111,26 @@ def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budg
             return Fit(budget=budget, variants=(*found, *pair))
         found.append(fitting)
     best = min(found, key=lambda v: v.peak)
+    if best is not found[0]:
+        # With another budget other tiles are tried: the one that is named must really do.
+        try:
+            fit(compilation, bounds, given, best.peak)
+        except _NothingFitsError as error:
+            best = error.best
     program = best.compilation.emitted.program
-    check_budget(program, _values(program, bounds), given(program), budget)
+    try:
+        check_budget(program, _values(program, bounds), given(program), budget)
+    except RunError as error:
+        raise _NothingFitsError(error, best) from None
     raise AssertionError("a variant fits after all")
+
+
+class _NothingFitsError(RunError):
+    """No variant keeps to a budget; with its peak for a budget, ``best`` is a way to keep to it."""
+
+    def __init__(self, error: RunError, best: Variant) -> None:
+        super().__init__(*error.problems)
+        self.best = best
 
 
 def _variants(
