@@ -125,17 +125,26 @@ class Fit:
 def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budget: int) -> Fit:
     """The cheapest variant whose run with these bounds keeps to the budget.
 
-    Raises ``RunError`` if none does, with the smallest budget that would do.
+    Raises ``RunError`` if none does, with a budget that would do, the smallest that was seen.
     """
     search = _Search(bounds=bounds, given=given, budget=budget)
     fitting = search.run(compilation)
-    if fitting is None:
-        best = min(search.found, key=lambda v: v.peak)
-        program = best.compilation.emitted.program
+    if fitting is not None:
+        others = (v for v in search.found if v is not fitting)
+        return Fit(budget=budget, variants=(*others, fitting))
+    best = min(search.found, key=lambda v: v.peak)
+    if best is not search.found[0]:
+        # With another budget other ways are tried: the one that is named must really do.
+        try:
+            fit(compilation, bounds, given, best.peak)
+        except _NothingFitsError as error:
+            best = error.best
+    program = best.compilation.emitted.program
+    try:
         check_budget(program, _values(program, bounds), given(program), budget)
-        raise AssertionError("a variant fits after all")
-    others = (v for v in search.found if v is not fitting)
-    return Fit(budget=budget, variants=(*others, fitting))
+    except RunError as error:
+        raise _NothingFitsError(error, best) from None
+    raise AssertionError("a variant fits after all")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -224,6 +233,14 @@ class _Search:
         )
         self.found.append(variant)
         return variant
+
+
+class _NothingFitsError(RunError):
+    """No variant keeps to a budget; with its peak for a budget, ``best`` is a way to keep to it."""
+
+    def __init__(self, error: RunError, best: Variant) -> None:
+        super().__init__(*error.problems)
+        self.best = best
 
 
 def _variants(

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tempoc.base.source import Source
+from tempoc.driver import fitting
 from tempoc.driver.caches import HEAD, caches_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
+from tempoc.program.nodes import Program
+from tempoc.runtime.budget import usual_given
+from tempoc.runtime.memory_errors import over_budget
+from tempoc.runtime.problems import RunError
 from tests.cli.session import Session
 from tests.support.golden import Golden
 
@@ -173,3 +179,31 @@ def cache_rows(read: str) -> list[tuple[str, ...]]:
         tuple(line[a:b].strip() for a, b in zip(starts, [*starts[1:], None], strict=True))
         for line in lines
     ]
+
+
+def test_the_budget_that_is_named_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits depend on the budget: what 12500 gave for 100000 is not found for 400000."""
+    tried: list[int] = []
+
+    def variants(compilation: Compilation, bounds: object, budget: int, found: object):
+        yield compilation
+        tried.append(budget)
+        yield Compilation(compilation.loaded, replace(compilation.options, limit=budget // 8))
+
+    def measured(compilation: Compilation, *rest: object) -> fitting.Variant:
+        limit = compilation.options.limit
+        peak = 1_000_000 if limit is None else 400_000 if limit == 12_500 else 900_000
+        return fitting.Variant(compilation=compilation, peak=peak, calls=1, operations=1)
+
+    def check(program: Program, bounds: object, given: object, budget: int) -> None:
+        raise RunError(over_budget(0, budget, {}))
+
+    monkeypatch.setattr(fitting, "_variants", variants)
+    monkeypatch.setattr(fitting, "_measured", measured)
+    monkeypatch.setattr(fitting, "check_budget", check)
+    compilation = Compilation(load_source(Source("m.rt", ROWS)), Options(level=1))
+    with pytest.raises(RunError) as error:
+        fitting.fit(compilation, {"T": 3}, usual_given, 100_000)
+    assert error.value.best.peak == 900_000  # type: ignore[attr-defined]
+    assert tried == [100_000, 400_000, 900_000]
+    assert fitting.fit(compilation, {"T": 3}, usual_given, 900_000).chosen.peak <= 900_000
