@@ -35,10 +35,11 @@ from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rehearsal import forecast
 from tempoc.runtime.sizes import size_text
 
-PARTS = (2, 8, 32, 128, 512)
-"""Which part of the budget one tensor may take, from variant to variant."""
-LEAST = 1024
-"""Tensors of so few bytes are not worth a loop."""
+LEAST, TIMES = 1024, 4
+"""Tensors of so few bytes are not worth a loop; from variant to variant that is so many times less.
+
+The limits that are tried do not depend on the budget: what keeps to one is found for a larger one.
+"""
 MOST = 100_000
 """With more calls of kernels it is not looked at what could live with the host between them."""
 PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
@@ -64,6 +65,11 @@ class Variant:
     operations: int
     away: int = 0
     copied: int = 0
+
+    @property
+    def limit(self) -> int:
+        """Tensors that take more bytes are made in tiles; 0: none are."""
+        return self.compilation.options.limit or 0
 
     @property
     def cost(self) -> float:
@@ -133,17 +139,8 @@ def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budg
         others = (v for v in search.found if v is not fitting)
         return Fit(budget=budget, variants=(*others, fitting))
     best = min(search.found, key=lambda v: v.peak)
-    if best is not search.found[0]:
-        # With another budget other ways are tried: the one that is named must really do.
-        try:
-            fit(compilation, bounds, given, best.peak)
-        except _NothingFitsError as error:
-            best = error.best
     program = best.compilation.emitted.program
-    try:
-        check_budget(program, _values(program, bounds), given(program), budget)
-    except RunError as error:
-        raise _NothingFitsError(error, best) from None
+    check_budget(program, _values(program, bounds), given(program), budget)
     raise AssertionError("a variant fits after all")
 
 
@@ -174,7 +171,7 @@ class _Search:
             fitting += self.away(self.by_host(tiles[-1]))
         if not fitting and compilation.options.level > 1 and compilation.options.passes is None:
             fitting += self.away(self.by_host(compilation, level=1))
-        return min(fitting, key=lambda v: v.cost, default=None)
+        return min(fitting, key=lambda v: (v.cost, -v.limit), default=None)
 
     def again(self, compilation: Compilation) -> list[Compilation]:
         """Variants that make values again instead of keeping them."""
@@ -192,9 +189,8 @@ class _Search:
         for limit, variant in _variants(compilation, self.bounds, self.budget):
             yield variant
             if self.measured(variant).peak <= self.budget:
-                if 2 * limit <= self.budget // PARTS[0]:
-                    options = _limited(compilation.options, 2 * limit, self.bounds)
-                    self.measured(Compilation(compilation.loaded, options))
+                options = _limited(compilation.options, 2 * limit, self.bounds)
+                self.measured(Compilation(compilation.loaded, options))
                 return
 
     def by_host(self, compilation: Compilation, level: int | None = None) -> Compilation:
@@ -235,14 +231,6 @@ class _Search:
         return variant
 
 
-class _NothingFitsError(RunError):
-    """No variant keeps to a budget; with its peak for a budget, ``best`` is a way to keep to it."""
-
-    def __init__(self, error: RunError, best: Variant) -> None:
-        super().__init__(*error.problems)
-        self.best = best
-
-
 def _variants(
     compilation: Compilation, bounds: Mapping[str, int], budget: int
 ) -> Iterator[tuple[int, Compilation]]:
@@ -250,14 +238,14 @@ def _variants(
     options, before = compilation.options, compilation
     if options.tile is not None or not any(isinstance(s, Tile) for s in compilation.steps):
         return
-    for part in PARTS:
-        limit = max(LEAST, budget // part)
+    limits = [LEAST]
+    while limits[-1] * TIMES <= budget:
+        limits.append(limits[-1] * TIMES)
+    for limit in reversed(limits):
         variant = Compilation(compilation.loaded, _limited(options, limit, bounds))
         if variant.passes.graph != before.passes.graph:
             yield limit, variant
             before = variant
-        if limit == LEAST:
-            return
 
 
 def _limited(options: Options, limit: int, bounds: Mapping[str, int]) -> Options:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +14,7 @@ from tempoc.driver.caches import HEAD, caches_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
-from tempoc.program.nodes import Program
 from tempoc.runtime.budget import usual_given
-from tempoc.runtime.memory_errors import over_budget
 from tempoc.runtime.problems import RunError
 from tests.cli.session import Session
 from tests.support.golden import Golden
@@ -181,29 +178,16 @@ def cache_rows(read: str) -> list[tuple[str, ...]]:
     ]
 
 
-def test_the_budget_that_is_named_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits depend on the budget: what 12500 gave for 100000 is not found for 400000."""
-    tried: list[int] = []
-
-    def variants(compilation: Compilation, bounds: object, budget: int, found: object):
-        yield compilation
-        tried.append(budget)
-        yield Compilation(compilation.loaded, replace(compilation.options, limit=budget // 8))
-
-    def measured(compilation: Compilation, *rest: object) -> fitting.Variant:
-        limit = compilation.options.limit
-        peak = 1_000_000 if limit is None else 400_000 if limit == 12_500 else 900_000
-        return fitting.Variant(compilation=compilation, peak=peak, calls=1, operations=1)
-
-    def check(program: Program, bounds: object, given: object, budget: int) -> None:
-        raise RunError(over_budget(0, budget, {}))
-
-    monkeypatch.setattr(fitting, "_variants", variants)
-    monkeypatch.setattr(fitting, "_measured", measured)
-    monkeypatch.setattr(fitting, "check_budget", check)
-    compilation = Compilation(load_source(Source("m.rt", ROWS)), Options(level=1))
-    with pytest.raises(RunError) as error:
-        fitting.fit(compilation, {"T": 3}, usual_given, 100_000)
-    assert error.value.best.peak == 900_000  # type: ignore[attr-defined]
-    assert tried == [100_000, 400_000, 900_000]
-    assert fitting.fit(compilation, {"T": 3}, usual_given, 900_000).chosen.peak <= 900_000
+@pytest.mark.parametrize("parts", [3, 5])
+def test_the_budget_that_is_named_is_enough(parts: int) -> None:
+    compilation = Compilation(load_source(Source("m.rt", LEARN)), Options())
+    bounds = {"I": 2, "T": 100}
+    natural = fitting.fit(compilation, bounds, usual_given, 10**9).chosen.peak
+    budget = natural // parts
+    try:
+        assert fitting.fit(compilation, bounds, usual_given, budget).chosen.peak <= budget
+    except RunError as error:
+        texts = [note for problem in error.problems for note in problem.notes]
+        (enough,) = re.findall(r"would do is (\d+) bytes", " ".join(texts))
+        assert budget < int(enough) < natural
+        assert fitting.fit(compilation, bounds, usual_given, int(enough)).chosen.peak == int(enough)
