@@ -334,6 +334,7 @@ RULES: Mapping[str, Rule] = {
 OPAQUE = (
     "literal", "index", "input", "param", "eye", "seed", "random_key", "uniform", "normal",
     "bernoulli", "categorical", "permutation", "merge", "ensure", "cond", "print", "save", "until",
-    "associative_scan", "fold", "recurrence", "window", "extern_jax", "extern_host", "extern_vjp",
+    "after", "associative_scan", "fold", "recurrence", "window",
+    "extern_jax", "extern_host", "extern_vjp",
 )  # fmt: skip
 """Operators without axes, given from outside, with effects, or that look at whole tensors."""

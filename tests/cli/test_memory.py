@@ -90,16 +90,16 @@ def test_budgets_that_want_tiles(tempoc: Session, golden: Golden) -> None:
     Path("learn.rt").write_text(LEARN, encoding="utf-8")
     random = np.random.default_rng(0)
     np.savez(
-        "d.npz", x=random.normal(size=(800, 32)).astype(np.float32),
-        y=random.normal(size=800).astype(np.float32),
+        "d.npz", x=random.normal(size=(200, 32)).astype(np.float32),
+        y=random.normal(size=200).astype(np.float32),
     )  # fmt: skip
-    line = "learn.rt --memory --bounds I=3,T=800"
-    assert tempoc(f"explain {line} --memory-budget 256KiB") == 0
-    assert tempoc(f"explain {line} --memory-budget 90kB") == 1
+    line = "learn.rt --memory --bounds I=3,T=200"
+    assert tempoc(f"explain {line} --memory-budget 80KiB") == 0
+    assert tempoc(f"explain {line} --memory-budget 30kB") == 1
     enough = int(re.findall(r"smallest budget that would do is (\d+) bytes", tempoc.err)[0])
-    assert tempoc("compile learn.rt -o out --memory-budget 256KiB --bounds I=3,T=800") == 0
-    assert tempoc("compile learn.rt -o out --bounds I=3,T=800") == 2
-    assert tempoc("compile learn.rt -o out --memory-budget 256KiB --bounds I=3") == 1
+    assert tempoc("compile learn.rt -o out --memory-budget 80KiB --bounds I=3,T=200") == 0
+    assert tempoc("compile learn.rt -o out --bounds I=3,T=200") == 2
+    assert tempoc("compile learn.rt -o out --memory-budget 80KiB --bounds I=3") == 1
     golden("cli/fitting.txt", tempoc.text)
     assert tempoc("run learn.rt --bounds I=3 --input d.npz --output whole.npz --memory") == 0
     whole, natural = np.load("whole.npz")["loss"], measured(tempoc.err)

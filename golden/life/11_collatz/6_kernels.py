@@ -92,3 +92,35 @@ def loop_t(at, c, odd_now2, odd_past, *, steps=None):
     carry = at[0], (c, odd_now2, odd_past, T_end)
     _, (c, odd_now2, odd_past, T_end) = lax.while_loop(more_t, step_t, carry)
     return (c, odd_now2, odd_past, (T_end,))
+
+
+def block(at, start, *, T_max):
+    """What stands between two tasks of the host: c_0, one, c_1, ..."""
+    T = at[0]
+    T_end = jnp.int32(0)
+    c = jnp.zeros((T_max,), jnp.int32)
+    odd_now2 = jnp.zeros((), jnp.int32)
+    c, odd_past = c_0((), start, c)
+    def more_t(carry):
+        t, (c, odd_now2, odd_past, T_end) = carry
+        T = jnp.where(T_end > 0, T_end, at[0])
+        return (t < T_max) & (t < T)
+    def step_t(carry):
+        t, (c, odd_now2, odd_past, T_end) = carry
+        T = jnp.where(T_end > 0, T_end, at[0])
+        (ends,) = one((t,), c)
+        T_end = jnp.where(ends, t + 1, T_end)
+        T = jnp.where(T_end > 0, T_end, at[0])
+        def taken(carry):
+            (c,) = carry
+            (c,) = c_1((t,), c)
+            return (c,)
+        (c,) = lax.cond(t < (T - 1), taken, lambda carry: carry, (c,))
+        odd_now2, odd_past_new = odd_now((t,), c, odd_past)
+        odd_past = jnp.where((t + 1) < T, odd_past_new, odd_past)
+        return t + 1, (c, odd_now2, odd_past, T_end)
+    carry = jnp.int32(0), (c, odd_now2, odd_past, T_end)
+    _, (c, odd_now2, odd_past, T_end) = lax.while_loop(more_t, step_t, carry)
+    T = jnp.where(T_end > 0, T_end, at[0])
+    peak2, steps2 = peak((T,), c, T_max=T_max)
+    return (c, odd_now2, peak2, steps2, (T_end,))

@@ -230,16 +230,15 @@ def first_fault(fault, kernel, found, point):
 
 
 def loop_i(
-    at, loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2, w, x,
-    label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, length2, enough_mul2, *,
-    steps=None, N, I, J, K,
+    at, loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, x, label,
+    loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, length2, enough_mul2, *, steps=None, N,
+    I, J, K,
 ):
     """i from at[0] on, at[1] steps; the loop of loss, moved_y, past_y_0, ..."""
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2, w,
-                fault) = carry
+        (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = carry
         i = at[0] + i2
         (loss2, loss_d_w_add3, q) = loss((i,), x, w, label, loss_d_loss_objective_mean_div,
                 loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
@@ -278,14 +277,11 @@ def loop_i(
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = lax.cond(i < (I - 1), taken2, lambda carry: carry, (w,))
-        return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2,
-                enough2, w, fault)
-    carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2,
-            w, fault)
-    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2, w,
-            fault) = lax.fori_loop(0, count, step_i, carry)
-    return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2,
-            w, fault)
+        return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
+    carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
+    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(0,
+            count, step_i, carry)
+    return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
 
 
 def block(at, label, x, *, N, I, J, K):
@@ -298,16 +294,12 @@ def block(at, label, x, *, N, I, J, K):
     moved_y2 = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
     past_s = jnp.zeros((J, 5), jnp.float32)
     past_y = jnp.zeros((J, 5), jnp.float32)
-    rho = jnp.zeros((J,), jnp.float32)
-    scale2 = jnp.zeros((J,), jnp.float32)
     alpha2 = jnp.zeros((J,), jnp.float32)
-    enough2 = jnp.zeros((K,), jnp.bool_)
     length2, enough_mul2 = length((), K=K)
     (loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, w) = loss_d_w_add3_add_mul((), label,
             w, N=N)
     def step_i(i, carry):
-        (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2, w,
-                fault) = carry
+        (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = carry
         (loss2, loss_d_w_add3, q) = loss((i,), x, w, label, loss_d_loss_objective_mean_div,
                 loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
         def taken(carry):
@@ -345,10 +337,8 @@ def block(at, label, x, *, N, I, J, K):
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = lax.cond(i < (I - 1), taken2, lambda carry: carry, (w,))
-        return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2,
-                enough2, w, fault)
-    carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2,
-            w, fault)
-    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, rho, scale2, alpha2, enough2, w,
-            fault) = lax.fori_loop(0, I, step_i, carry)
+        return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
+    carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
+    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(0,
+            I, step_i, carry)
     return (w, loss2, fault)

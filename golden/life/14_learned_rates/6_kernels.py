@@ -490,12 +490,7 @@ def looped(lower, upper, step, carry):
 
 
 def loop_i(
-    at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-    test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-    train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-    train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-    train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-    train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+    at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
     test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
     test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
     rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_mse_power_mul2_mul2,
@@ -505,12 +500,7 @@ def loop_i(
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, net_0_w_rows, net_1_b_1, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
@@ -614,39 +604,19 @@ def loop_i(
                     test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
         if I >= 2:
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-        return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+        return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-            train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-            train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-            train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-            train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-    (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-            train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-            train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-            train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-            train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+    (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1) = looped(0, count, step_i, carry)
-    return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-            train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-            train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-            train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-            train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+    return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1)
@@ -697,8 +667,7 @@ def loop_k(
 
 
 def loop_i2(
-    at, net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-    test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+    at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
     test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1, start_0_w,
     start_0_b, start_1_w, start_1_b, x, y, new_x, new_y, test_d_test_mse_power_mul2_mul2,
     test_expand_dims, train_expand_dims, *, steps=None, I, K, N, M,
@@ -706,8 +675,7 @@ def loop_i2(
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, train, test, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
                 rates_1) = carry
         i = at[0] + i2
@@ -740,18 +708,14 @@ def loop_i2(
             test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
         if I >= 2:
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-        return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+        return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-    (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+    (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
             rates_1) = looped(0, count, step_i, carry)
-    return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-            test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+    return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
 
 
@@ -763,19 +727,8 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
     net_0_b = jnp.zeros((K, 10), jnp.float32)
     net_1_w = jnp.zeros((K, 1, 10), jnp.float32)
     net_1_b = jnp.zeros((K, 1), jnp.float32)
-    train_predict_tanh = jnp.zeros((K, N, 10), jnp.float32)
-    train_mse_sub = jnp.zeros((K, N), jnp.float32)
     train2 = jnp.zeros((I, K), jnp.float32)
-    test_d_train_predict_tanh_sub = jnp.zeros((K, N, 10), jnp.float32)
     test2 = jnp.zeros((I,), jnp.float32)
-    train_d_train_mse_power_mul2 = jnp.zeros((K - 1, N), jnp.float32)
-    train_d_train_getitem_expand_dims = jnp.zeros((K - 1, N, 1), jnp.float32)
-    train_d_train_predict_add2_sum = jnp.zeros((K - 1, 1), jnp.float32)
-    train_d_train_predict_matmul2_einsum = jnp.zeros((K - 1, N, 10), jnp.float32)
-    train_d_train_predict_tanh_sub = jnp.zeros((K - 1, N, 10), jnp.float32)
-    train_d_train_predict_transpose2_transpose = jnp.zeros((K - 1, 1, 10), jnp.float32)
-    train_d_train_predict_add_sum = jnp.zeros((K - 1, 10), jnp.float32)
-    train_d_train_predict_transpose_transpose2 = jnp.zeros((K - 1, 10, 1), jnp.float32)
     test_d_train_predict_tanh = jnp.zeros((N, 10), jnp.float32)
     test_d_train_predict_transpose2 = jnp.zeros((10, 1), jnp.float32)
     test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
@@ -790,12 +743,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
     if K >= 2:
         (train_d_train_mse_power_mul2_mul2,) = train_d_train_mse_power_mul2_mul((), N=N)
         def step_i(i, carry):
-            (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-                    train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-                    train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-                    train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-                    train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+            (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                     test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                     test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                     test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
@@ -900,30 +848,15 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                         test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
             if I >= 2:
                 rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-            return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-                    train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-                    train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-                    train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-                    train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+            return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                     test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                     test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                     test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, train_d_train_mse_power_mul2,
-                train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum,
-                train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub,
-                train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum,
-                train_d_train_predict_transpose_transpose2, test_d_train_predict_tanh,
+        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
@@ -1001,8 +934,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 step_k2, carry)
     if K <= 1:
         def step_i2(i, carry):
-            (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+            (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                     test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
                     rates_1) = carry
             (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
@@ -1036,15 +968,12 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
             if I >= 2:
                 rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-            return (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+            return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                     test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
                     rates_1)
-        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-        (net_0_w, net_0_b, net_1_w, net_1_b, train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub, test2, test_d_train_predict_tanh,
+        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
                 rates_1) = looped(0, I - 1, step_i2, carry)
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
