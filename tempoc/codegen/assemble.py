@@ -7,7 +7,7 @@ the tree executes that statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -113,7 +113,7 @@ def assemble(
         kernels={k.name: k for k in kernels},
         bounds=_constants(graph.universe),
         x64=stages.x64,
-        narrow=frozenset(f.name for f in functions.values() if _calls_any(f, ("updated",))),
+        narrow={f.name: reads for f, reads in _narrow(functions, computing)},
         declared=bounds(graph.universe),
         lengths=lengths(graph.universe),
     )
@@ -181,6 +181,15 @@ def _on_device(
 
 def _calls_any(f: Function, names: Iterable[str]) -> bool:
     return any(f"{name}(" in f.text for name in names)
+
+
+def _narrow(
+    functions: Mapping[str, Function], statements: Iterable[Statement]
+) -> Iterator[tuple[Function, frozenset[str]]]:
+    """The functions that update arrays of which an axis may have length 1, and what they read."""
+    for s in statements:
+        if _calls_any(functions[s.name], ("updated",)):
+            yield functions[s.name], frozenset(r.tensor for r in s.reads)
 
 
 def _waits(s: Statement, graph: Graph) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tempoc.program import nodes
@@ -16,7 +16,8 @@ from tempoc.program.live import registers
 class Known:
     """All of a program but its tree; of ``bounds`` those that are constants have a value.
 
-    ``narrow`` are the kernels that update arrays of which an axis may have length 1.
+    ``narrow`` are the kernels that update arrays of which an axis may have length 1, with those
+    stores that they also read.
     ``declared`` are bounds with their expressions, ``lengths`` those found out during the run,
     which are not among ``bounds``.
     """
@@ -25,7 +26,7 @@ class Known:
     kernels: Mapping[str, nodes.Kernel]
     bounds: Mapping[str, int | None]
     x64: bool
-    narrow: frozenset[str] = frozenset()
+    narrow: Mapping[str, frozenset[str]] = field(default_factory=dict)
     declared: tuple[Bound, ...] = ()
     lengths: tuple[Length, ...] = ()
 

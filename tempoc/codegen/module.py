@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
-from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, LOOPED_WHILE, UPDATED
+from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, LOOPED_WHILE, SQUEEZED, UPDATED
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
 from tempoc.ops.opdef import Import
@@ -26,7 +26,12 @@ _IMPORTS = (
     ("lax.", "from jax import lax"),
 )
 
-BETWEEN = {"first_fault": FIRST_FAULT, "looped": LOOPED, "looped_while": LOOPED_WHILE}
+BETWEEN = {
+    "first_fault": FIRST_FAULT,
+    "squeezed": SQUEEZED,
+    "looped": LOOPED,
+    "looped_while": LOOPED_WHILE,
+}
 """Functions that regions call; they stand in front of these."""
 
 

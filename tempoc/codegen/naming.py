@@ -21,6 +21,7 @@ RESERVED = tuple(
             "in_batches",
             "in_windows",
             "looped",
+            "squeezed",
             "looped_while",
             "updated",
             "at",

@@ -53,37 +53,44 @@ def updated(array, part, start):
 '''
 """Stands in front of kernels that update arrays of which an axis may have length 1."""
 
-LOOPED = '''\
-def looped(lower, upper, step, carry):
-    """``lax.fori_loop``, of arrays without their axes of length 1 (see ``updated``)."""
-    arrays, tree = jax.tree.flatten(carry)
-    shapes = [jnp.shape(a) for a in arrays]
-    def wide(arrays):
-        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
+SQUEEZED = '''\
+def squeezed(carry, places):
+    """What takes axes of length 1 from the arrays at some places, and what gives them back."""
     def narrow(carry):
-        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
+        return tuple(
+            jax.tree.map(jnp.squeeze, x) if k in places else x for k, x in enumerate(carry)
+        )
+    def wide(arrays):
+        back = lambda y, x: jnp.reshape(y, jnp.shape(x))
+        both = enumerate(zip(arrays, carry))
+        return tuple(jax.tree.map(back, y, x) if k in places else y for k, (y, x) in both)
+    return narrow, wide
+'''
+"""Stands in front of the two that follow."""
+
+LOOPED = '''\
+def looped(lower, upper, step, carry, places):
+    """``lax.fori_loop``, of arrays at these places without axes of length 1 (see ``updated``)."""
+    narrow, wide = squeezed(carry, places)
     def narrow_step(i, arrays):
         return narrow(step(i, wide(arrays)))
     return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
 '''
-"""Stands in front of regions that call such kernels."""
+"""Stands in front of regions with loops that update such arrays and read them."""
 
 LOOPED_WHILE = '''\
-def looped_while(more, step, carry):
-    """``lax.while_loop``, of arrays without their axes of length 1 (see ``updated``)."""
-    arrays, tree = jax.tree.flatten(carry)
-    shapes = [jnp.shape(a) for a in arrays]
-    def wide(arrays):
-        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
-    def narrow(carry):
-        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
-    def narrow_more(arrays):
-        return more(wide(arrays))
-    def narrow_step(arrays):
-        return narrow(step(wide(arrays)))
-    return wide(lax.while_loop(narrow_more, narrow_step, narrow(carry)))
+def looped_while(more, step, carry, places):
+    """``lax.while_loop`` of a number and arrays, some without axes of length 1."""
+    narrow, wide = squeezed(carry[1], places)
+    def narrow_more(carry):
+        return more((carry[0], wide(carry[1])))
+    def narrow_step(carry):
+        n, arrays = step((carry[0], wide(carry[1])))
+        return n, narrow(arrays)
+    n, arrays = lax.while_loop(narrow_more, narrow_step, (carry[0], narrow(carry[1])))
+    return n, wide(arrays)
 '''
-"""Stands in front of regions that call such kernels and find out how long they last."""
+"""Stands in front of regions with such loops that find out how long they last."""
 
 FIRST_FAULT = '''\
 def first_fault(fault, kernel, found, point):

@@ -196,9 +196,27 @@ class Writer(Spelled):
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.counted(loop)
-        thin = any(c.kernel in self.known.narrow for c in calls(loop))
-        again = "looped" if thin else "lax.fori_loop"
-        self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY)")
+        again, places = "lax.fori_loop", self.thin(loop, carried)
+        if places:
+            again, places = "looped", f", {places}"
+        self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY{places})")
+
+    def thin(self, loop: nodes.Loop, carried: list[str]) -> str:
+        """The places of arrays that a loop updates and reads, if an axis may have length 1.
+
+        XLA for CPUs copies these; those that are only written it copies if they lose their axes.
+        """
+        updated: set[str] = set()
+        read: set[str] = set()
+        for call in calls(loop):
+            given = {cell.store for cell in call.args}
+            changed = given & {cell.store for cell in call.results}
+            own = self.known.narrow.get(call.kernel)
+            updated |= changed if own is not None else set()
+            read |= given if own is None else (given - changed) | (own & changed)
+        names = {self.called[store] for store in updated & read}
+        places = [str(k) for k, name in enumerate(carried) if name in names]
+        return tupled(places) if places else ""
 
     def lasting_loop(
         self, loop: nodes.Loop, carried: list[str], depth: int, root: bool
@@ -219,10 +237,11 @@ class Writer(Spelled):
         self.lasting(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
-        thin = any(c.kernel in self.known.narrow for c in calls(loop))
-        again = "looped_while" if thin else "lax.while_loop"
+        again, places = "lax.while_loop", self.thin(loop, carried)
+        if places:
+            again, places = "looped_while", f", {places}"
         self.line(depth, f"carry = {start}, {tupled(carried)}")
-        self.line(depth, f"_, {tupled(carried)} = {again}({more}, {step}, carry)")
+        self.line(depth, f"_, {tupled(carried)} = {again}({more}, {step}, carry{places})")
         if not root:
             self.lasting(loop, depth)
 

@@ -172,7 +172,7 @@ def test_held_and_gone_on_with(
 
 @drawn(program=mixes())
 @settings(
-    max_examples=3, deadline=None, derandomize=True, database=None,
+    max_examples=2, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_generated_programs(program: Generated) -> None:
 
 @drawn(program=endings())
 @settings(
-    max_examples=2, deadline=None, derandomize=True, database=None,
+    max_examples=1, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @pytest.mark.slow

@@ -30,7 +30,7 @@ from tests.support.programs import Program, programs
 
 @given(program=programs())
 @settings(
-    max_examples=24,
+    max_examples=16,
     deadline=None,
     derandomize=True,
     database=None,

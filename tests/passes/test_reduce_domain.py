@@ -318,7 +318,7 @@ def repeating(draw: Draw) -> Program:
 
 @given(program=repeating())
 @settings(
-    max_examples=20,
+    max_examples=14,
     deadline=None,
     derandomize=True,
     database=None,

@@ -239,7 +239,7 @@ def recurrences(draw: st.DrawFn) -> str:
 
 @given(text=recurrences())
 @settings(
-    max_examples=20,
+    max_examples=14,
     deadline=None,
     derandomize=True,
     database=None,

@@ -63,7 +63,7 @@ def test_one_text_alone(chat: Any, out: Path) -> None:
 def test_three_texts_of_different_lengths(chat: Any, out: Path) -> None:
     prompts, tokens = zip(*rows(0), strict=True)
     assert len({len(prompt) for prompt in prompts}) == 3
-    assert chat.decode(out, WEIGHTS, list(prompts), 40) == [row[:40] for row in tokens]
+    assert chat.decode(out, WEIGHTS, list(prompts), 20) == [row[:20] for row in tokens]
 
 
 def test_a_window(chat: Any, tmp_path: Path) -> None:

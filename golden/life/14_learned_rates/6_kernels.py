@@ -476,19 +476,6 @@ def test_d_train_mse_sub_1(at, *, N):
     return (test_d_train_mse_sub_1_full,)
 
 
-def looped(lower, upper, step, carry):
-    """``lax.fori_loop``, of arrays without their axes of length 1 (see ``updated``)."""
-    arrays, tree = jax.tree.flatten(carry)
-    shapes = [jnp.shape(a) for a in arrays]
-    def wide(arrays):
-        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
-    def narrow(carry):
-        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
-    def narrow_step(i, arrays):
-        return narrow(step(i, wide(arrays)))
-    return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
-
-
 def loop_i(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
     test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
@@ -615,7 +602,8 @@ def loop_i(
     (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1) = looped(0, count, step_i, carry)
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1) = lax.fori_loop(0, count, step_i,
+            carry)
     return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
@@ -714,7 +702,7 @@ def loop_i2(
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
     (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-            rates_1) = looped(0, count, step_i, carry)
+            rates_1) = lax.fori_loop(0, count, step_i, carry)
     return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
 
@@ -860,7 +848,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
                 test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
-                rates_1) = looped(0, I - 1, step_i, carry)
+                rates_1) = lax.fori_loop(0, I - 1, step_i, carry)
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
                 start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
         (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
@@ -975,7 +963,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-                rates_1) = looped(0, I - 1, step_i2, carry)
+                rates_1) = lax.fori_loop(0, I - 1, step_i2, carry)
         (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
                 start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
         (train_predict_tanh, train_mse_sub, train2,

@@ -158,14 +158,22 @@ def first_fault(fault, kernel, found, point):
     return jnp.where(fault[1] != 0, fault, new)
 
 
-def looped(lower, upper, step, carry):
-    """``lax.fori_loop``, of arrays without their axes of length 1 (see ``updated``)."""
-    arrays, tree = jax.tree.flatten(carry)
-    shapes = [jnp.shape(a) for a in arrays]
-    def wide(arrays):
-        return tree.unflatten([jnp.reshape(a, s) for a, s in zip(arrays, shapes)])
+def squeezed(carry, places):
+    """What takes axes of length 1 from the arrays at some places, and what gives them back."""
     def narrow(carry):
-        return [jnp.squeeze(a) for a in tree.flatten_up_to(carry)]
+        return tuple(
+            jax.tree.map(jnp.squeeze, x) if k in places else x for k, x in enumerate(carry)
+        )
+    def wide(arrays):
+        back = lambda y, x: jnp.reshape(y, jnp.shape(x))
+        both = enumerate(zip(arrays, carry))
+        return tuple(jax.tree.map(back, y, x) if k in places else y for k, (y, x) in both)
+    return narrow, wide
+
+
+def looped(lower, upper, step, carry, places):
+    """``lax.fori_loop``, of arrays at these places without axes of length 1 (see ``updated``)."""
+    narrow, wide = squeezed(carry, places)
     def narrow_step(i, arrays):
         return narrow(step(i, wide(arrays)))
     return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
@@ -208,7 +216,7 @@ def loop_t2(
         fault = first_fault(fault, 0, found, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry)
+    (letter, state, drawn_temperature_categorical, fault) = looped(0, count, step_t, carry, (0,))
     return (letter, state, drawn_temperature_categorical, fault)
 
 
@@ -240,5 +248,5 @@ def block(
         fault = first_fault(fault, 0, found, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
-    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry)
+    (letter, state, drawn_temperature_categorical, fault) = looped(P, T, step_t2, carry, (0,))
     return (letter, fault)
