@@ -196,13 +196,12 @@ class Writer(Spelled):
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         ends = ("0", "count") if root else self.counted(loop)
-        again, places = "lax.fori_loop", self.thin(loop, carried)
-        if places:
-            again, places = "looped", f", {places}"
+        places = self.thin(loop, carried)
+        again = "looped" if places else "lax.fori_loop"
         self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY{places})")
 
     def thin(self, loop: nodes.Loop, carried: list[str]) -> str:
-        """The places of arrays that a loop updates and reads, if an axis may have length 1.
+        """Places of arrays that a loop updates and reads, as an argument, if axes may be 1 long.
 
         XLA for CPUs copies these; those that are only written it copies if they lose their axes.
         """
@@ -214,9 +213,9 @@ class Writer(Spelled):
             own = self.known.narrow.get(call.kernel)
             updated |= changed if own is not None else set()
             read |= given if own is None else (given - changed) | (own & changed)
-        names = {self.called[store] for store in updated & read}
+        names = {self.called[store] for store in updated & read if store in self.found}
         places = [str(k) for k, name in enumerate(carried) if name in names]
-        return tupled(places) if places else ""
+        return f", {tupled(places)}" if places else ""
 
     def lasting_loop(
         self, loop: nodes.Loop, carried: list[str], depth: int, root: bool
@@ -237,9 +236,8 @@ class Writer(Spelled):
         self.lasting(loop, depth + 1)
         self.block(loop.body, depth + 1)
         self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
-        again, places = "lax.while_loop", self.thin(loop, carried)
-        if places:
-            again, places = "looped_while", f", {places}"
+        places = self.thin(loop, carried)
+        again = "looped_while" if places else "lax.while_loop"
         self.line(depth, f"carry = {start}, {tupled(carried)}")
         self.line(depth, f"_, {tupled(carried)} = {again}({more}, {step}, carry{places})")
         if not root:
