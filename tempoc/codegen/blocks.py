@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import Undecided, arrays, written
+from tempoc.codegen.carried import Undecided, arrays
 from tempoc.codegen.known import Known
 from tempoc.codegen.region_lengths import asked, may_end
 from tempoc.codegen.region_writer import Writer, listed
@@ -33,7 +33,7 @@ from tempoc.program import nodes
 from tempoc.program.arith import Arith
 from tempoc.program.arith import names as names_in
 from tempoc.program.live import wanted
-from tempoc.program.parts import calls, regions, starting_anew, touched
+from tempoc.program.parts import calls, regions, starting_anew, touched, written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, evaluate, names
-from tempoc.program.parts import calls
 
 Values = Mapping[str, int]
 
@@ -59,11 +58,6 @@ def _cells(
             continue
         places.append(k)
     return nodes.Cells(store=store, keys=tuple(keys), places=tuple(places))
-
-
-def written(s: nodes.Statement) -> tuple[str, ...]:
-    """The stores that a statement writes, in order."""
-    return tuple(dict.fromkeys(c.store for call in calls(s) for c in call.results))
 
 
 def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from tempoc.program import nodes
 from tempoc.program.arith import Arith
-from tempoc.program.bounds import Bound, Length, length_at
+from tempoc.program.bounds import Bound, Length
 from tempoc.program.live import registers
+from tempoc.program.parts import lengths_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,4 @@ class Known:
 
     def lengths_of(self, call: nodes.Call) -> Iterator[Arith]:
         """The lengths that a kernel takes, at the point of a call."""
-        kernel = self.kernels[call.kernel]
-        at = dict(zip(kernel.dims, call.point, strict=False))
-        return (length_at(self.declared, self.lengths, name, at) for name in kernel.lengths)
+        return lengths_of(call, self.kernels[call.kernel], self.declared, self.lengths)

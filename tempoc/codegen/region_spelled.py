@@ -10,7 +10,7 @@ from tempoc.codegen.region_text import DTYPES, traced
 from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
-from tempoc.program.bounds import with_names
+from tempoc.program.bounds import replaced
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,11 +71,11 @@ class Spelled:
 
     def is_static(self, e: Arith) -> bool:
         """Whether Python knows the value when the function is traced."""
-        return all(name in self.static for name in names(with_names(e, self.lengths)))
+        return all(name in self.static for name in names(replaced(e, self.lengths)))
 
     def text(self, e: Arith, *, tight: bool = False) -> str:
         """An expression; with what JAX has for numbers that are not known yet."""
-        e = with_names(e, self.lengths)
+        e = replaced(e, self.lengths)
         for name in names(e):
             if name in self.known.bounds:
                 self.used[name] = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import happens, written
+from tempoc.codegen.carried import happens
 from tempoc.codegen.kernels import INDENT, WIDTH, signature
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.region_lengths import ended, may_end
@@ -18,7 +18,7 @@ from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE, Arith, Operation
 from tempoc.program.live import afterwards, wanted_within
-from tempoc.program.parts import calls, variables
+from tempoc.program.parts import calls, variables, written
 
 FAULT = "fault"
 

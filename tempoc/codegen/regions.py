@@ -24,13 +24,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.carried import Undecided, arrays, written
+from tempoc.codegen.carried import Undecided, arrays
 from tempoc.codegen.known import Known
 from tempoc.codegen.needed import needed
 from tempoc.codegen.region_lengths import asked, endings
 from tempoc.codegen.region_writer import Writer, listed
 from tempoc.program import nodes
 from tempoc.program.live import afterwards, wanted_within
+from tempoc.program.parts import written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,9 @@ def choose(
 
     Its program is not verified.
     """
-    chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget)
+    calls = max(1, count_calls(program.tree, dict(bounds)))
+    most = max(TRIES, CALLS // calls)
+    chooser = _Chooser(program=program, bounds=bounds, given=given, budget=budget, most=most)
     return chooser.early(chooser.run())
 
 
@@ -61,10 +63,13 @@ def copied(choice: Choice, bounds: Mapping[str, int], given: frozenset[str]) -> 
 
 @dataclass(slots=True, kw_only=True)
 class _Chooser:
+    """Tries choices, ``most`` of them or few more."""
+
     program: Program
     bounds: Mapping[str, int]
     given: frozenset[str]
     budget: int
+    most: int
     tried: dict[tuple[tuple[str, int], ...], Choice] = field(default_factory=dict)
 
     def run(self) -> Choice:
@@ -88,8 +93,7 @@ class _Chooser:
 
     def is_enough(self) -> bool:
         """Whether no more choices are tried."""
-        calls = max(1, count_calls(self.program.tree, dict(self.bounds)))
-        return len(self.tried) >= max(TRIES, CALLS // calls)
+        return len(self.tried) >= self.most
 
     def with_(self, reach: Reach) -> Choice:
         """The choice of these."""

@@ -27,11 +27,11 @@ from dataclasses import dataclass, field, replace
 from tempoc.offload.dead import without_dead
 from tempoc.program.aliases import Key, are_apart, are_same, slot
 from tempoc.program.arith import FALSE, TRUE, Arith, Operation, names
+from tempoc.program.bounds import replaced
 from tempoc.program.nodes import (
     Block,
     Call,
     Cell,
-    Cells,
     Effect,
     Evict,
     Free,
@@ -45,7 +45,7 @@ from tempoc.program.nodes import (
     Statement,
     Store,
 )
-from tempoc.program.parts import every
+from tempoc.program.parts import cells_of, every, written
 from tempoc.program.places import found_out
 from tempoc.program.verify import verify
 
@@ -86,7 +86,7 @@ def movable(program: Program) -> tuple[str, ...]:
     for part in every(program.tree):
         if isinstance(part, Region | Block):
             bad |= {*part.local}
-        for cell in (*_cells(part), *_moved(part)):
+        for cell in _cells(part):
             fixed = (*cell.key, *(() if cell.when is None else (cell.when,)))
             if any(late & {*names(e)} for e in fixed):
                 bad.add(cell.store)
@@ -98,19 +98,13 @@ def _cells(s: Statement) -> Iterable[Cell]:
         case Call(args=args, results=results) | Host(args=args, results=results):
             return (*args, *results)
         case Region(carried=carried, read=read):
-            return (*_each(carried), *_each(read))
+            return (*cells_of(carried), *cells_of(read))
         case Block(carried=carried, made=made, read=read):
-            return (*_each(carried), *_each(made), *_each(read))
+            return (*cells_of(carried), *cells_of(made), *cells_of(read))
+        case Free(cells=cells):
+            return cells
         case _:
             return ()
-
-
-def _moved(s: Statement) -> Iterable[Cell]:
-    return s.cells if isinstance(s, Free) else ()
-
-
-def _each(some: Iterable[Cells]) -> Iterator[Cell]:
-    return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,18 +210,19 @@ class _Rewriter:
 
     def early(self, stay: _Stay, loop: Loop) -> Iterator[Cell]:
         """What the next step needs, if that is plain to see and nothing changes it until then."""
-        if any(name in _written(loop.body) for name, _ in stay.uses):
+        changed = written(loop.body)
+        if any(name in changed for name, _ in stay.uses):
             return
         following = _following(loop)
         there = Operation("<" if loop.step > 0 else ">", (following, loop.upper))
         for use in stay.uses.values():
             if use.reads and use.store in self.ahead:
                 cell = use.loaded()
-                key = tuple(_replaced(e, loop.var, following) for e in cell.key)
+                key = tuple(replaced(e, {loop.var: following}) for e in cell.key)
                 later = replace(use, key=key)
                 if self.meet([later], stay.uses.values()):
                     continue
-                when = TRUE if cell.when is None else _replaced(cell.when, loop.var, following)
+                when = TRUE if cell.when is None else replaced(cell.when, {loop.var: following})
                 both = there if when == TRUE else Operation("and", (there, when))
                 yield replace(cell, key=key, when=both)
 
@@ -253,7 +248,7 @@ class _Rewriter:
             and u.reads
             and are_same(
                 self.away[u.store],
-                tuple(_replaced(e, loop.var, following) for e in u.key),
+                tuple(replaced(e, {loop.var: following}) for e in u.key),
                 use.key,
             )
             for u in stay.uses.values()
@@ -318,11 +313,11 @@ class _Rewriter:
                 return _Part(statement=s, uses=self.uses(call.args, call.results))
             case Region(carried=carried, read=read):
                 taken = (*carried, *read)
-                return _Part(statement=s, uses=self.uses(_each(taken), ()))
+                return _Part(statement=s, uses=self.uses(cells_of(taken), ()))
             case Block(carried=carried, made=made, read=read):
                 # Its calls may be made one by one, and then take what they write into.
                 taken = (*carried, *made, *read)
-                return _Part(statement=s, uses=self.uses(_each(taken), ()))
+                return _Part(statement=s, uses=self.uses(cells_of(taken), ()))
             case _:
                 return _Part(statement=s, uses={})
 
@@ -346,28 +341,9 @@ class _Rewriter:
         return found
 
 
-def _written(s: Statement) -> frozenset[str]:
-    """The stores that a part writes."""
-    found: set[str] = set()
-    for part in every(s):
-        match part:
-            case Call(results=results) | Host(results=results):
-                found |= {cell.store for cell in results}
-            case Region(carried=changed) | Block(carried=changed):
-                found |= {cells.store for cells in changed}
-    return frozenset(found)
-
-
 def _following(loop: Loop) -> Arith:
     """The variable of a loop in the next step."""
     return Operation("+", (loop.var, loop.step))
-
-
-def _replaced(e: Arith, var: str, value: Arith) -> Arith:
-    """An expression with another value of a variable."""
-    if isinstance(e, Operation):
-        return Operation(e.op, tuple(_replaced(a, var, value) for a in e.args))
-    return value if e == var else e
 
 
 def _flat(s: Statement) -> Iterator[Statement]:

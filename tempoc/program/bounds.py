@@ -87,10 +87,10 @@ def lengths_in(e: Arith, lengths: Sequence[Length]) -> Iterator[Arith]:
                 yield from lengths_in(a, lengths)
 
 
-def with_names(e: Arith, names: Mapping[Arith, str]) -> Arith:
-    """An expression with other names for lengths."""
-    if e in names:
-        return names[e]
+def replaced(e: Arith, others: Mapping[Arith, Arith]) -> Arith:
+    """An expression with others in place of some of its parts."""
+    if e in others:
+        return others[e]
     if isinstance(e, Operation):
-        return Operation(e.op, tuple(with_names(a, names) for a in e.args))
+        return Operation(e.op, tuple(replaced(a, others) for a in e.args))
     return e

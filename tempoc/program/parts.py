@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
+from tempoc.program.arith import Arith
+from tempoc.program.bounds import Bound, Length, length_at
 from tempoc.program.nodes import (
     Block,
     Call,
+    Cell,
+    Cells,
     Effect,
     Evict,
     Free,
     Guard,
     Host,
+    Kernel,
     Load,
     Loop,
     Region,
@@ -56,6 +61,25 @@ def regions(s: Statement) -> Iterator[Region]:
 def blocks(s: Statement) -> Iterator[Block]:
     """All blocks in a statement, in order."""
     return (part for part in every(s) if isinstance(part, Block))
+
+
+def cells_of(some: Iterable[Cells]) -> Iterator[Cell]:
+    """The single cells of what a region or block takes."""
+    return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)
+
+
+def lengths_of(
+    call: Call, kernel: Kernel, bounds: tuple[Bound, ...], lengths: tuple[Length, ...]
+) -> Iterator[Arith]:
+    """The lengths that a kernel takes, at the point of a call."""
+    at = dict(zip(kernel.dims, call.point, strict=False))
+    return (length_at(bounds, lengths, name, at) for name in kernel.lengths)
+
+
+def written(s: Statement) -> tuple[str, ...]:
+    """The stores that calls in a statement write, in order."""
+    found = (p.results for p in every(s) if isinstance(p, Call | Host))
+    return tuple(dict.fromkeys(cell.store for results in found for cell in results))
 
 
 def touched(s: Statement) -> frozenset[str]:

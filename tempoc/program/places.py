@@ -32,7 +32,7 @@ from tempoc.program.nodes import (
     Statement,
     Store,
 )  # fmt: skip
-from tempoc.program.parts import every
+from tempoc.program.parts import cells_of, every
 
 Here = Mapping[tuple[str, Key], frozenset[Arith | None]]
 """Cells that are on the device, each where one of these conditions holds (``None``: always)."""
@@ -118,8 +118,8 @@ class _Places:
             raise inconsistent(where, "has local stores that live with the host")
         if any(isinstance(part, Load | Evict) for part in every(s)):
             raise inconsistent(where, "moves cells")
-        self.need(where, _each(taken), here)
-        return self.with_(here, _each(changed))
+        self.need(where, cells_of(taken), here)
+        return self.with_(here, cells_of(changed))
 
     def need(self, where: str, cells: Iterable[Cell], here: Here) -> None:
         """All these cells are on the device."""
@@ -176,7 +176,3 @@ def _covers(condition: Arith | None, other: Arith | None) -> bool:
         return True
     several = isinstance(condition, Operation) and condition.op == "or"
     return several and isinstance(condition, Operation) and other in condition.args
-
-
-def _each(some: Iterable[Cells]) -> Iterable[Cell]:
-    return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)

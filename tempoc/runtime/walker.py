@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.program.arith import Operation
-from tempoc.program.bounds import length_at
 from tempoc.program.nodes import (
     Block,
     Call,
@@ -34,7 +33,7 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.program.parts import given_back, starting_anew
+from tempoc.program.parts import given_back, lengths_of, starting_anew
 from tempoc.runtime.blocks import late, needed, straight, whole_blocks
 from tempoc.runtime.boundaries import Boundaries
 from tempoc.runtime.growing import Growing, ahead, at_the_end, of_block
@@ -324,9 +323,7 @@ class _Writer(Spelled):
             targets = ["*shown"]
         targets += [f"end{k}" for k in range(len(call.endings))]
         targets += ["fault"] * bool(kernel.checks)
-        at = dict(zip(kernel.dims, call.point, strict=False))
-        known = self.program.bounds, self.program.lengths
-        told = (length_at(*known, name, at) for name in kernel.lengths)
+        told = lengths_of(call, kernel, self.program.bounds, self.program.lengths)
         point = self.point((*call.point, *told))
         written = [self.cell(cell) for cell in kept if cell.when is None]
         passed = [self.argument(c, i in kernel.donated, written) for i, c in enumerate(call.args)]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from importlib import import_module
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from tests.bench.compiled import ROOT, ready
+from tests.bench.carts import FOLDER, environment
+from tests.bench.compiled import ready
 from tests.bench.measure import Row, per_step
 
-FOLDER = ROOT / "examples" / "rl"
 CARTS, STEPS = 64, 100
 GAMMA, RATE = 0.99, 1e-2
 
@@ -77,8 +75,7 @@ def train(carts: object, iterations: int) -> np.ndarray:
 
 def cartpole() -> Iterator[Row]:
     """Seconds for one more iteration."""
-    sys.path.insert(0, str(FOLDER))
-    carts = import_module("envs.gym_cartpole")
+    carts = environment("gym_cartpole")
     bounds = {"B": CARTS, "T": STEPS}
     program = ready(FOLDER / "gym.rt", bounds=bounds, extern_path=[FOLDER])
 

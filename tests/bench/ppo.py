@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import jax
@@ -12,27 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from tests.bench import ppo_jax
-from tests.bench.compiled import ROOT, ready
+from tests.bench.carts import CARTS, FOLDER, STEPS, environment, weights
+from tests.bench.compiled import ready
 from tests.bench.measure import Row, per_step
 
 SOURCE = Path(__file__).with_name("ppo.rt")
-FOLDER = ROOT / "examples" / "rl"
-CARTS, STEPS = 512, 250
 
 
 def ppo() -> Iterator[Row]:
     """Seconds for one more iteration."""
-    sys.path.insert(0, str(FOLDER))
-    carts = import_module("envs.cartpole")
-    random = np.random.default_rng(0)
-    weights = {
-        name: (random.standard_normal(shape) / shape[-1] ** 0.5).astype(np.float32)
-        for name, shape in ppo_jax.shapes().items()
-    }
-    params = {f"start.{name}": value for name, value in weights.items()}
+    carts, given = environment("cartpole"), weights(ppo_jax.shapes())
+    params = {f"start.{name}": value for name, value in given.items()}
     bounds = {"B": CARTS, "T": STEPS}
     program = ready(SOURCE, bounds=bounds, params=params, extern_path=[FOLDER])
-    device = {name: jnp.array(value) for name, value in weights.items()}
+    device = {name: jnp.array(value) for name, value in given.items()}
     key = jax.random.key(0)
 
     def ours(iterations: int) -> np.ndarray:

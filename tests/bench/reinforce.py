@@ -5,10 +5,8 @@ Against plain programs in JAX: one keeps whole episodes, one keeps 5 steps.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 
@@ -17,28 +15,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from tests.bench import reinforce_jax
-from tests.bench.compiled import ROOT, ready
+from tests.bench.carts import CARTS, FOLDER, STEPS, environment, weights
+from tests.bench.compiled import ready
 from tests.bench.measure import Row, in_turns
 
 SOURCE = Path(__file__).with_name("reinforce.rt")
-FOLDER = ROOT / "examples" / "rl"
-CARTS, STEPS = 512, 250
 FEW, MANY = 1, 6
 
 
 def reinforce() -> Iterator[Row]:
     """Seconds for one more iteration."""
-    sys.path.insert(0, str(FOLDER))
-    carts = import_module("envs.cartpole")
-    random = np.random.default_rng(0)
-    weights = {
-        name: (random.standard_normal(shape) / shape[-1] ** 0.5).astype(np.float32)
-        for name, shape in reinforce_jax.shapes().items()
-    }
-    params = {f"start.{name}": value for name, value in weights.items()}
+    carts, given = environment("cartpole"), weights(reinforce_jax.shapes())
+    params = {f"start.{name}": value for name, value in given.items()}
     bounds = {"B": CARTS, "T": STEPS}
     program = ready(SOURCE, bounds=bounds, params=params, extern_path=[FOLDER])
-    device = {name: jnp.array(value) for name, value in weights.items()}
+    device = {name: jnp.array(value) for name, value in given.items()}
     key = jax.random.key(0)
 
     def ours(iterations: int) -> np.ndarray:
