@@ -10,7 +10,7 @@ What needs no more than the budget is left as it is. Otherwise these ways are lo
 - *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
   their steps, and inputs in an array for each point; then with large points computed one after the
-  other where a loop runs (``passes/walk.py``), so that nobody reads all of them at once; then in the
+  other where a loop runs (``passes/walk.py``), so that nobody reads all of them; then in the
   smallest tiles; at last with one point of everything at a time (``-O1``).
 
 Tiles are also tried together with values made again, where neither is enough. Of what fits the
@@ -243,7 +243,7 @@ def _variants(
     compilation: Compilation, bounds: Mapping[str, int], budget: int
 ) -> Iterator[tuple[int, Compilation]]:
     """The program with smaller and smaller tiles; none that is like one before."""
-    options, before = compilation.options, compilation
+    options, before = compilation.options, [compilation.passes.graph]
     if options.tile is not None or not any(isinstance(s, Tile) for s in compilation.steps):
         return
     limits = [LEAST]
@@ -251,9 +251,9 @@ def _variants(
         limits.append(limits[-1] * TIMES)
     for limit in reversed(limits):
         variant = compilation.variant(_limited(options, limit, bounds))
-        if variant.passes.graph != before.passes.graph:
+        if variant.passes.graph not in before:
+            before.append(variant.passes.graph)
             yield limit, variant
-            before = variant
 
 
 def _limited(options: Options, limit: int, bounds: Mapping[str, int]) -> Options:

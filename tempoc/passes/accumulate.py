@@ -31,11 +31,10 @@ from tempoc.passes.carried import Cycles, Loop
 from tempoc.passes.context import PassContext
 from tempoc.passes.copies import forward_copies
 from tempoc.passes.legality import dependences
-from tempoc.passes.sizes import usual
 from tempoc.passes.terms import SMALL, Term, is_small_sum, terms
-from tempoc.passes.walk import piece, walked
+from tempoc.passes.walk import large_sums
 from tempoc.passes.whole import kept_whole
-from tempoc.passes.worth import at_once, is_step_by_step, is_worth
+from tempoc.passes.worth import is_step_by_step, is_worth
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Graph, Node
@@ -80,10 +79,10 @@ class Accumulate:
             if n.name not in lazy and (found := self.steps(graph, n, whole))
         }
         sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
-        found = {n.name for n in sums if is_worth(graph, n, names, uses)}
-        large = self.large(graph, context) if self.piece else {}
+        worth = {n.name for n in sums if is_worth(graph, n, names, uses)}
+        large = large_sums(graph, context, self.piece) if self.piece else {}
         steps |= large
-        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in found]
+        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in worth]
         if not chosen:
             return graph
         cycles = Cycles(dependences(graph, context.space), names)
@@ -97,24 +96,6 @@ class Accumulate:
             context.remarks.add(self.name, f"`{node.name}` is added up along {along}", span)
         nodes = [n for old in graph.nodes.values() for n in made.get(old.name, [old])]
         return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
-
-    def large(self, graph: Graph, context: PassContext) -> dict[str, list[Term]]:
-        """Sums along loops, of terms that are large: so not all of them are needed at once."""
-        at, lazy = usual(graph.universe, told=context.sizes), together(graph)
-        loops = walked(graph, context.space)
-        found: dict[str, list[Term]] = {}
-        for node in graph.nodes.values():
-            if node.name not in lazy and len(node.types) == 1:
-                ways = [t for t in terms(graph, node) if t.dim in loops]
-                ways = [t for t in ways if self.is_large(graph, node, t, at)]
-                found |= {node.name: ways} if ways else {}
-        return found
-
-    def is_large(self, graph: Graph, node: Node, term: Term, at: Mapping[str, int]) -> bool:
-        """Whether what is added at a point takes much, and is not made at all points at once."""
-        made = [e for e in term.inputs if term.dim not in at_once(graph, e.source)]
-        each = replace(node, inputs=(*made,), types=())
-        return piece(graph, each, term.dim, at) >= self.piece
 
     def steps(self, graph: Graph, node: Node, whole: Mapping[str, set[str]]) -> list[Term]:
         """What a small sum adds up step by step; what is there at once is best added at once."""

@@ -25,7 +25,10 @@ from typing import ClassVar
 
 from tempoc.passes.context import PassContext
 from tempoc.passes.sizes import bytes_of, usual
+from tempoc.passes.terms import Term, terms
+from tempoc.passes.worth import at_once
 from tempoc.poly.space import Space
+from tempoc.sdg.branches import together
 from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Node
 from tempoc.sdg.query import operand_types
@@ -95,3 +98,25 @@ def _pieces(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterat
         named = {s for e in edge.entries for s in symbols(e)}
         if dim in named:
             yield prod(at[d] + 1 for d in others if d in named) * bytes_of(type_, at)
+
+
+def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list[Term]]:
+    """Sums along dimensions that somebody loops over, of terms that take at least so much.
+
+    If they are added up on the way, not all of them are needed at once.
+    """
+    at, loops = usual(graph.universe, told=context.sizes), walked(graph, context.space)
+    lazy = together(graph)
+    found: dict[str, list[Term]] = {}
+    for node in graph.nodes.values():
+        if node.name not in lazy and len(node.types) == 1:
+            along = [t for t in terms(graph, node) if t.dim in loops]
+            large = [t for t in along if _term(graph, node, t, at) >= least]
+            found |= {node.name: large} if large else {}
+    return found
+
+
+def _term(graph: Graph, node: Node, term: Term, at: Mapping[str, int]) -> int:
+    """The most bytes of what is added at a point, unless all points are made at once."""
+    made = tuple(e for e in term.inputs if term.dim not in at_once(graph, e.source))
+    return piece(graph, replace(node, inputs=made, types=()), term.dim, at)

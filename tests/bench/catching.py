@@ -1,4 +1,4 @@
-"""A game of which one sees 3 x 32 x 32 pixels: move left (0), stay (1), or move right (2) to catch a ball.
+"""A game seen as 3 x 32 x 32 pixels: move left (0), stay (1), or move right (2) to catch a ball.
 
     extern jax reset(key: key) -> (state: i32[3], obs: f32[3, 32, 32])        from "catching:reset"
     extern jax step(key: key, state: i32[3], action: i32)

@@ -1,4 +1,4 @@
-"""An iteration of PPO from pixels, 256 games, within a sixteenth of the memory, against all of it."""
+"""An iteration of PPO from pixels, 256 games, within a sixteenth of the memory and in all of it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,18 @@
-"""Large points one after the other where loops run: which nodes lose their star, which sums follow."""
+"""Large points one after the other where loops run: which nodes lose their star, which sums."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, Phase, note, settings
+from hypothesis import given as drawn
 
+from tempoc.base.source import Source
+from tempoc.driver.pipelines import O2, step_by_step
+from tempoc.frontend.elaborate import elaborate
+from tempoc.frontend.modules import load_source
 from tempoc.passes.accumulate import Accumulate
 from tempoc.passes.context import PassContext
 from tempoc.passes.walk import Walk
@@ -14,7 +22,9 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.text import show
 from tempoc.sdg.verify import verify
 from tests.support.golden import Golden
-from tests.support.graphs import SIZES, graph, meaning
+from tests.support.graphs import SIZES, assert_close, graph, meaning
+from tests.support.mixes import mixes
+from tests.support.programs import Program
 
 HEAD = """
 bound B
@@ -89,3 +99,26 @@ def test_weights_are_not_in_pieces() -> None:
         "%v = add %n, %d : [b*, t*] f32\noutput v = %v[0:B, 0:T]\n"
     )
     assert stars(walked(before, 2048, B=8)) == {"n", "d", "v"}
+
+
+@drawn(program=mixes())
+@settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+def test_generated_programs_keep_their_meaning(program: Program) -> None:
+    note(program.text)
+    before = elaborate(load_source(Source("generated.rt", program.text)), {})
+    space = Space(before.universe)
+    steps = tuple(
+        replace(s, piece=1) if isinstance(s, Walk | Accumulate) else s for s in step_by_step(O2)
+    )
+    context = PassContext(space)
+    after = run_pipeline(
+        before, steps, context, verify=lambda g, s: verify(g, context.space, after=s)
+    )
+    assert_close(before, after.graph)
