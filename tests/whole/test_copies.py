@@ -84,7 +84,7 @@ takes the element before as an index and checks it: XLA does not see in which or
 """
 
 
-@pytest.mark.usefixtures("as_users")
+@pytest.mark.usefixtures("operations_as_users")
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LONG", 0)
@@ -99,7 +99,7 @@ def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [c.copies for c in found] == [()] * len(found)
 
 
-@pytest.mark.usefixtures("as_users")
+@pytest.mark.usefixtures("operations_as_users")
 @pytest.mark.parametrize("name", [e.name for e in EXAMPLES])
 def test_examples(name: str, tmp_path: Path) -> None:
     compilation = compiled(ROOT / "examples" / f"{name}.rt")
