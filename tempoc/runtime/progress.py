@@ -113,7 +113,7 @@ def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
         return 0
     varies, var = loop.var in _needs(loop.body), loop.var
 
-    def count(env: dict[str, int]) -> int:
+    def count(env: Mapping[str, int]) -> int:
         points = range(evaluate(loop.lower, env), evaluate(loop.upper, env), loop.step)
         if isinstance(body, int):
             return len(points) * body
