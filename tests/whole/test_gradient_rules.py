@@ -236,7 +236,7 @@ dim t < T
 input a[t]: f32[1, 7]
 input b[t]: f32[1, 7]
 x = tanh(a) * b + a
-high = max(x, axis = 1)
+high = sum(max(x, axis = 1))
 g = grad(high, a)
 c = tanh(b) * a + b
 low = min(c, axis = [0, 1])
