@@ -7,7 +7,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,36 +23,45 @@ Kernel = Callable[..., tuple[DeviceArray, ...]]
 _ALIGNMENT = 64
 _PINNED = "pinned_host"
 _FEW = 4
+HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 
 
-def settings(x64: bool, precision: str = "highest") -> AbstractContextManager[object]:
-    """The settings under which kernels run that are compiled already, as far as anybody knows.
-
-    Unless somebody wants less ``precision``, float32 products are exact to float32: the results
-    should not depend on the device's shortcuts.
-    """
-    exact: AbstractContextManager[object] = jax.default_matmul_precision(precision)
-    return exact if jax.config.jax_enable_x64 == x64 else _with_x64(exact, x64)
+def fits(x64: bool) -> bool:
+    """Whether JAX computes with 64 bits now, or does not, as it should."""
+    return bool(jax.config.jax_enable_x64 == x64)
 
 
-@contextmanager
-def _with_x64(other: AbstractContextManager[object], x64: bool) -> Iterator[None]:
-    with other, jax.enable_x64(x64):
-        yield
+def settings(x64: bool) -> AbstractContextManager[object]:
+    """The settings under which kernels run that are compiled already, as far as anybody knows."""
+    return nullcontext() if fits(x64) else jax.enable_x64(x64)
 
 
 @contextmanager
-def session(x64: bool, precision: str = "highest") -> Iterator[None]:
+def session(x64: bool) -> Iterator[None]:
     """The settings under which kernels are compiled and run; they end with the block."""
     _use_cache()
-    with settings(x64, precision), warnings.catch_warnings():
+    with settings(x64), warnings.catch_warnings():
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         # A cache that is damaged, full or not ours costs time, nothing else.
         warnings.filterwarnings("ignore", message="Error (reading|writing) persistent")
         yield
+
+
+def precise(function: Callable[..., Any], precision: str = HIGHEST) -> Callable[..., Any]:
+    """A function whose products have this precision, whenever JAX traces or runs it.
+
+    Unless somebody wants less, float32 products are exact to float32: the results should not depend
+    on the device's shortcuts.
+    """
+
+    def call(*arrays: Any, **named: Any) -> Any:
+        with jax.default_matmul_precision(precision):
+            return function(*arrays, **named)
+
+    return functools.update_wrapper(call, function)
 
 
 @functools.cache
@@ -91,18 +100,30 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
 
 
 def compile_kernel(
-    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
 ) -> Kernel:
     """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
-    positions = tuple(i + 1 for i in donated)
-    bound = functools.partial(function, **static)
-    functools.update_wrapper(bound, function)
-    kernel: Kernel = jax.jit(bound, donate_argnums=positions)
+    bound = _bound(function, static, precision)
+    kernel: Kernel = jax.jit(bound, donate_argnums=tuple(i + 1 for i in donated))
     return kernel
 
 
+def _bound(
+    function: Callable[..., Any], static: Mapping[str, int], precision: str
+) -> Callable[..., Any]:
+    bound = functools.partial(function, **static)
+    functools.update_wrapper(bound, function)
+    return precise(bound, precision)
+
+
 def compile_region(
-    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
 ) -> Kernel:
     """A kernel that runs as many steps of a loop as its first argument says.
 
@@ -110,10 +131,9 @@ def compile_region(
     whether there is another one, unless it is.
     """
     if jax.default_backend() == "cpu":
-        return compile_kernel(function, static, donated)
+        return compile_kernel(function, static, donated, precision)
     positions = tuple(i + 1 for i in donated)
-    bound = functools.partial(function, **static)
-    functools.update_wrapper(bound, function)
+    bound = _bound(function, static, precision)
     region = jax.jit(bound, donate_argnums=positions, static_argnames=("steps",))
 
     def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
@@ -137,10 +157,11 @@ def inspected(
     static: Mapping[str, int],
     donated: tuple[int, ...],
     arguments: Sequence[Any],
+    precision: str = HIGHEST,
 ) -> Inspected:
     """What XLA makes of a function for arguments that are only described: no array is made."""
     positions = tuple(i + 1 for i in donated)
-    jitted = jax.jit(functools.partial(function, **static), donate_argnums=positions)
+    jitted = jax.jit(_bound(function, static, precision), donate_argnums=positions)
     found = jitted.lower(*arguments).compile()
     memory = found.memory_analysis()
     return Inspected(
@@ -177,13 +198,18 @@ def put(array: Array, dtype: str) -> DeviceArray:
     The copy is private: the device may read host memory at any later time, so nobody else may
     write to it. It is aligned such that a CPU device takes it over without copying it again.
     """
-    wanted = NUMPY[dtype]
+    return jax.device_put(aligned(array, NUMPY[dtype]))
+
+
+def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """A copy of an array such that a CPU device uses its memory."""
+    wanted = dtype or array.dtype
     nbytes = array.size * wanted.itemsize
     room = np.empty(nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     copy = room[start : start + nbytes].view(wanted).reshape(array.shape)
     copy[...] = array
-    return jax.device_put(copy)
+    return copy
 
 
 def as_array(value: object) -> DeviceArray:
