@@ -122,7 +122,8 @@ class _Search:
         self.options = options
         self.tried = tried
         self.own = own
-        self.usual: dict[int, Mapping[str, int]] = {}
+        self.usual: dict[int | str, Mapping[str, int]] = {}
+        self.sizes: dict[str, int] = {}
         self.ways = Ways(graph, context.space)
 
     def cut(self) -> Graph | None:
@@ -155,8 +156,11 @@ class _Search:
 
     def each(self, name: str) -> int:
         """The bytes of the largest result of a node at one point."""
-        node, at = self.graph.nodes[name], self.at(name)
-        return max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
+        if name not in self.sizes:
+            node, at = self.graph.nodes[name], self.at(name)
+            sizes = (bytes_of(self.longest(t, node), at) for t in node.types)
+            self.sizes[name] = max(sizes, default=0)
+        return self.sizes[name]
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
         """A type with the greatest extents that it has at any point of a node."""
@@ -165,13 +169,14 @@ class _Search:
 
     def at(self, name: str) -> Mapping[str, int]:
         """What bounds and dimensions are taken for where a node is judged."""
-        node = self.graph.nodes[name]
-        found = [s for t in node.types for e in t.shape for s in symbols(e)]
-        told = self.context.sizes
-        count = len(unknown(self.graph.universe, (*found, *node.vector), told))
-        if count not in self.usual:
-            self.usual[count] = usual(self.graph.universe, count, told)
-        return self.usual[count]
+        if name not in self.usual:
+            node, told = self.graph.nodes[name], self.context.sizes
+            found = [s for t in node.types for e in t.shape for s in symbols(e)]
+            count = len(unknown(self.graph.universe, (*found, *node.vector), told))
+            if count not in self.usual:
+                self.usual[count] = usual(self.graph.universe, count, told)
+            self.usual[name] = self.usual[count]
+        return self.usual[name]
 
     def is_large(self, name: str) -> bool:
         """Whether a tensor shall not be there as a whole."""
