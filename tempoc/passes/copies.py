@@ -18,7 +18,8 @@ from tempoc.sdg.rewrite import compose
 def forward_copies(graph: Graph) -> Graph:
     """Redirect every read of a copy for which one access of the original means the same.
 
-    The copy must not change the type. A branch of a merge goes to the original only where that is
+    The copy must not change the type. Copies that wait for each other are left to the schedule, which
+    says so. A branch of a merge goes to the original only where that is
     computed, at the same points: the branch then writes the merge itself. What computes points at
     once writes all of them.
     """
@@ -49,19 +50,23 @@ def _fixed(node: Node) -> bool:
 
 
 def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
-    while (copy := copies.get(edge.source)) is not None:
+    met: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
+        met.add(copy.name)
         original = copy.inputs[0]
         entries = compose(
             edge.entries, copy.domain.dims, original.entries, graph.universe
         )
-        if entries is None or original.source == copy.name:
+        if entries is None:
             break
         edge = replace(edge, source=original.source, out=original.out, entries=entries)
     return edge
 
 
 def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
-    while (copy := copies.get(edge.source)) is not None:
+    met: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
+        met.add(copy.name)
         original = copy.inputs[0]
         source = graph.nodes[original.source]
         same = source.domain.dims == copy.domain.dims

@@ -20,6 +20,14 @@ CYCLES = {
         ["a[t] = b[t] + 1.", "b[t] = c[t] * 2.", "c[t] = a[t]"],
         "a[0] needs b[0], which needs c[0], which needs a[0]",
     ),
+    "x[t]: f32 = y[t]\ny[t] = x[t]\noutput y": (
+        ["x[t]: f32 = y[t]", "y[t] = x[t]"],
+        "x[0] needs y[0], which needs x[0]",
+    ),
+    "x[t]: f32 = z[T-1-t]\nz[t] = y[t]\ny[t] = x[T-1-t]\nw = y + 1.\noutput w": (
+        ["x[t]: f32 = z[T-1-t]", "z[t] = y[t]", "y[t] = x[T-1-t]"],
+        "x[0] needs z[0], which needs y[0], which needs x[0]",
+    ),
     "input x[t]: f32\nm = sum(a[0:T])\na[t] = x / m\noutput a": (
         ["m = sum(a[0:T])", "a[t] = x / m"],
         "m needs a[0], which needs m",
