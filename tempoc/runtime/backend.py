@@ -22,6 +22,7 @@ DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
 _ALIGNMENT = 64
 _PINNED = "pinned_host"
+_FEW = 4
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
@@ -245,9 +246,43 @@ def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
 
 @functools.cache
 def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
-    """A compiled function costs a fifth of what JAX takes to make zeros one step at a time."""
-    made: Callable[[], DeviceArray] = jax.jit(lambda: jnp.zeros(shape, NUMPY[dtype]))
-    return made
+    """What makes such arrays."""
+    return _Zeros(shape, NUMPY[dtype])
+
+
+@dataclass(slots=True)
+class _Zeros:
+    """Makes arrays of zeros: a few with the host if its memory is the device's, then compiled.
+
+    What is compiled costs a tenth of a copy for a small array, and as much as hundreds of copies
+    once: a store that grows has each of its sizes just once.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    count: int = 0
+    made: Callable[[], DeviceArray] | None = None
+
+    def __call__(self) -> DeviceArray:
+        self.count += 1
+        if self.made is None:
+            if self.count <= _FEW and jax.default_backend() == "cpu":
+                return jax.device_put(_room(self.shape, self.dtype, np.zeros))
+            self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
+        return self.made()
+
+
+def _room(
+    shape: tuple[int, ...], dtype: np.dtype[Any], make: Callable[..., Array] = np.empty
+) -> Array:
+    """An array with the host that the device copies, however it likes to take over memory.
+
+    Only what XLA has itself can be updated in place; it takes over what is aligned.
+    """
+    nbytes = math.prod(shape) * dtype.itemsize
+    room = make(nbytes + 2 * _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT + dtype.itemsize
+    return room[start : start + nbytes].view(dtype).reshape(shape)
 
 
 def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
@@ -268,11 +303,7 @@ def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The same where the memory of the device is that of the host."""
     old = np.asarray(array)
     shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
-    nbytes = math.prod(shape) * old.itemsize
-    room = np.empty(nbytes + 2 * _ALIGNMENT, np.uint8)
-    # Memory that is not aligned is copied: only what XLA has itself can be updated in place.
-    start = -room.ctypes.data % _ALIGNMENT + old.itemsize
-    new = room[start : start + nbytes].view(old.dtype).reshape(shape)
+    new = _room(shape, old.dtype)
     filled = (slice(None),) * axis
     new[(*filled, slice(old.shape[axis]))] = old
     new[(*filled, slice(old.shape[axis], None))] = 0
