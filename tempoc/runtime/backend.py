@@ -106,17 +106,15 @@ def compile_kernel(
     precision: str = HIGHEST,
 ) -> Kernel:
     """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
-    bound = _bound(function, static, precision)
-    kernel: Kernel = jax.jit(bound, donate_argnums=tuple(i + 1 for i in donated))
-    return kernel
+    positions, bound = tuple(i + 1 for i in donated), _bound(function, static, precision)
+    return jax.jit(bound, donate_argnums=positions)  # type: ignore[no-any-return]
 
 
 def _bound(
     function: Callable[..., Any], static: Mapping[str, int], precision: str
 ) -> Callable[..., Any]:
     bound = functools.partial(function, **static)
-    functools.update_wrapper(bound, function)
-    return precise(bound, precision)
+    return precise(functools.update_wrapper(bound, function), precision)
 
 
 def compile_region(
@@ -132,8 +130,7 @@ def compile_region(
     """
     if jax.default_backend() == "cpu":
         return compile_kernel(function, static, donated, precision)
-    positions = tuple(i + 1 for i in donated)
-    bound = _bound(function, static, precision)
+    positions, bound = tuple(i + 1 for i in donated), _bound(function, static, precision)
     region = jax.jit(bound, donate_argnums=positions, static_argnames=("steps",))
 
     def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
@@ -321,6 +318,14 @@ def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
 def host(array: DeviceArray) -> Array:
     """The array on the host; waits for it. Read-only, may share memory with the device."""
     return np.asarray(array.array if isinstance(array, OnHost) else array)
+
+
+def hosts(arrays: Sequence[DeviceArray]) -> list[Array]:
+    """The same for several arrays; copies from another device are under way all at once."""
+    late = len(arrays) > 1 and jax.default_backend() != "cpu"
+    for array in (a for a in arrays if late and isinstance(a, jax.Array)):
+        array.copy_to_host_async()
+    return [host(array) for array in arrays]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -100,8 +100,8 @@ class Caller:
             return [backend.zeros(room, t.dtype) for t, room in types]
         known = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
         arrays = [
-            np.array(backend.host(a)[tuple(slice(evaluate(e, known)) for e in shape)])
-            for a, shape in zip(args, self.host.shapes, strict=True)
+            np.array(a[tuple(slice(evaluate(e, known)) for e in shape)])
+            for a, shape in zip(backend.hosts(args), self.host.shapes, strict=True)
         ]
         kept = () if self.record is None else tuple(a.copy() for a in arrays)
         started = time.perf_counter()

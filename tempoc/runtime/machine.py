@@ -212,9 +212,9 @@ class Machine:
         dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
         at = self.known() | dict(zip(dims, np.asarray(point).tolist(), strict=False))
         arrays = []
-        for value, shown in zip(values, effect.places, strict=True):
+        for value, shown in zip(backend.hosts(values), effect.places, strict=True):
             true = tuple(slice(evaluate(e, at)) for e in shown.shape)
-            arrays.append(backend.host(value)[true])
+            arrays.append(value[true])
         perform(effect, at, arrays, self.show)
 
     def more(self, group: int, rows: int) -> None:

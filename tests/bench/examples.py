@@ -80,7 +80,7 @@ def cases() -> Iterator[Case]:
         ("diffusion/moons", {"I": 100, "S": 50}, {}),
         ("rl/reinforce", {"I": 5, "T": 200, "B": 16}, {}),
         ("rl/gym", {"I": 2, "T": 50, "B": 4}, {}),
-        ("rl/a2c", {"I": 50, "T": 16}, {}),
+        ("rl/a2c", {"I": 50, "T": 16, "B": 64}, {}),
         ("rl/ppo", {"I": 5, "T": 128}, {}),
         ("rl/dqn", {"T": 1000}, {}),
         ("rl/breakout", {"I": 5, "T": 32}, {}),
