@@ -190,7 +190,7 @@ def _private(array: Array, dtype: str) -> Array:
     nbytes = array.size * wanted.itemsize
     room = np.empty(nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
-    copy = room[start : start + nbytes].view(wanted).reshape(array.shape)
+    copy: Array = room[start : start + nbytes].view(wanted).reshape(array.shape)
     copy[...] = array
     return copy
 
