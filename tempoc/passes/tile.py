@@ -123,7 +123,7 @@ class _Search:
         self.tried = tried
         self.own = own
         self.usual: dict[int | str, Mapping[str, int]] = {}
-        self.sizes: dict[str, int] = {}
+        self.weighed: dict[str, tuple[int, int]] = {}
         self.ways = Ways(graph, context.space)
 
     def cut(self) -> Graph | None:
@@ -151,16 +151,19 @@ class _Search:
 
     def bytes(self, name: str) -> int:
         """The bytes of the largest result of a node, at all points that are computed at once."""
-        vector, at = self.graph.nodes[name].vector, self.at(name)
-        return self.each(name) * prod(at[d] + 1 for d in vector)
+        return self.weight(name)[1]
 
     def each(self, name: str) -> int:
         """The bytes of the largest result of a node at one point."""
-        if name not in self.sizes:
+        return self.weight(name)[0]
+
+    def weight(self, name: str) -> tuple[int, int]:
+        """Both; they are asked for again and again."""
+        if name not in self.weighed:
             node, at = self.graph.nodes[name], self.at(name)
-            sizes = (bytes_of(self.longest(t, node), at) for t in node.types)
-            self.sizes[name] = max(sizes, default=0)
-        return self.sizes[name]
+            each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
+            self.weighed[name] = each, each * prod(at[d] + 1 for d in node.vector)
+        return self.weighed[name]
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
         """A type with the greatest extents that it has at any point of a node."""
@@ -173,9 +176,8 @@ class _Search:
             node, told = self.graph.nodes[name], self.context.sizes
             found = [s for t in node.types for e in t.shape for s in symbols(e)]
             count = len(unknown(self.graph.universe, (*found, *node.vector), told))
-            if count not in self.usual:
-                self.usual[count] = usual(self.graph.universe, count, told)
-            self.usual[name] = self.usual[count]
+            at = self.usual.get(count) or usual(self.graph.universe, count, told)
+            self.usual |= {count: at, name: at}
         return self.usual[name]
 
     def is_large(self, name: str) -> bool:

@@ -7,7 +7,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,36 +22,46 @@ DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
 _ALIGNMENT = 64
 _PINNED = "pinned_host"
+_FEW = 4
+HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 
 
-def settings(x64: bool, precision: str = "highest") -> AbstractContextManager[object]:
-    """The settings under which kernels run that are compiled already, as far as anybody knows.
-
-    Unless somebody wants less ``precision``, float32 products are exact to float32: the results
-    should not depend on the device's shortcuts.
-    """
-    exact: AbstractContextManager[object] = jax.default_matmul_precision(precision)
-    return exact if jax.config.jax_enable_x64 == x64 else _with_x64(exact, x64)
+def fits(x64: bool) -> bool:
+    """Whether JAX computes with 64 bits now, or does not, as it should."""
+    return bool(jax.config.jax_enable_x64 == x64)
 
 
-@contextmanager
-def _with_x64(other: AbstractContextManager[object], x64: bool) -> Iterator[None]:
-    with other, jax.enable_x64(x64):
-        yield
+def settings(x64: bool) -> AbstractContextManager[object]:
+    """The settings under which kernels run that are compiled already, as far as anybody knows."""
+    return nullcontext() if fits(x64) else jax.enable_x64(x64)
 
 
 @contextmanager
-def session(x64: bool, precision: str = "highest") -> Iterator[None]:
+def session(x64: bool) -> Iterator[None]:
     """The settings under which kernels are compiled and run; they end with the block."""
     _use_cache()
-    with settings(x64, precision), warnings.catch_warnings():
+    with settings(x64), warnings.catch_warnings():
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         # A cache that is damaged, full or not ours costs time, nothing else.
         warnings.filterwarnings("ignore", message="Error (reading|writing) persistent")
         yield
+
+
+def precise(function: Callable[..., Any], precision: str = HIGHEST) -> Callable[..., Any]:
+    """A function whose products have this precision, whenever JAX traces or runs it.
+
+    Unless somebody wants less, float32 products are exact to float32: the results should not depend
+    on the device's shortcuts.
+    """
+
+    def call(*arrays: Any, **named: Any) -> Any:
+        with jax.default_matmul_precision(precision):
+            return function(*arrays, **named)
+
+    return functools.update_wrapper(call, function)
 
 
 @functools.cache
@@ -90,18 +100,30 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
 
 
 def compile_kernel(
-    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
 ) -> Kernel:
     """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
-    positions = tuple(i + 1 for i in donated)
-    bound = functools.partial(function, **static)
-    functools.update_wrapper(bound, function)
-    kernel: Kernel = jax.jit(bound, donate_argnums=positions)
+    bound = _bound(function, static, precision)
+    kernel: Kernel = jax.jit(bound, donate_argnums=tuple(i + 1 for i in donated))
     return kernel
 
 
+def _bound(
+    function: Callable[..., Any], static: Mapping[str, int], precision: str
+) -> Callable[..., Any]:
+    bound = functools.partial(function, **static)
+    functools.update_wrapper(bound, function)
+    return precise(bound, precision)
+
+
 def compile_region(
-    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
 ) -> Kernel:
     """A kernel that runs as many steps of a loop as its first argument says.
 
@@ -109,10 +131,9 @@ def compile_region(
     whether there is another one, unless it is.
     """
     if jax.default_backend() == "cpu":
-        return compile_kernel(function, static, donated)
+        return compile_kernel(function, static, donated, precision)
     positions = tuple(i + 1 for i in donated)
-    bound = functools.partial(function, **static)
-    functools.update_wrapper(bound, function)
+    bound = _bound(function, static, precision)
     region = jax.jit(bound, donate_argnums=positions, static_argnames=("steps",))
 
     def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
@@ -136,10 +157,11 @@ def inspected(
     static: Mapping[str, int],
     donated: tuple[int, ...],
     arguments: Sequence[Any],
+    precision: str = HIGHEST,
 ) -> Inspected:
     """What XLA makes of a function for arguments that are only described: no array is made."""
     positions = tuple(i + 1 for i in donated)
-    jitted = jax.jit(functools.partial(function, **static), donate_argnums=positions)
+    jitted = jax.jit(_bound(function, static, precision), donate_argnums=positions)
     found = jitted.lower(*arguments).compile()
     memory = found.memory_analysis()
     return Inspected(
@@ -176,17 +198,19 @@ def put(array: Array, dtype: str) -> DeviceArray:
     The copy is private: the device may read host memory at any later time, so nobody else may
     write to it. It is aligned such that a CPU device takes it over without copying it again.
     """
-    return jax.device_put(_private(array, dtype))
+    return jax.device_put(aligned(array, NUMPY[dtype]))
 
 
 def put_all(arrays: Iterable[Array], dtype: str) -> list[DeviceArray]:
     """The same of many arrays, at the price of one call."""
-    found: list[DeviceArray] = jax.device_put([_private(array, dtype) for array in arrays])
+    wanted = NUMPY[dtype]
+    found: list[DeviceArray] = jax.device_put([aligned(array, wanted) for array in arrays])
     return found
 
 
-def _private(array: Array, dtype: str) -> Array:
-    wanted = NUMPY[dtype]
+def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """A copy of an array such that a CPU device uses its memory."""
+    wanted = dtype or array.dtype
     nbytes = array.size * wanted.itemsize
     room = np.empty(nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
@@ -229,9 +253,43 @@ def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
 
 @functools.cache
 def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
-    """A compiled function costs a fifth of what JAX takes to make zeros one step at a time."""
-    made: Callable[[], DeviceArray] = jax.jit(lambda: jnp.zeros(shape, NUMPY[dtype]))
-    return made
+    """What makes such arrays."""
+    return _Zeros(shape, NUMPY[dtype])
+
+
+@dataclass(slots=True)
+class _Zeros:
+    """Makes arrays of zeros: a few with the host if its memory is the device's, then compiled.
+
+    What is compiled costs a tenth of a copy for a small array, and as much as hundreds of copies
+    once: a store that grows has each of its sizes just once.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    count: int = 0
+    made: Callable[[], DeviceArray] | None = None
+
+    def __call__(self) -> DeviceArray:
+        self.count += 1
+        if self.made is None:
+            if self.count <= _FEW and jax.default_backend() == "cpu":
+                return jax.device_put(_room(self.shape, self.dtype, np.zeros))
+            self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
+        return self.made()
+
+
+def _room(
+    shape: tuple[int, ...], dtype: np.dtype[Any], make: Callable[..., Array] = np.empty
+) -> Array:
+    """An array with the host that the device copies, however it likes to take over memory.
+
+    Only what XLA has itself can be updated in place; it takes over what is aligned.
+    """
+    nbytes = math.prod(shape) * dtype.itemsize
+    room = make(nbytes + 2 * _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT + dtype.itemsize
+    return room[start : start + nbytes].view(dtype).reshape(shape)
 
 
 def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
@@ -252,11 +310,7 @@ def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The same where the memory of the device is that of the host."""
     old = np.asarray(array)
     shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
-    nbytes = math.prod(shape) * old.itemsize
-    room = np.empty(nbytes + 2 * _ALIGNMENT, np.uint8)
-    # Memory that is not aligned is copied: only what XLA has itself can be updated in place.
-    start = -room.ctypes.data % _ALIGNMENT + old.itemsize
-    new = room[start : start + nbytes].view(old.dtype).reshape(shape)
+    new = _room(shape, old.dtype)
     filled = (slice(None),) * axis
     new[(*filled, slice(old.shape[axis]))] = old
     new[(*filled, slice(old.shape[axis], None))] = 0

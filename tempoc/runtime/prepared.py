@@ -128,9 +128,15 @@ class Prepared:
         return self.walks[key]
 
 
-def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
-    """All that runs with these bounds need; tracing kernels again would take long."""
-    key = "prepared", *bounds.items()
+def prepare(
+    loaded: Loaded, bounds: Mapping[str, int], precision: str | None = None
+) -> Prepared:
+    """All that runs with these bounds need; tracing kernels again would take long.
+
+    ``precision``: of products, in place of what the program was compiled for.
+    """
+    precision = precision or precision_of(loaded.program)
+    key = "prepared", precision, *bounds.items()
     found = loaded.known.get(key)
     if not isinstance(found, Prepared):
         program = loaded.program
@@ -139,7 +145,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
         layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
         stores = tuple(layouts.values())
         kernels = [
-            _compiled(f, k, bounds, k.name in loops)
+            _compiled(f, k, bounds, k.name in loops, precision)
             for f, k in zip(loaded.functions, program.kernels, strict=True)
         ]
         numbered = tuple(enumerate(stores))
@@ -159,7 +165,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             rooms=Rooms.of(program, bounds).sizes,
             scope={**scope, **makers, **called(kernels)},
             is_limited=BUDGET in dict(program.provenance),
-            precision=precision_of(program),
+            precision=precision,
         )
         loaded.known[key] = found
     return found
@@ -171,10 +177,14 @@ def called(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any
 
 
 def _compiled(
-    function: Callable[..., Any], kernel: Kernel, bounds: Mapping[str, int], loop: bool
+    function: Callable[..., Any],
+    kernel: Kernel,
+    bounds: Mapping[str, int],
+    loop: bool,
+    precision: str,
 ) -> Callable[..., Any]:
     compiled = backend.compile_region if loop else backend.compile_kernel
-    return compiled(function, {b: bounds[b] for b in kernel.bounds}, kernel.donated)
+    return compiled(function, {b: bounds[b] for b in kernel.bounds}, kernel.donated, precision)
 
 
 class Plain(NamedTuple):
