@@ -203,9 +203,7 @@ def put(array: Array, dtype: str) -> DeviceArray:
 
 def put_all(arrays: Iterable[Array], dtype: str) -> list[DeviceArray]:
     """The same of many arrays, at the price of one call."""
-    wanted = NUMPY[dtype]
-    found: list[DeviceArray] = jax.device_put([aligned(array, wanted) for array in arrays])
-    return found
+    return list(jax.device_put([aligned(array, NUMPY[dtype]) for array in arrays]))
 
 
 def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
