@@ -20,10 +20,11 @@ cheapest is taken, as far as calls, copies and operations tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.options import RECOMPUTE, Options
+from tempoc.driver.options import RECOMPUTE
 from tempoc.offload.choose import choose, copied
 from tempoc.passes.recompute import waits
 from tempoc.passes.tile import Tile
@@ -41,6 +42,8 @@ LEAST, TIMES = 1024, 4
 
 The limits that are tried do not depend on the budget: what keeps to one is found for a larger one.
 """
+FAR = 2
+"""Tiles of what size ever do not help where those of two sizes take so many times the budget."""
 MOST = 100_000
 """With more calls of kernels it is not looked at what could live with the host between them."""
 PER_CALL, PER_BYTE, PER_OPERATION = 30_000, 0.1, 0.02
@@ -141,7 +144,7 @@ def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budg
     if fitting is not None:
         others = (v for v in search.found if v is not fitting)
         return Fit(budget=budget, variants=(*others, fitting))
-    best = min(search.found, key=lambda v: v.peak)
+    best = search.least()
     program = best.compilation.emitted.program
     check_budget(program, _values(program, bounds), given(program), budget)
     raise AssertionError("a variant fits after all")
@@ -149,12 +152,16 @@ def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budg
 
 @dataclass(slots=True, kw_only=True)
 class _Search:
-    """Looks at variants of a program; ``found`` are all of them."""
+    """Looks at variants of a program; ``found`` are all of them.
+
+    Others are ``skipped``, with the fewest bytes of those that are like them.
+    """
 
     bounds: Mapping[str, int]
     given: Filled
     budget: int
     found: list[Variant] = field(default_factory=list)
+    skipped: list[tuple[int, Compilation]] = field(default_factory=list)
 
     def run(self, compilation: Compilation) -> Variant | None:
         """The cheapest one that fits."""
@@ -185,14 +192,50 @@ class _Search:
                 found.append(variant)
         return found
 
-    def tiles(self, compilation: Compilation) -> Iterator[Compilation]:
-        """Variants with smaller and smaller tiles until one fits; no two are alike."""
-        for limit, variant in _variants(compilation, self.bounds, self.budget):
-            yield variant
-            if self.measured(variant).peak <= self.budget:
-                options = _limited(compilation.options, 2 * limit, self.bounds)
-                self.measured(compilation.variant(options))
-                return
+    def tiles(self, compilation: Compilation) -> list[Compilation]:
+        """Variants with smaller and smaller tiles until one fits; no two are alike.
+
+        Those between the largest and the smallest are skipped where these are ``FAR`` too large.
+        """
+        limits = _limits(compilation, self.budget)
+        found: dict[int, Variant] = {}
+        for limit in dict.fromkeys((*limits[:1], *limits[-1:], *limits)):
+            variant = self.limited(compilation, limit)
+            least = min((v.peak for v in found.values()), default=0)
+            if len(found) > 1 and least > FAR * self.budget:
+                self.skipped.append((least, variant))
+                continue
+            if variant.passes.graph == compilation.passes.graph:
+                continue
+            alike = (k for k, v in found.items() if _is_alike(v.compilation, variant))
+            other = next(alike, 0)
+            found[limit] = self.said(found[other], limit) if other else self.measured(variant)
+            if found[limit].peak <= self.budget and limit > limits[-1]:
+                break
+        fitting = [limit for limit, v in found.items() if v.peak <= self.budget]
+        if fitting:
+            self.measured(self.limited(compilation, 2 * max(fitting)))
+        return [found[limit].compilation for limit in sorted(found, reverse=True)]
+
+    def said(self, variant: Variant, limit: int) -> Variant:
+        """A variant that is the same with a larger limit, which says more of it."""
+        compilation = copy(variant.compilation)
+        compilation.options = replace(compilation.options, limit=limit)
+        found = replace(variant, compilation=compilation)
+        self.found = [found if v is variant else v for v in self.found]
+        return found
+
+    def limited(self, compilation: Compilation, limit: int) -> Compilation:
+        """The same with tiles of what takes more bytes."""
+        options = replace(compilation.options, limit=limit, sizes=dict(self.bounds))
+        return compilation.variant(options)
+
+    def least(self) -> Variant:
+        """The variant that takes least; none is skipped that would not be for its budget."""
+        for least, compilation in self.skipped:
+            if least <= FAR * min(v.peak for v in self.found):
+                self.measured(compilation)
+        return min(self.found, key=lambda v: v.peak)
 
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """The same with all loops run by the host, and inputs in pieces, in several ways."""
@@ -239,25 +282,17 @@ class _Search:
         return variant
 
 
-def _variants(
-    compilation: Compilation, bounds: Mapping[str, int], budget: int
-) -> Iterator[tuple[int, Compilation]]:
-    """The program with smaller and smaller tiles; none that is like one before."""
-    options, before = compilation.options, [compilation.passes.graph]
-    if options.tile is not None or not any(isinstance(s, Tile) for s in compilation.steps):
-        return
+def _limits(compilation: Compilation, budget: int) -> list[int]:
+    """The limits that are tried, the largest first; none if the program gets no tiles by limits."""
     limits = [LEAST]
     while limits[-1] * TIMES <= budget:
         limits.append(limits[-1] * TIMES)
-    for limit in reversed(limits):
-        variant = compilation.variant(_limited(options, limit, bounds))
-        if variant.passes.graph not in before:
-            before.append(variant.passes.graph)
-            yield limit, variant
+    tiled = any(isinstance(s, Tile) for s in compilation.steps)
+    return limits[::-1] if tiled and compilation.options.tile is None else []
 
 
-def _limited(options: Options, limit: int, bounds: Mapping[str, int]) -> Options:
-    return replace(options, limit=limit, sizes=dict(bounds))
+def _is_alike(a: Compilation, b: Compilation) -> bool:
+    return a.passes.graph == b.passes.graph
 
 
 def _values(program: Program, bounds: Mapping[str, int]) -> dict[str, int]:

@@ -21,6 +21,7 @@ from tempoc.program.precision import precision_of
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
+from tempoc.runtime.budget import check_budget
 from tempoc.runtime.dtypes import NUMPY
 from tempoc.runtime.load import Loaded
 from tempoc.runtime.outputs import Taking, taking
@@ -62,6 +63,13 @@ class Prepared:
     sizes: dict[Walk, int] = field(default_factory=dict)
     takings: dict[str, Taking] = field(default_factory=dict)
     paces: dict[str, Pace] = field(default_factory=dict)
+    fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
+
+    def check_budget(self, given: frozenset[str], budget: int | None) -> None:
+        """Raises ``RunError`` if the stores of a run take more than that; it is found out once."""
+        if (given, budget) not in self.fits:
+            check_budget(self.program, self.bounds, given, budget)
+            self.fits.add((given, budget))
 
     def constant(self, point: Point) -> DeviceArray:
         """A point that is the same in every run, on the device."""

@@ -3,7 +3,8 @@
 The ledger of a run counts what the walk writes, frees and lets grow. The same walk with kernels
 that do nothing gives the same counts before the run, and without a device. Of long loops only the
 steps are taken that tell about all of them (``telling``). A loop with an end that the run finds out
-goes as far as it may.
+goes as far as it may; as what its last step gives back may stay where it ends earlier, it is walked
+with short lengths, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -33,6 +35,8 @@ class _Cell:
         return self
 
 
+SHORT = (1, 2, 3)
+"""Lengths that a run might find out for which its walk is looked at."""
 CELL = _Cell()
 """An array that nobody looks into."""
 
@@ -59,7 +63,11 @@ def forecast(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], *, every_step: bool = False
 ) -> Forecast:
     """The most bytes that stores of a run will have; ``given`` are those filled before it."""
-    return _Rehearsal(program, bounds, given, not every_step).run()
+    rehearsals = [_Rehearsal(program, bounds, given, not every_step)]
+    most = max((bounds[n.bound] for n in program.lengths), default=0)
+    lengths = dict.fromkeys(n for n in (*SHORT, most - 1) if 0 < n < most)
+    rehearsals += [_Rehearsal(program, bounds, given, not every_step, n) for n in lengths]
+    return max((rehearsal.run() for rehearsal in rehearsals), key=lambda found: found.peak)
 
 
 class _Cells(dict[Any, object]):
@@ -80,8 +88,17 @@ class _Rehearsal:
     """The machine's part of a walk, without arrays."""
 
     def __init__(
-        self, program: Program, bounds: Mapping[str, int], given: frozenset[str], some: bool
+        self,
+        program: Program,
+        bounds: Mapping[str, int],
+        given: frozenset[str],
+        some: bool,
+        length: int = 0,
     ) -> None:
+        """``length`` is what the run finds out for the bounds of which it does; 0: the most."""
+        self.length = length
+        self.tables = {n.bound: _Lengths(bounds[n.bound]) for n in program.lengths}
+        self.steps = range(0)
         grown = groups(program)
         layouts = {s.name: layout(s, bounds, grown) for s in program.stores}
         self.program = program
@@ -131,21 +148,46 @@ class _Rehearsal:
         scope: dict[str, Any] = {
             "array": _nothing, "i32": None, "faults": deque[Any](maxlen=0), "check": _nothing,
             "done": [0], "wrote": self.ledger.wrote, "freed": self.ledger.freed,
-            "perform": _nothing, "ended": _nothing, "turns": self.turns,
+            "perform": _nothing, "ended": self.ended, "turns": self.turns,
             "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
             "grown": self.grown, "some": self.some, "load": self.load, "evict": self.evict,
             "loaded": self.loaded, "evicted": self.evicted, "stale": _nothing,
         }  # fmt: skip
-        for k, length in enumerate(self.program.lengths):
-            scope[f"n{k}"] = _Largest(self.bounds[length.bound])
+        scope |= {f"n{k}": table for k, table in enumerate(self.tables.values())}
         scope |= dict.fromkeys((*walk.constants, *walk.zeros), CELL)
-        scope |= {f"k{i}": _giving(found) for i, found in enumerate(_results(self.program))}
+        scope |= {f"k{i}": self.kernel(k.name) for i, k in enumerate(self.program.kernels)}
         scope |= {f"host{i}": _giving((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)}
         for i in range(len(self.layouts)):
             scope[f"s{i}"] = self.keyed.get(i)
             scope[f"given{i}"] = CELL
             scope[f"zeros{i}"] = lambda: CELL
         return scope
+
+    def kernel(self, name: str) -> Callable[..., tuple[object, ...]]:
+        """A kernel that does nothing: it gives cells, endings, and no fault."""
+        fault = next((None,) * bool(k.checks) for k in self.program.kernels if k.name == name)
+        for part in every(self.program.tree):
+            match part:
+                case Call(kernel=kernel) if kernel == name:
+                    cells = (CELL,) * len(part.results)
+                    return _giving(cells + (self.length > 0,) * len(part.endings) + fault)
+                case Region(kernel=kernel) if kernel == name:
+                    return partial(self.region, len(part.carried), len(part.endings), fault)
+                case _:
+                    pass
+        return _giving(())
+
+    def region(
+        self, cells: int, endings: int, fault: tuple[None, ...], *given: object
+    ) -> tuple[object, ...]:
+        """What the steps at hand of a region give: cells, and lengths if they are found by then."""
+        length = self.length if self.length - 1 in self.steps else 0
+        return (CELL,) * cells + ((length,) * endings,) * bool(endings) + fault
+
+    def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
+        """A loop may end here; it does if that is its length."""
+        if length == self.length:
+            self.tables[bound][outer[0] if len(outer) == 1 else outer] = length
 
     def some(
         self,
@@ -220,12 +262,13 @@ class _Rehearsal:
         """The calls of a region: one for each size of what grows in it."""
         while steps:
             count = len(steps) if left is None else min(len(steps), left(steps[0]))
+            self.steps = steps[:count]
             yield (steps[0], count, *outer), _nothing
             steps = steps[count:]
 
 
-class _Largest(dict[object, int]):
-    """A length at any point: as long as it may be."""
+class _Lengths(dict[object, int]):
+    """A length at any point: as long as it may be, until its end is seen."""
 
     def __init__(self, largest: int) -> None:
         super().__init__()
@@ -243,19 +286,3 @@ def _nothing(*given: object) -> None:
 def _giving(found: tuple[object, ...]) -> Callable[..., tuple[object, ...]]:
     """A kernel that does nothing but give this."""
     return lambda *given: found
-
-
-def _results(program: Program) -> Iterator[tuple[object, ...]]:
-    """What each kernel gives: cells, endings that do not hold, and a fault if it has checks."""
-    found: dict[str, tuple[object, ...]] = {}
-    faults = {k.name: (None,) * bool(k.checks) for k in program.kernels}
-    for part in every(program.tree):
-        match part:
-            case Call(kernel=kernel, results=results, endings=endings):
-                found[kernel] = (CELL,) * len(results) + (None,) * len(endings) + faults[kernel]
-            case Region(kernel=kernel, carried=carried, endings=ends):
-                lengths = ((0,) * len(ends),) * bool(ends)
-                found[kernel] = (CELL,) * len(carried) + lengths + faults[kernel]
-            case _:
-                pass
-    return (found.get(k.name, ()) for k in program.kernels)

@@ -15,7 +15,6 @@ import numpy as np
 from tempoc.program.nodes import Output, Program
 from tempoc.runtime import backend, errors
 from tempoc.runtime.bindings import Bindings, Given
-from tempoc.runtime.budget import check_budget
 from tempoc.runtime.curve import Curve
 from tempoc.runtime.dtypes import Array
 from tempoc.runtime.effects import Outside, Show
@@ -156,7 +155,7 @@ def _run_known(
     keep = settings.keep
     watched = settings.watch is not None
     wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
-    check_budget(loaded.program, bindings.bounds, stores, settings.budget)
+    prepared.check_budget(stores, settings.budget)
     keeper = None
     if keep is not None:
         same = identity(loaded, bindings, prepared.precision)

@@ -220,6 +220,10 @@ def _as_it_is(source: Source | None, item: Input | Param) -> Array | None:
     return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
 
 
+_TOGETHER = 256
+"""So many arrays are put on the device with one call."""
+
+
 def _cells(
     item: Input | Param,
     outer: tuple[str, ...],
@@ -243,6 +247,7 @@ def _cells(
     inner = leading_dims(item) if isinstance(item, Param) else item.dims
     stacked = tuple(d for d in store.axes if d in outer)
     cells: Cells = {}
+    waiting: dict[Point, Array] = {}
     for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
         where = dict(zip(store.keys, key, strict=True))
         cut = tuple(where.get(d, slice(None)) for d in inner)
@@ -257,5 +262,14 @@ def _cells(
         if store.away:
             cells[key] = backend.put_on_host(array, store.dtype, as_it_is=still)
         else:
-            cells[key] = backend.put(array, store.dtype)
-    return cells
+            waiting[key] = array
+        if len(waiting) == _TOGETHER:
+            cells |= _put(waiting, store.dtype)
+    return cells | _put(waiting, store.dtype)
+
+
+def _put(waiting: dict[Point, Array], dtype: str) -> Cells:
+    """Arrays on the device, none of which wait any more."""
+    found = dict(zip(waiting, backend.put_all(waiting.values(), dtype), strict=True))
+    waiting.clear()
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 import jax
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, note, settings
 from hypothesis import given as drawn
@@ -52,6 +53,19 @@ input x[t]: f32[8]
 h[0] = x[0]
 h[t] = tanh(h[t-1] + x[t]) when t >= 1
 output h
+"""
+ENDING = """
+dim i < I until stop
+dim j < J = I
+input x[i]: f32
+input c: f32[64]
+stop[i] = x[i] > 0.5
+k = tanh(c)
+z[0] = k
+z[j] = tanh(z[j-1] + k) when j >= 1
+v[0] = z[J-1]
+v[j] = tanh(v[j-1] * 2.0 + x[j]) when j >= 1
+output v
 """
 GROWING = """
 dim t < T
@@ -145,6 +159,23 @@ def test_a_long_run_is_predicted_without_taking_all_steps(text: str) -> None:
     program = compiled(text)[1].program
     bounds = {b.name: 2000 if b.name == "T" else 3 for b in program.bounds}
     assert predicted(program, bounds).peak == by_formula(program, bounds)
+
+
+def test_what_ends_early_may_take_more() -> None:
+    """`k` is given back by the last step that there may be; after another one it stays."""
+    loaded = compiled(ENDING)[1]
+    found = []
+    for last in (1, 3, 6):
+        x = np.zeros(6, np.float32)
+        x[last - 1] = 1
+        inputs = as_sources({"x": x, "c": np.ones(64, np.float32)})
+        given = Given(bounds={"I": 6}, inputs=inputs, params={})
+        result = run_given(loaded, given, Settings(account=True))
+        assert result.lengths == {"I": last}
+        assert result.predicted is not None
+        assert result.peak_bytes <= result.predicted.peak
+        found.append(result.peak_bytes)
+    assert found[0] == found[1] == result.predicted.peak > found[2]
 
 
 @pytest.mark.parametrize("level", [0, 2])
