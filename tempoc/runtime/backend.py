@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import platform
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +25,18 @@ _ALIGNMENT = 64
 _PINNED = "pinned_host"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
+
+
+VERSION: str = jax.__version__
+
+
+@functools.cache
+def device_text() -> str:
+    """What the kernels run on, as far as times depend on it: ``cpu x86_64, 2 cores``."""
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        return str(device.device_kind)
+    return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
 
 
 def settings(x64: bool, precision: str = "highest") -> AbstractContextManager[object]:
@@ -89,31 +102,58 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
         jax.monitoring.unregister_event_duration_listener(heard)
 
 
+_BUFFERED = "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION"
+COMMANDS: Mapping[str, Mapping[str, str | int]] = {
+    "default": {},
+    "none": {"xla_gpu_enable_command_buffer": ""},
+    "loops": {
+        "xla_gpu_enable_command_buffer": f"{_BUFFERED},CONDITIONAL,WHILE",
+        "xla_gpu_graph_min_graph_size": 1,
+    },
+}
+"""Options of XLA for each of the ways in ``program/commands.py``; no device minds those of GPUs."""
+
+
+def has_commands() -> bool:
+    """Whether the device knows command buffers."""
+    return str(jax.default_backend()) == "gpu"
+
+
 def compile_kernel(
-    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    commands: str = "default",
 ) -> Kernel:
     """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
     positions = tuple(i + 1 for i in donated)
     bound = functools.partial(function, **static)
     functools.update_wrapper(bound, function)
-    kernel: Kernel = jax.jit(bound, donate_argnums=positions)
+    options = {**COMMANDS[commands]} or None
+    kernel: Kernel = jax.jit(bound, donate_argnums=positions, compiler_options=options)
     return kernel
 
 
 def compile_region(
-    function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    commands: str = "default",
 ) -> Kernel:
     """A kernel that runs as many steps of a loop as its first argument says.
 
     A CPU does not care whether the number is known when JAX traces; a GPU asks after each step
     whether there is another one, unless it is.
     """
+    options = {**COMMANDS[commands]} or None
     if jax.default_backend() == "cpu":
-        return compile_kernel(function, static, donated)
+        return compile_kernel(function, static, donated, *((commands,) if options else ()))
     positions = tuple(i + 1 for i in donated)
     bound = functools.partial(function, **static)
     functools.update_wrapper(bound, function)
-    region = jax.jit(bound, donate_argnums=positions, static_argnames=("steps",))
+    region = jax.jit(
+        bound, donate_argnums=positions, static_argnames=("steps",), compiler_options=options
+    )
 
     def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
         found: tuple[DeviceArray, ...] = region(at, *arrays, steps=int(at[1]))

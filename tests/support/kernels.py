@@ -30,7 +30,7 @@ QUICK = {
 }
 KEPT = 2000
 ENVIRONMENT = pytest.StashKey[str | None]()
-Make = Callable[[Callable[..., Any], Mapping[str, int], tuple[int, ...]], Any]
+Make = Callable[..., Any]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -115,10 +115,14 @@ class Shared:
         self.kept: OrderedDict[object, tuple[Any, list[object]]] = OrderedDict()
 
     def __call__(
-        self, function: Callable[..., Any], static: Mapping[str, int], donated: tuple[int, ...]
+        self,
+        function: Callable[..., Any],
+        static: Mapping[str, int],
+        donated: tuple[int, ...],
+        *commands: str,
     ) -> Any:
-        if not isinstance(function, FunctionType) or function.__closure__:
-            return self.make(function, static, donated)
+        if commands or not isinstance(function, FunctionType) or function.__closure__:
+            return self.make(function, static, donated, *commands)
         objects: list[object] = []  # those known by their identity must live as long as the key
         places = {name: k for k, name in enumerate(function.__code__.co_varnames)}
         given = frozenset((places.get(name, name), value) for name, value in static.items())
