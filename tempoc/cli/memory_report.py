@@ -64,6 +64,8 @@ def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, objec
     for name, value in bounds.items():
         low, dots, high = value.partition("..")
         least[name], most[name] = low, high if dots else low
+        if dots and not (low and high):
+            refuse(f"--bounds {name}={value}: a range has two ends, such as 1..4096")
         if dots and low.isdecimal() and high.isdecimal() and int(low) > int(high):
             refuse(f"--bounds {name}={value}: a range begins with the smaller number")
     return least, most
