@@ -86,7 +86,7 @@ def compiled(
     seen: set[str] = set()
     for traced in loaded.traced:
         traced.bounds = bounds
-    with backend.session(program.x64, precision_of(program)):
+    with backend.session(program.x64):
         for called in _called(program.tree, whole):
             if called.kernel not in seen:
                 seen.add(called.kernel)
@@ -121,7 +121,8 @@ def _compiled(
     at = backend.described((_coordinates(called, program),), "i32")
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
     static = {name: bounds[name] for name in kernel.bounds}
-    found = backend.inspected(loaded.functions[number], static, kernel.donated, (at, *given))
+    wanted = (at, *given), precision_of(loaded.program)
+    found = backend.inspected(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]
     sizes: dict[int, dict[str, None]] = {}
     for store in (cell.store for call in calls(called) for cell in call.results):

@@ -8,7 +8,7 @@ import os
 import platform
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tempoc.program.commands import COMMON, OPTIONS
 from tempoc.runtime.dtypes import NUMPY, Array
 
 DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
 _ALIGNMENT = 64
 _PINNED = "pinned_host"
+HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
 
@@ -39,32 +41,40 @@ def device_text() -> str:
     return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
 
 
-def settings(x64: bool, precision: str = "highest") -> AbstractContextManager[object]:
-    """The settings under which kernels run that are compiled already, as far as anybody knows.
-
-    Unless somebody wants less ``precision``, float32 products are exact to float32: the results
-    should not depend on the device's shortcuts.
-    """
-    exact: AbstractContextManager[object] = jax.default_matmul_precision(precision)
-    return exact if jax.config.jax_enable_x64 == x64 else _with_x64(exact, x64)
+def fits(x64: bool) -> bool:
+    """Whether JAX computes with 64 bits now, or does not, as it should."""
+    return bool(jax.config.jax_enable_x64 == x64)
 
 
-@contextmanager
-def _with_x64(other: AbstractContextManager[object], x64: bool) -> Iterator[None]:
-    with other, jax.enable_x64(x64):
-        yield
+def settings(x64: bool) -> AbstractContextManager[object]:
+    """The settings under which kernels run that are compiled already, as far as anybody knows."""
+    return nullcontext() if fits(x64) else jax.enable_x64(x64)
 
 
 @contextmanager
-def session(x64: bool, precision: str = "highest") -> Iterator[None]:
+def session(x64: bool) -> Iterator[None]:
     """The settings under which kernels are compiled and run; they end with the block."""
     _use_cache()
-    with settings(x64, precision), warnings.catch_warnings():
+    with settings(x64), warnings.catch_warnings():
         # A donated argument whose buffer fits no result is simply freed, which is what we want.
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         # A cache that is damaged, full or not ours costs time, nothing else.
         warnings.filterwarnings("ignore", message="Error (reading|writing) persistent")
         yield
+
+
+def precise(function: Callable[..., Any], precision: str = HIGHEST) -> Callable[..., Any]:
+    """A function whose products have this precision, whenever JAX traces or runs it.
+
+    Unless somebody wants less, float32 products are exact to float32: the results should not depend
+    on the device's shortcuts.
+    """
+
+    def call(*arrays: Any, **named: Any) -> Any:
+        with jax.default_matmul_precision(precision):
+            return function(*arrays, **named)
+
+    return functools.update_wrapper(call, function)
 
 
 @functools.cache
@@ -102,18 +112,6 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
         jax.monitoring.unregister_event_duration_listener(heard)
 
 
-_BUFFERED = "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION"
-COMMANDS: Mapping[str, Mapping[str, str | int]] = {
-    "default": {},
-    "none": {"xla_gpu_enable_command_buffer": ""},
-    "loops": {
-        "xla_gpu_enable_command_buffer": f"{_BUFFERED},CONDITIONAL,WHILE",
-        "xla_gpu_graph_min_graph_size": 1,
-    },
-}
-"""Options of XLA for each of the ways in ``program/commands.py``; no device minds those of GPUs."""
-
-
 def has_commands() -> bool:
     """Whether the device knows command buffers."""
     return str(jax.default_backend()) == "gpu"
@@ -123,34 +121,42 @@ def compile_kernel(
     function: Callable[..., Any],
     static: Mapping[str, int],
     donated: tuple[int, ...],
-    commands: str = "default",
+    precision: str = HIGHEST,
+    commands: str = COMMON,
 ) -> Kernel:
     """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
+    bound = _bound(function, static, precision)
     positions = tuple(i + 1 for i in donated)
-    bound = functools.partial(function, **static)
-    functools.update_wrapper(bound, function)
-    options = {**COMMANDS[commands]} or None
+    options = {**OPTIONS[commands]} or None
     kernel: Kernel = jax.jit(bound, donate_argnums=positions, compiler_options=options)
     return kernel
+
+
+def _bound(
+    function: Callable[..., Any], static: Mapping[str, int], precision: str
+) -> Callable[..., Any]:
+    bound = functools.partial(function, **static)
+    functools.update_wrapper(bound, function)
+    return precise(bound, precision)
 
 
 def compile_region(
     function: Callable[..., Any],
     static: Mapping[str, int],
     donated: tuple[int, ...],
-    commands: str = "default",
+    precision: str = HIGHEST,
+    commands: str = COMMON,
 ) -> Kernel:
     """A kernel that runs as many steps of a loop as its first argument says.
 
     A CPU does not care whether the number is known when JAX traces; a GPU asks after each step
     whether there is another one, unless it is.
     """
-    options = {**COMMANDS[commands]} or None
     if jax.default_backend() == "cpu":
-        return compile_kernel(function, static, donated, *((commands,) if options else ()))
+        return compile_kernel(function, static, donated, precision, commands)
     positions = tuple(i + 1 for i in donated)
-    bound = functools.partial(function, **static)
-    functools.update_wrapper(bound, function)
+    bound = _bound(function, static, precision)
+    options = {**OPTIONS[commands]} or None
     region = jax.jit(
         bound, donate_argnums=positions, static_argnames=("steps",), compiler_options=options
     )
@@ -176,10 +182,11 @@ def inspected(
     static: Mapping[str, int],
     donated: tuple[int, ...],
     arguments: Sequence[Any],
+    precision: str = HIGHEST,
 ) -> Inspected:
     """What XLA makes of a function for arguments that are only described: no array is made."""
     positions = tuple(i + 1 for i in donated)
-    jitted = jax.jit(functools.partial(function, **static), donate_argnums=positions)
+    jitted = jax.jit(_bound(function, static, precision), donate_argnums=positions)
     found = jitted.lower(*arguments).compile()
     memory = found.memory_analysis()
     return Inspected(
@@ -216,13 +223,18 @@ def put(array: Array, dtype: str) -> DeviceArray:
     The copy is private: the device may read host memory at any later time, so nobody else may
     write to it. It is aligned such that a CPU device takes it over without copying it again.
     """
-    wanted = NUMPY[dtype]
+    return jax.device_put(aligned(array, NUMPY[dtype]))
+
+
+def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    """A copy of an array such that a CPU device uses its memory."""
+    wanted = dtype or array.dtype
     nbytes = array.size * wanted.itemsize
     room = np.empty(nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     copy = room[start : start + nbytes].view(wanted).reshape(array.shape)
     copy[...] = array
-    return jax.device_put(copy)
+    return copy
 
 
 def as_array(value: object) -> DeviceArray:

@@ -68,7 +68,7 @@ def evaluated(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
     types = (*function.extern.arguments, *function.extern.results)
     with backend.session(any(t.dtype in WIDE for t in types)):
         pairs = zip(function.extern.arguments, args, strict=True)
-        found = function(*(backend.put(a, t.dtype) for t, a in pairs))
+        found = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
         several = found if isinstance(found, tuple) else (found,)
         return tuple(np.array(backend.host(array)) for array in several)
 
@@ -92,7 +92,7 @@ def evaluated_back(
         for count in counts:
             derived = backend.pulled_back(derived, count)
         try:
-            found = derived(*arrays)
+            found = backend.precise(derived)(*arrays)
         except Failed:
             raise
         except Exception as error:

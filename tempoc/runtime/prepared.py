@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tempoc.program.bounds import BUDGET
-from tempoc.program.commands import WAYS, commands_of
+from tempoc.program.commands import commands_of
 from tempoc.program.nodes import Input, Kernel, Output, Param, Program, Region
 from tempoc.program.parts import regions
 from tempoc.program.precision import precision_of
@@ -121,9 +121,15 @@ class Prepared:
         return self.walks[key]
 
 
-def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
-    """All that runs with these bounds need; tracing kernels again would take long."""
-    key = "prepared", *bounds.items()
+def prepare(
+    loaded: Loaded, bounds: Mapping[str, int], precision: str | None = None
+) -> Prepared:
+    """All that runs with these bounds need; tracing kernels again would take long.
+
+    ``precision``: of products, in place of what the program was compiled for.
+    """
+    precision = precision or precision_of(loaded.program)
+    key = "prepared", precision, *bounds.items()
     found = loaded.known.get(key)
     if not isinstance(found, Prepared):
         program = loaded.program
@@ -132,7 +138,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
         layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
         stores = tuple(layouts.values())
         kernels = [
-            _compiled(f, k, bounds, k.name in loops, commands_of(program, k.name))
+            _compiled(f, k, bounds, k.name in loops, precision, commands_of(program, k.name))
             for f, k in zip(loaded.functions, program.kernels, strict=True)
         ]
         numbered = tuple(enumerate(stores))
@@ -152,7 +158,7 @@ def prepare(loaded: Loaded, bounds: Mapping[str, int]) -> Prepared:
             rooms=Rooms.of(program, bounds).sizes,
             scope={**scope, **makers, **called(kernels)},
             is_limited=BUDGET in dict(program.provenance),
-            precision=precision_of(program),
+            precision=precision,
         )
         loaded.known[key] = found
     return found
@@ -168,12 +174,12 @@ def _compiled(
     kernel: Kernel,
     bounds: Mapping[str, int],
     loop: bool,
+    precision: str,
     commands: str,
 ) -> Callable[..., Any]:
     compiled = backend.compile_region if loop else backend.compile_kernel
     static = {b: bounds[b] for b in kernel.bounds}
-    more = () if commands == WAYS[0] else (commands,)
-    return compiled(function, static, kernel.donated, *more)
+    return compiled(function, static, kernel.donated, precision, commands)
 
 
 class Plain(NamedTuple):

@@ -30,7 +30,7 @@ from tempoc.runtime.prepared import Known, Plain, Prepared, bound, known_by, pre
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import Layout, place_given
+from tempoc.runtime.stores import Held, Layout, place_given
 from tempoc.runtime.trace import Trace
 from tempoc.runtime.variants import picked
 from tempoc.runtime.walk import Walk, Wishes
@@ -136,26 +136,35 @@ def run(
         return run_given(load(directory, extern_path), given, settings)
 
 
-def run_given(loaded: Loaded, given: Given, settings: Settings) -> RunResult:
-    """Run a loaded program on what is given, or one that computes the same. Raises ``RunError``."""
+def run_given(
+    loaded: Loaded, given: Given, settings: Settings, held: Held | None = None
+) -> RunResult:
+    """Run a loaded program on what is given, of which some is ``held``. Raises ``RunError``.
+
+    Where several programs compute the same, it may be another one of them.
+    """
     resume = None if settings.keep is None else settings.keep.resume
     loaded = picked(loaded, given, settings.budget, settings.precision, resume)
     found = known_by(loaded, given)
     try:
         if found is not None and found.plain is not None and settings.is_plain:
-            with backend.settings(loaded.program.x64, found.plain.prepared.precision):
-                return _run_plain(loaded, given, found, found.plain, settings)
-        return _run_known(loaded, *bound(loaded, given, found), settings)
+            with backend.settings(loaded.program.x64):
+                return _run_plain(loaded, given, found, found.plain, settings, held)
+        return _run_known(loaded, *bound(loaded, given, found), settings, held)
     except (backend.DeviceError, MemoryError) as error:
-        reason = str(error).split("\n")[0] or "out of memory"
-        raise RunError(errors.device_failed(reason)) from error
+        raise gave_up(error) from error
+
+
+def gave_up(error: Exception) -> RunError:
+    """The device has not enough memory, or failed."""
+    return RunError(errors.device_failed(str(error).split("\n")[0] or "out of memory"))
 
 
 def _run_known(
-    loaded: Loaded, bindings: Bindings, known: Known, settings: Settings
+    loaded: Loaded, bindings: Bindings, known: Known, settings: Settings, held: Held | None
 ) -> RunResult:
     stores = known.stores
-    prepared = prepare(loaded, bindings.bounds)
+    prepared = prepare(loaded, bindings.bounds, settings.precision)
     keep = settings.keep
     watched = settings.watch is not None
     wishes = Wishes(count=watched, account=settings.account, hold=keep is not None)
@@ -163,17 +172,16 @@ def _run_known(
     if fits not in loaded.known:
         check_budget(loaded.program, bindings.bounds, stores, settings.budget)
         loaded.known[fits] = True
-    precision = settings.precision or prepared.precision
     keeper = None
     if keep is not None:
-        same = identity(loaded, bindings, precision)
+        same = identity(loaded, bindings, prepared.precision)
         keeper = keeper_of(keep, loaded.program, same, stores, settings.show)
     has_run = prepared.has_run(stores, wishes)
     under = backend.settings if has_run else backend.session
-    with under(loaded.program.x64, precision):
+    with under(loaded.program.x64):
         try:
             walk = prepared.walk(stores, wishes)
-            result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper)
+            result = _run(loaded, prepared, walk, bindings, settings, wishes, keeper, held)
         finally:
             if keeper is not None:
                 keeper.close()
@@ -185,29 +193,32 @@ def _run_known(
 
 
 def _run_plain(
-    loaded: Loaded, given: Given, known: Known, plain: Plain, settings: Settings
+    loaded: Loaded,
+    given: Given,
+    known: Known,
+    plain: Plain,
+    settings: Settings,
+    held: Held | None,
 ) -> RunResult:
     """A run of which nothing is seen but its outputs; the machine only says what goes wrong."""
     prepared, walk = plain.prepared, plain.walk
     for traced in loaded.traced:
         traced.bounds = known.bounds
     scope = {**plain.names}
-    own = _pass(given, plain, scope)
+    own = _pass(given, plain, scope) if held is None else None
     if own is None:
-        own = _place(loaded, bound(loaded, given, known)[0], plain, scope)
+        own = _place(loaded, bound(loaded, given, known)[0], plain, scope, held)
     start = time.perf_counter()
     try:
         cells = walked(walk, scope)
     except Exception as error:
-        kernels = prepared.kernels
-        machine = Machine(prepared, walk, kernels, {}, Wishes(), settings.show, loaded.hosts)
-        if (found := machine.explained(error)) is None:
+        if (found := explained(loaded, plain, settings, error)) is None:
             raise
         raise found from error
     seconds = time.perf_counter() - start
     return RunResult(
         outputs={
-            name: _apart(take(cells[number]), own) for name, number, take in prepared.takes
+            name: apart(take(cells[number]), own) for name, number, take in prepared.takes
         },
         bounds=known.bounds,
         seconds=seconds,
@@ -216,6 +227,15 @@ def _run_plain(
         variant=loaded.variant,
         about=loaded.about,
     )
+
+
+def explained(
+    loaded: Loaded, plain: Plain, settings: Settings, error: Exception
+) -> RunError | None:
+    """What went wrong in a plain walk, if the machine can tell."""
+    prepared, own = plain.prepared, (settings.show, loaded.hosts)
+    machine = Machine(prepared, plain.walk, prepared.kernels, {}, Wishes(), *own)
+    return machine.explained(error)
 
 
 def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[Array] | None:
@@ -234,11 +254,15 @@ def _pass(given: Given, plain: Plain, scope: dict[str, Any]) -> list[Array] | No
 
 
 def _place(
-    loaded: Loaded, bindings: Bindings, plain: Plain, scope: dict[str, Any]
+    loaded: Loaded,
+    bindings: Bindings,
+    plain: Plain,
+    scope: dict[str, Any],
+    held: Held | None,
 ) -> list[Array]:
     """Put what is given where the walk finds it; the arrays that are the caller's own."""
     straight = plain.walk.straight
-    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight)
+    placed = place_given(loaded.program, bindings, plain.prepared.layouts, straight, held)
     for store, cells in placed.items():
         scope[plain.prepared.filled[store]] = cells[()]
     return [cells[()] for name, cells in placed.items() if name in straight]
@@ -252,6 +276,7 @@ def _run(
     settings: Settings,
     wishes: Wishes,
     keeper: Keeper | None,
+    held: Held | None,
 ) -> RunResult:
     program, bounds = loaded.program, bindings.bounds
     layouts, kernels = prepared.layouts, prepared.kernels
@@ -260,7 +285,7 @@ def _run(
     if settings.trace is not None:
         named = zip(program.kernels, kernels, strict=True)
         kernels = [settings.trace.wrap(k.name, kernel) for k, kernel in named]
-    placed = place_given(program, bindings, layouts, walk.straight)
+    placed = place_given(program, bindings, layouts, walk.straight, held)
     made: Record | None = {} if settings.record else None
     machine = Machine(
         prepared,
@@ -291,10 +316,7 @@ def _run(
     found = machine.bounds
     take = prepared.take if not program.lengths else partial(_late, layouts, found)
     result = RunResult(
-        outputs={
-            o.name: _apart(take(o)(cells[o.store]), own)
-            for o in program.outputs
-        },
+        outputs={o.name: apart(take(o)(cells[o.store]), own) for o in program.outputs},
         bounds=found,
         seconds=seconds,
         peak_bytes=0,
@@ -324,7 +346,7 @@ def _late(layouts: Mapping[str, Layout], bounds: Mapping[str, int], output: Outp
     return taking(output, layouts[output.store], bounds)
 
 
-def _apart(output: Array, given: Sequence[Array]) -> Array:
+def apart(output: Array, given: Sequence[Array]) -> Array:
     """An output that shares no memory with what the caller has given."""
     for a in given:
         if isinstance(a, np.ndarray) and np.may_share_memory(output, a):

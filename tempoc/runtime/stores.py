@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from tempoc.program.arith import evaluate
 from tempoc.program.nodes import Effect, Host, Input, Param, Program, Store
-from tempoc.program.parts import every
+from tempoc.program.parts import blocks, every, regions
 from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import Bindings, Point, leading_dims, template_dims
@@ -134,11 +135,41 @@ def given_stores(program: Program, bindings: Bindings) -> frozenset[str]:
     return frozenset(found + ([program.seed] if program.seed else []))
 
 
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """Cells that runs with the same params and the same seed have in common, on the device.
+
+    Those of ``stores``, for the bounds of the last run.
+    """
+
+    stores: frozenset[str]
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    cells: dict[str, Cells] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: Program) -> Held:
+        """Params and the seed; no call of a kernel is given them for good."""
+        tree = program.tree
+        gone = {cells.store for region in regions(tree) for cells in region.carried}
+        gone |= {cells.store for block in blocks(tree) for cells in block.carried}
+        gone |= {store.name for store in program.stores if store.away}
+        return cls(stores=frozenset((program.seed, *(p.store for p in program.params))) - gone)
+
+    def cells_of(self, store: str, bounds: Mapping[str, int], make: Callable[[], Cells]) -> Cells:
+        """The cells of a store; made if there are none for these bounds."""
+        if self.bounds != bounds:
+            self.bounds, self.cells = dict(bounds), {}
+        if store not in self.cells:
+            self.cells[store] = make()
+        return self.cells[store]
+
+
 def place_given(
     program: Program,
     bindings: Bindings,
     layouts: Mapping[str, Layout],
     straight: Collection[str] = (),
+    held: Held | None = None,
 ) -> dict[str, Cells]:
     """Inputs, params and the seed on the device, by store.
 
@@ -155,18 +186,29 @@ def place_given(
             placed[i.store] = {(): array}
         else:
             placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, still)
-    for p in program.params:
-        if p.name in bindings.params:
-            sources = bindings.params[p.name]
-            if p.store in straight and (array := _as_it_is(sources.get(()), p)) is not None:
-                placed[p.store] = {(): array}
-                continue
-            reads = {point: source.read for point, source in sources.items()}
-            placed[p.store] = _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
-    if program.seed:
+    def param(p: Param) -> Cells:
+        sources = bindings.params[p.name]
+        passed = p.store in straight and (held is None or p.store not in held.stores)
+        if passed and (array := _as_it_is(sources.get(()), p)) is not None:
+            return {(): array}
+        reads = {point: source.read for point, source in sources.items()}
+        return _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
+
+    def seed() -> Cells:
         words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
-        own = program.seed in straight
-        placed[program.seed] = {(): words if own else backend.put(words, "key")}
+        own = program.seed in straight and held is None
+        return {(): words if own else backend.put(words, "key")}
+
+    makers: dict[str, Callable[[], Cells]] = {
+        p.store: partial(param, p) for p in program.params if p.name in bindings.params
+    }
+    if program.seed:
+        makers[program.seed] = seed
+    for store, make in makers.items():
+        if held is not None and store in held.stores:
+            placed[store] = held.cells_of(store, bindings.bounds, make)
+        else:
+            placed[store] = make()
     return placed
 
 

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.load import Loaded, load
+from tempoc.runtime.ready import Ready as Often
+from tempoc.runtime.ready import ready as often
 from tempoc.runtime.run import RunResult, Settings, run_given
 from tempoc.runtime.source import as_sources
 
@@ -43,7 +46,7 @@ def run_program(out: Path, inputs: Arrays, params: Path | None = None, **bounds:
     return dict(np.load(result))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ready:
     """A compiled program in this process, with all that it is given.
 
@@ -51,6 +54,7 @@ class Ready:
     and saves goes nowhere.
     """
 
+    out: Path
     loaded: Loaded
     bounds: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -65,6 +69,11 @@ class Ready:
         )
         return run_given(self.loaded, given, Settings(show=lambda shown, values: None))
 
+    @cached_property
+    def often(self) -> Often:
+        """As a user calls it again and again, with other inputs each time."""
+        return often(self.out, self.bounds, self.params)
+
 
 def ready(
     source: str | Path,
@@ -78,7 +87,11 @@ def ready(
     about = hashlib.sha256(repr((str(source), options)).encode()).hexdigest()[:8]
     out = compile_program(source, f"{Path(source).stem}.{about}", *options)
     return Ready(
-        loaded=load(out, extern_path), bounds=bounds or {}, inputs=inputs or {}, params=params or {}
+        out=out,
+        loaded=load(out, extern_path),
+        bounds=bounds or {},
+        inputs=inputs or {},
+        params=params or {},
     )
 
 

@@ -40,7 +40,7 @@ def dispatch() -> Iterator[Row]:
         program = ready(source, *options, bounds={"T": STEPS}, inputs={"x": x})
 
         def ours(program=program) -> np.ndarray:
-            return np.asarray(program().outputs["a"])
+            return program.often({"x": x})["a"]
 
         def theirs() -> np.ndarray:
             return np.asarray(steps(x))

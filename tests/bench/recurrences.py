@@ -126,7 +126,7 @@ def _rows(
 
 
 def _ours(program: Ready) -> Arrays:
-    return {"y": np.asarray(program().outputs["y"])}
+    return {"y": program.often(program.inputs)["y"]}
 
 
 def _theirs(way: Callable[..., jax.Array], inputs: Arrays) -> Arrays:

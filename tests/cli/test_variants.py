@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tempoc.runtime.checkpoint import variant_of
+from tempoc.runtime.main import main
+from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run
 from tests.cli.session import Session
 from tests.cli.test_memory import IMAGES, measured
@@ -63,16 +62,18 @@ def test_from_python(images: Session) -> None:
     x = {n: np.load(f"x{n}.npy") for n in (3, 100)}
     assert [run("out", {}, {"x": x[n]}).variant for n in (3, 100)] == ["", HOST]
     assert run("out", {}, {"x": x[100]}, memory_budget=2**20).variant == ""
+    program, found = ready("out"), []
+    for n in (3, 3, 100, 3):
+        found.append(program({"x": x[n]})["loss"])
+        assert program.loaded.variant == ("" if n == 3 else HOST)
+    np.testing.assert_array_equal(found[0], found[3])
+    np.testing.assert_allclose(found[2][:3], found[0], rtol=1e-5)
 
 
-def test_without_the_compiler(images: Session) -> None:
-    Path("tempoc").mkdir()
-    Path("tempoc", "__init__.py").write_text("raise ImportError('the compiler')")
-    environment = os.environ | {"PYTHONPATH": os.getcwd(), "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "out", "--input", "x=x100.npy", "--memory"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert HOST in done.stderr and measured(done.stderr) <= LIMIT
+def test_the_runner_that_goes_along(images: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["out", "--input", "x=x100.npy", "--memory"]) == 0
+    err = capsys.readouterr().err
+    assert HOST in err and measured(err) <= LIMIT
 
 
 def test_a_run_goes_on_with_its_variant(images: Session) -> None:

@@ -75,9 +75,9 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     made = backend.compile_kernel
     found: list[tuple[str, str]] = []
 
-    def remember(function, static, donated, commands="default"):
+    def remember(function, static, donated, precision, commands):
         found.append((function.__name__, commands))
-        return made(function, static, donated, *([commands] if commands != WAYS[0] else []))
+        return made(function, static, donated, precision, commands)
 
     monkeypatch.setattr(backend, "has_commands", lambda: True)
     monkeypatch.setattr(backend, "compile_kernel", remember)

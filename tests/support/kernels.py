@@ -119,16 +119,18 @@ class Shared:
         function: Callable[..., Any],
         static: Mapping[str, int],
         donated: tuple[int, ...],
-        *commands: str,
+        precision: str = "highest",
+        commands: str = "default",
     ) -> Any:
-        if commands or not isinstance(function, FunctionType) or function.__closure__:
-            return self.make(function, static, donated, *commands)
+        common = commands == "default" and isinstance(function, FunctionType)
+        if not common or function.__closure__:
+            return self.make(function, static, donated, precision, commands)
         objects: list[object] = []  # those known by their identity must live as long as the key
         places = {name: k for k, name in enumerate(function.__code__.co_varnames)}
         given = frozenset((places.get(name, name), value) for name, value in static.items())
-        key = _function(function, objects, ()), given, donated
+        key = _function(function, objects, ()), given, donated, precision
         if key not in self.kept:
-            self.kept[key] = self.make(function, static, donated), objects
+            self.kept[key] = self.make(function, static, donated, precision), objects
             if len(self.kept) > KEPT:
                 self.kept.popitem(last=False)
         self.kept.move_to_end(key)

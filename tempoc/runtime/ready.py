@@ -1,0 +1,210 @@
+"""A compiled program that is called often, as one calls a jitted function.
+
+::
+
+    smooth = ready("out", bounds={"T": 64}, params={"W": w})
+    y = smooth({"x": x})["y"]
+
+What depends on bounds, params and the seed is done once: params stay on the device, the walk is
+written, kernels are compiled. Of the inputs of a later call only names, types and shapes are looked
+at, if they are those of the call before. A function in Python is written for that (`_text`): around
+a program that is one kernel it costs little more than the call of that kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tempoc.program.nodes import Input
+from tempoc.runtime import backend
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.dtypes import NUMPY, Array
+from tempoc.runtime.load import Loaded, load
+from tempoc.runtime.prepared import Known, Plain, known_by
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.run import Settings, apart, explained, gave_up, run_given
+from tempoc.runtime.source import as_sources
+from tempoc.runtime.stores import Held
+from tempoc.runtime.variants import picked
+from tempoc.runtime.walk import FILE
+
+_NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": apart}
+"""What the text of a call takes from elsewhere."""
+
+
+def ready(
+    directory: str | Path,
+    bounds: Mapping[str, object] | None = None,
+    params: Mapping[str, object] | None = None,
+    *,
+    cast_params: bool = False,
+    seed: int = 0,
+    extern_path: Sequence[str | Path] = (),
+) -> Ready:
+    """A compiled program to be called with inputs; the arguments are those of ``run``.
+
+    Bounds that follow from shapes need not be given, and may differ from call to call. Raises
+    ``RunError`` if the directory holds no program; what else is wrong, the first call says.
+    """
+    given = Given(
+        bounds={**(bounds or {})},
+        inputs={},
+        params=as_sources({name: np.array(value) for name, value in (params or {}).items()}),
+        cast_params=cast_params,
+        seed=seed,
+    )
+    loaded = load(directory, extern_path)
+    return Ready(root=loaded, loaded=loaded, given=given, held=Held.of(loaded.program))
+
+
+@dataclass(slots=True, kw_only=True)
+class Ready:
+    """A program with its bounds, params and seed, which waits for inputs.
+
+    ``loaded`` is the one of the programs in the directory that the last call took, ``root`` that
+    which knows them all.
+    """
+
+    root: Loaded
+    loaded: Loaded
+    given: Given
+    held: Held
+    settings: Settings = field(default_factory=Settings)
+    again: _Again | None = None
+
+    def __call__(self, inputs: Mapping[str, object] = MappingProxyType({})) -> Mapping[str, Array]:
+        """The outputs by name, in source order. Raises ``RunError`` for everything that is wrong.
+
+        They share no memory with the inputs, and may be read-only.
+        """
+        again = self.again
+        if again is None:
+            return self._anew(inputs)
+        try:
+            if backend.fits(self.loaded.program.x64):
+                found = again.call(inputs)
+            else:
+                with backend.settings(self.loaded.program.x64):
+                    found = again.call(inputs)
+        except Exception as error:
+            if (reason := self._explained(error, again.plain)) is None:
+                raise
+            raise reason from error
+        return self._anew(inputs) if found is None else found
+
+    def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, Array]:
+        """A run that looks at everything."""
+        given = self.given._replace(inputs=as_sources(inputs))
+        loaded = picked(self.root, given)
+        if loaded is not self.loaded:
+            self.loaded, self.held = loaded, Held.of(loaded.program)
+        result = run_given(self.loaded, given, self.settings, self.held)
+        known = known_by(self.loaded, given)
+        self.again = None
+        if known is not None and known.plain is not None and not self.loaded.traced:
+            self.again = self._repeated(given, known, known.plain)
+        return result.outputs
+
+    def _repeated(self, given: Given, known: Known, plain: Plain) -> _Again | None:
+        """How to run again on inputs of the same kind; ``None`` if these must be put together."""
+        items = {i.store: i for i in self.loaded.program.inputs}
+        held = {store: self.held.cells.get(store, {}) for store in known.stores - {*items}}
+        taken = [_taken(i, given, plain) for i in items.values()]
+        found = tuple(t for t in taken if t is not None)
+        if len(found) < len(taken) or any(tuple(cells) != ((),) for cells in held.values()):
+            return None
+        places = {plain.prepared.filled[store]: cells[()] for store, cells in held.items()}
+        return _Again(plain, _call(plain, {**plain.names, **places}, found))
+
+    def _explained(self, error: Exception, plain: Plain) -> RunError | None:
+        found = explained(self.loaded, plain, self.settings, error)
+        return gave_up(error) if found is None and isinstance(error, MemoryError) else found
+
+
+class _Again(NamedTuple):
+    """A run on other inputs, once there was one of which nothing was seen but its outputs.
+
+    ``call`` gives the outputs, or ``None`` for inputs of another kind.
+    """
+
+    plain: Plain
+    call: Callable[[Mapping[str, object]], dict[str, Array] | None]
+
+
+class _Taken(NamedTuple):
+    """An input: its names in the program and in the walk, its type in the language, its shape.
+
+    One that is not ``straight`` goes to several calls, and has to be on the device.
+    """
+
+    name: str
+    place: str
+    kind: str
+    shape: tuple[int, ...]
+    straight: bool
+
+
+def _taken(item: Input, given: Given, plain: Plain) -> _Taken | None:
+    """How an input is taken if it goes where it goes as it is."""
+    source = given.inputs[item.name]
+    layout = plain.prepared.layouts[item.store]
+    if layout.keys or layout.away or layout.shape != source.shape:
+        return None
+    return _Taken(
+        name=item.name,
+        place=plain.prepared.filled[item.store],
+        kind=item.dtype,
+        shape=source.shape,
+        straight=item.store in plain.walk.straight,
+    )
+
+
+def _call(
+    plain: Plain, names: dict[str, Any], inputs: Sequence[_Taken]
+) -> Callable[[Mapping[str, object]], dict[str, Array] | None]:
+    """The function that runs again; ``names`` are those in the walk but for the inputs."""
+    names |= _NAMES
+    places = ", ".join(i.place for i in inputs)
+    walk = plain.walk.text.replace("def walk():", f"def walk({places}):", 1)
+    exec(compile(walk, FILE, "exec"), names)
+    for k, i in enumerate(inputs):
+        names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
+    for k, (_, _, take) in enumerate(plain.prepared.takes):
+        names[f"take{k}"] = np.asarray if take.whole else take
+    exec(compile(_text(plain, inputs), "<call>", "exec"), names)
+    found: Callable[[Mapping[str, object]], dict[str, Array] | None] = names["call"]
+    return found
+
+
+def _text(plain: Plain, inputs: Sequence[_Taken]) -> str:
+    """For a program with an input ``x`` and an output ``y``, whole, in store 1::
+
+        def call(inputs):
+            if len(inputs) != 1: return None
+            a0 = inputs.get('x')
+            if type(a0) is not ndarray: a0 = asarray(a0)
+            if a0.dtype != dtype0 or a0.shape != shape0: return None
+            cells = walk(a0)
+            return {'y': apart(take0(cells[1]), (a0,))}
+    """
+    lines = [f"if len(inputs) != {len(inputs)}: return None"]
+    for k, i in enumerate(inputs):
+        lines += [
+            f"a{k} = inputs.get({i.name!r})",
+            f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})",
+            f"if a{k}.dtype != dtype{k} or a{k}.shape != shape{k}: return None",
+        ]
+    given = [f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)]
+    own = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
+    outputs = [
+        f"{name!r}: apart(take{k}(cells[{number}]), ({own}))"
+        for k, (name, number, _) in enumerate(plain.prepared.takes)
+    ]
+    lines += [f"cells = walk({', '.join(given)})", f"return {{{', '.join(outputs)}}}"]
+    return "\n    ".join(["def call(inputs):", *lines]) + "\n"

@@ -1,0 +1,166 @@
+"""Programs that are called often give what runs give, and look at what is given as they do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.runtime import ready as readily
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.ready import ready
+from tempoc.runtime.run import run, run_given
+from tests.runtime.programs import RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write
+
+ALL = """
+dim t < T
+input x[t]: f32[2]
+input n: i64
+param w: f32[2, 2]
+y[0] = w @ x[0] + random.uniform([2])
+y[t] = w @ y[t-1] + x[t] when t >= 1
+z = x[0] * 2.0
+m = n * n
+output y, z, m, w as weights
+"""
+FEW = """
+dim t < T
+input a[t]: f32
+input b[t]: f32
+y[0] = a[0]
+y[t] = y[t-1] * b[t] + a[t] when t >= 1
+output y
+"""
+random = np.random.default_rng(0)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """What looks at everything, as often as it does."""
+    made = []
+
+    def counted(*args):
+        made.append(args)
+        return run_given(*args)
+
+    monkeypatch.setattr(readily, "run_given", counted)
+    return made
+
+
+def compiled(folder: Path, text: str) -> Path:
+    Compilation(load_source(Source("m.rt", text)), Options()).write(folder / "out")
+    return folder / "out"
+
+
+def drawn(*shape: int) -> np.ndarray:
+    return random.normal(size=shape).astype(np.float32)
+
+
+def same(found, wanted):
+    assert list(found) == list(wanted)
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value)
+
+
+def test_by_hand(tmp_path, runs):
+    directory = write(tmp_path, RNN, RNN_KERNELS)
+    w = drawn(3, 3)
+    step = ready(directory, params={"net.W": w.copy()})
+    for steps, count in ((7, 1), (7, 1), (7, 1), (4, 2), (7, 3), (7, 3)):
+        x = drawn(steps, 3)
+        same(step({"x": x}), run(directory, {}, {"x": x}, {"net.W": w}).outputs)
+        assert len(runs) == count
+
+
+def test_all_kinds_of_data(tmp_path, runs):
+    directory = compiled(tmp_path, ALL)
+    w = drawn(2, 2)
+    step = ready(directory, params={"w": w}, seed=5)
+    kept = w.copy()
+    w[:] = 0  # what is given was taken over
+    for k in range(4):
+        x, n = drawn(5, 2), np.int64(3 * 10**9 + k)
+        found = step({"x": x, "n": n})
+        same(found, run(directory, {}, {"x": x, "n": n}, {"w": kept}, seed=5).outputs)
+        assert not any(np.may_share_memory(value, x) for value in found.values())
+    assert found["m"] == (3 * 10**9 + 3) ** 2
+    assert len(runs) == 1
+
+
+def test_one_kernel(tmp_path, runs):
+    directory = compiled(tmp_path, FEW)
+    step = ready(directory, {"T": 6})
+    a, b = drawn(6), drawn(6)
+    for given in ({"a": a, "b": b}, {"b": b, "a": a}, {"a": a.tolist(), "b": b}, {"a": b, "b": b}):
+        arrays = {name: np.asarray(value, np.float32) for name, value in given.items()}
+        if any(isinstance(value, list) for value in given.values()):
+            with pytest.raises(RunError, match="float64"):
+                step(given)
+            continue
+        same(step(given), run(directory, {}, arrays).outputs)
+    assert step.again is not None and len(runs) == 2  # the first and the wrong one
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"x": np.zeros((7, 4), "f")},
+        {"x": np.zeros((7, 3))},
+        {"x": np.zeros((7, 3), ">f4"), "y": np.zeros(1)},
+        {"y": np.zeros((7, 3), "f")},
+        {"x": np.zeros((101, 3), "f")},
+        {"x": None},
+    ],
+)
+def test_what_is_wrong_is_said(given, tmp_path):
+    directory = write(tmp_path, RNN, RNN_KERNELS)
+    step = ready(directory, params={"net.W": drawn(3, 3)})
+    for _ in range(3):
+        step({"x": drawn(7, 3)})
+        with pytest.raises(RunError) as found:
+            step(given)
+        with pytest.raises(RunError) as wanted:
+            run(directory, {}, given, {"net.W": drawn(3, 3)})
+        assert found.value.problems == wanted.value.problems
+
+
+def test_byte_order(tmp_path):
+    directory = write(tmp_path, RNN, RNN_KERNELS)
+    step = ready(directory, params={"net.W": np.eye(3, dtype="f")})
+    x = drawn(7, 3)
+    wanted = run(directory, {}, {"x": x}, {"net.W": np.eye(3, dtype="f")}).outputs
+    for given in (x, x.astype(">f4"), x, x[::-1][::-1], x.astype(">f4")):
+        same(step({"x": given}), wanted)
+
+
+def test_checks_hold_in_each_call(tmp_path):
+    step = ready(write(tmp_path, SUMS, SUMS_KERNELS))
+    for value in (1, 1, 3, 1):
+        x = np.full((2, 40), value, np.int32)
+        if value == 1:
+            step({"x": x})
+            continue
+        with pytest.raises(RunError, match="larger than 50"):
+            step({"x": x})
+
+
+def test_what_fails_is_named(tmp_path, monkeypatch):
+    step = ready(write(tmp_path, RNN, RNN_KERNELS), params={"net.W": np.eye(3, dtype="f")})
+    x = drawn(4, 3)
+    step({"x": x})
+    assert step.again is not None
+
+    def failing(*arrays):
+        raise readily.backend.DeviceError("out of everything")
+
+    step.again.call.__globals__["walk"].__globals__["k1"] = failing
+    with pytest.raises(RunError, match="out of everything") as error:
+        step({"x": x})
+    (problem,) = error.value.problems
+    assert "step" in problem.message and problem.notes == ("it computes h[t] = ...",)
