@@ -27,8 +27,9 @@ class Options:
     are made again instead of kept across the peak, those that cost little or all; `None`: none.
     `precision`: of products of matrices. `away`: stores that live with the host, and how far from
     their uses they are brought (`offload/rewrite.py`), `ahead`: those that come a step before;
-    `apart`: inputs are an array for each point, and no recurrence is a scan within one kernel.
-    `commands`: how a GPU gets the commands of kernels (`program/commands.py`), `""` for all.
+    `apart`: inputs are an array for each point, and no recurrence is a scan within one kernel;
+    `walk`: large points are computed one after the other where a loop runs anyway. `commands`: how
+    a GPU gets the commands of kernels (`program/commands.py`), `""` for all.
     """
 
     level: int = 2
@@ -47,6 +48,7 @@ class Options:
     ahead: tuple[str, ...] = ()
     apart: bool = False
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    walk: bool = False
 
     @property
     def on_device(self) -> bool:
@@ -70,6 +72,7 @@ class Options:
         chosen |= {f"ahead.{name}": "yes" for name in self.ahead}
         chosen |= {"apart": "yes"} if self.apart else {}
         chosen |= {f"{COMMANDS}.{k}".rstrip("."): way for k, way in self.commands.items()}
+        chosen |= {"walk": "yes"} if self.walk else {}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -98,5 +101,6 @@ class Options:
                 for key, way in kept.items()
                 if key.partition(".")[0] == COMMANDS
             },
+            walk=kept.get("walk") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

@@ -223,6 +223,8 @@ def _words(options: Options) -> Iterator[str]:
         yield f"tiles-{size_text(options.limit).replace(' ', '').replace('.00', '')}"
     if options.away:
         yield "offload"
+    if options.walk:
+        yield "large-points-in-turn"
     if options.apart:
         yield "loops-by-host"
 

@@ -140,7 +140,7 @@ def _told(way: Way, kernel: str, what: str) -> Way:
 
 
 def _again(way: Way, options: Options) -> Compilation:
-    return Compilation(way.compilation.loaded, options)
+    return way.compilation.variant(options)
 
 
 def _growing(program: Program, sizes: Mapping[str, int]) -> Iterator[int]:

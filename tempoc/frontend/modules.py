@@ -5,6 +5,7 @@ Standard modules come from `base/resources.py`, other files are found relative t
 imports them; a program from standard input is thought to lie in the working directory.
 """
 
+import functools
 import os
 import sys
 from collections.abc import Mapping
@@ -169,7 +170,7 @@ class _Loader:
     ) -> LoadedModule | None:
         """Parse a text and load its imports; None (and errors) if that fails."""
         try:
-            tree, errors = parse_around(source)
+            tree, errors = _standard(source) if key.startswith("std:") else parse_around(source)
             self.errors.extend(errors.found)
             if not tolerant:
                 errors.raise_errors()
@@ -240,6 +241,10 @@ class _Loader:
             source = Source(shown, source.text)
         module = self.load(key, source, Path(path).parent)
         return None if module is None else key
+
+
+# The standard modules are the same for all programs of a process.
+_standard = functools.cache(parse_around)
 
 
 def _nice(path: Path) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from tempoc.ops.arithmetic import Equal, Greater, GreaterEqual, LessEqual
+import functools
+import math
+
+from tempoc.ops.arithmetic import And, Equal, Greater, GreaterEqual, LessEqual, Or
 from tempoc.ops.calculus import Calculus, Term
 from tempoc.ops.elementwise import Exp
 from tempoc.ops.grad_arithmetic import Found, Terms
 from tempoc.ops.indexing import SpatialIndex
 from tempoc.ops.movement import Flip, Pad, Transpose
 from tempoc.ops.opdef import Op
-from tempoc.ops.reduction import Mean, Prod, Reduction
-from tempoc.ops.scan import CumProd, CumSum, Scan
+from tempoc.ops.reduction import Max, Mean, Min, Prod, Reduction
+from tempoc.ops.scan import CumMin, CumProd, CumSum, Scan
+from tempoc.ops.search import ArgMax, ArgMin
 from tempoc.ops.shapes import axes_of, axis_of
 from tempoc.ops.source import Arange
 from tempoc.symbolic.expr import ONE, ZERO, Expr, product
@@ -42,13 +46,34 @@ def mean(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found
 
 
 def extremum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
-    """`max`, `min`: evenly to all elements that are the result."""
+    """`max`, `min`: evenly to all elements that are the result, of which there is one for sure.
+
+    An element that is computed once more need not be bit for bit what it was when the result was
+    found (XLA does so where it fuses, and rounds as it likes). Then no element would be equal, and
+    the count of those that are 0. The place that a search finds is always one.
+    """
     (x,) = args
     (g,) = cots
-    chosen = c.op(Equal(), x, _back(op, c, x, results[0]))
+    axes = _axes(op, x)
+    if not axes:
+        return (c.fit(g, x),)
+    equal = c.op(Equal(), x, _back(op, c, x, results[0]))
+    chosen = c.op(Or(), equal, _found(op, c, x, axes))
     weight = c.cast(chosen, g.type.dtype)
-    count = c.sum(weight, _axes(op, x), keepdims=True)
+    count = c.sum(weight, axes, keepdims=True)
     return (c.fit(c.mul(c.div(_back(op, c, x, g), count), weight), x),)
+
+
+def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
+    """Whether an element is the first extreme one, axis by axis."""
+    search, reduce = (ArgMin, Min) if isinstance(op, Min) else (ArgMax, Max)
+    met: list[Term] = []
+    for k, axis in enumerate(axes):
+        if k:
+            x = c.op(reduce(axes=(axes[k - 1],), keepdims=True), x)
+        places = c.expand(c.op(Arange(stop=x.shape[axis])), range(1, x.type.ndim - axis))
+        met.append(c.op(Equal(), places, c.op(search(axis=axis, keepdims=True), x)))
+    return functools.reduce(lambda a, b: c.op(And(), a, b), met)
 
 
 def logsumexp(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
@@ -116,14 +141,21 @@ def cumprod(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fo
 
 
 def cummax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
-    """Evenly to all elements so far that are the greatest: quadratic."""
+    """Evenly to all elements so far that are the greatest: quadratic.
+
+    Of these there is one for sure, see `extremum`.
+    """
     assert isinstance(op, Scan)
     x, y, g = (_last(c, op, v) for v in (args[0], results[0], cots[0]))
     axis = x.type.ndim - 1
     row, column = _places(c, x.shape[-1])
-    equal = c.op(Equal(), c.expand(x, [axis + 1]), c.expand(y, [axis]))
-    early = c.cast(c.op(LessEqual(), row, column), g.type.dtype)
-    weight = c.mul(c.cast(equal, g.type.dtype), early)
+    early = c.op(LessEqual(), row, column)
+    wide = c.expand(x, [axis + 1])
+    search, never = (ArgMin, math.inf) if isinstance(op, CumMin) else (ArgMax, -math.inf)
+    so_far = c.where(early, wide, c.number(never, x.type.dtype))
+    first = c.op(Equal(), row, c.op(search(axis=axis, keepdims=True), so_far))
+    equal = c.op(And(), early, c.op(Equal(), wide, c.expand(y, [axis])))
+    weight = c.cast(c.op(Or(), equal, first), g.type.dtype)
     share = c.div(c.expand(g, [axis]), c.sum(weight, [axis], keepdims=True))
     found = c.sum(c.mul(share, weight), [axis + 1])
     return (c.fit(_last(c, op, found, back=True), args[0]),)

@@ -122,7 +122,8 @@ class _Search:
         self.options = options
         self.tried = tried
         self.own = own
-        self.usual: dict[int, Mapping[str, int]] = {}
+        self.usual: dict[int | str, Mapping[str, int]] = {}
+        self.weighed: dict[str, tuple[int, int]] = {}
         self.ways = Ways(graph, context.space)
 
     def cut(self) -> Graph | None:
@@ -150,13 +151,19 @@ class _Search:
 
     def bytes(self, name: str) -> int:
         """The bytes of the largest result of a node, at all points that are computed at once."""
-        vector, at = self.graph.nodes[name].vector, self.at(name)
-        return self.each(name) * prod(at[d] + 1 for d in vector)
+        return self.weight(name)[1]
 
     def each(self, name: str) -> int:
         """The bytes of the largest result of a node at one point."""
-        node, at = self.graph.nodes[name], self.at(name)
-        return max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
+        return self.weight(name)[0]
+
+    def weight(self, name: str) -> tuple[int, int]:
+        """Both; they are asked for again and again."""
+        if name not in self.weighed:
+            node, at = self.graph.nodes[name], self.at(name)
+            each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
+            self.weighed[name] = each, each * prod(at[d] + 1 for d in node.vector)
+        return self.weighed[name]
 
     def longest(self, type_: TensorType, node: Node) -> TensorType:
         """A type with the greatest extents that it has at any point of a node."""
@@ -165,13 +172,13 @@ class _Search:
 
     def at(self, name: str) -> Mapping[str, int]:
         """What bounds and dimensions are taken for where a node is judged."""
-        node = self.graph.nodes[name]
-        found = [s for t in node.types for e in t.shape for s in symbols(e)]
-        told = self.context.sizes
-        count = len(unknown(self.graph.universe, (*found, *node.vector), told))
-        if count not in self.usual:
-            self.usual[count] = usual(self.graph.universe, count, told)
-        return self.usual[count]
+        if name not in self.usual:
+            node, told = self.graph.nodes[name], self.context.sizes
+            found = [s for t in node.types for e in t.shape for s in symbols(e)]
+            count = len(unknown(self.graph.universe, (*found, *node.vector), told))
+            at = self.usual.get(count) or usual(self.graph.universe, count, told)
+            self.usual |= {count: at, name: at}
+        return self.usual[name]
 
     def is_large(self, name: str) -> bool:
         """Whether a tensor shall not be there as a whole."""

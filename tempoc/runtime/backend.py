@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import platform
 import warnings
@@ -18,12 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from tempoc.program.commands import COMMON, OPTIONS
+from tempoc.runtime.alignment import aligned, unaligned
 from tempoc.runtime.dtypes import NUMPY, Array
 
 DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
-_ALIGNMENT = 64
 _PINNED = "pinned_host"
+_FEW = 4
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
@@ -226,17 +226,6 @@ def put(array: Array, dtype: str) -> DeviceArray:
     return jax.device_put(aligned(array, NUMPY[dtype]))
 
 
-def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
-    """A copy of an array such that a CPU device uses its memory."""
-    wanted = dtype or array.dtype
-    nbytes = array.size * wanted.itemsize
-    room = np.empty(nbytes + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
-    copy = room[start : start + nbytes].view(wanted).reshape(array.shape)
-    copy[...] = array
-    return copy
-
-
 def as_array(value: object) -> DeviceArray:
     """A number or array (also while JAX traces) as an array of JAX."""
     return jnp.asarray(value)
@@ -271,9 +260,30 @@ def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
 
 @functools.cache
 def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
-    """A compiled function costs a fifth of what JAX takes to make zeros one step at a time."""
-    made: Callable[[], DeviceArray] = jax.jit(lambda: jnp.zeros(shape, NUMPY[dtype]))
-    return made
+    """What makes such arrays."""
+    return _Zeros(shape, NUMPY[dtype])
+
+
+@dataclass(slots=True)
+class _Zeros:
+    """Makes arrays of zeros: a few with the host if its memory is the device's, then compiled.
+
+    What is compiled costs a tenth of a copy for a small array, and as much as hundreds of copies
+    once: a store that grows has each of its sizes just once.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    count: int = 0
+    made: Callable[[], DeviceArray] | None = None
+
+    def __call__(self) -> DeviceArray:
+        self.count += 1
+        if self.made is None:
+            if self.count <= _FEW and jax.default_backend() == "cpu":
+                return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
+            self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
+        return self.made()
 
 
 def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
@@ -294,11 +304,7 @@ def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The same where the memory of the device is that of the host."""
     old = np.asarray(array)
     shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
-    nbytes = math.prod(shape) * old.itemsize
-    room = np.empty(nbytes + 2 * _ALIGNMENT, np.uint8)
-    # Memory that is not aligned is copied: only what XLA has itself can be updated in place.
-    start = -room.ctypes.data % _ALIGNMENT + old.itemsize
-    new = room[start : start + nbytes].view(old.dtype).reshape(shape)
+    new = unaligned(shape, old.dtype)
     filled = (slice(None),) * axis
     new[(*filled, slice(old.shape[axis]))] = old
     new[(*filled, slice(old.shape[axis], None))] = 0

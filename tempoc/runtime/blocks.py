@@ -80,7 +80,7 @@ class _Whole:
                     return
                 if times > OFTEN and self.copies(body):
                     return
-                count = count_calls(body, dict(env))
+                count = count_calls(body, env)
                 if count <= LONG or _microseconds(body, env, self.layouts) <= BRIEF:
                     self.counts[kernel] = count
             case _:
@@ -115,7 +115,7 @@ def _microseconds(
     def weigh(call: Call) -> int:
         return 1 + sum(layouts[c.store].nbytes() for c in (*call.args, *call.results)) // 1000
 
-    return count_calls(s, dict(env), weigh)
+    return count_calls(s, env, weigh)
 
 
 def late(s: Statement, whole: Collection[str]) -> Iterator[str]:

@@ -10,7 +10,11 @@ from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import LIMIT, resolve
 from tempoc.runtime.memory_errors import no_value, nothing_fits, over_budget
 from tempoc.runtime.problems import Problem, RunError
+from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rehearsal import forecast
+
+PATIENCE = 20_000
+"""With more calls of kernels nobody looks for the largest bounds of a program that moves cells."""
 
 
 def usual_given(program: Program) -> frozenset[str]:
@@ -51,17 +55,21 @@ def check_budget(
 def refused(runs: Sequence[Wanted], budget: int) -> Problem:
     """None of these programs keeps to a budget: the smallest that would do, the largest bounds."""
     largest: dict[str, int] = {}
-    # Where cells move, a forecast takes all steps, and what is on the device need not rise with
-    # their number: nobody can look for the largest one.
-    moves = any(store.away for run in runs for store in run.program.stores)
-    for run in runs if not moves else ():
+    for run in runs if all(map(_can_wait, runs)) else ():
         for name in [b.name for b in run.program.bounds if b.value is None]:
+            others = run.program, run.bounds, name, run.given
             try:
-                fitting = largest_bound(run.program, run.bounds, name, run.given, budget)
+                fitting = largest_bound(*others, budget, run.bounds[name])
             except RunError:
                 continue
             largest[name] = max(fitting, largest.get(name, 0))
     return over_budget(min(needed(*run) for run in runs), budget, largest)
+
+
+def _can_wait(run: Wanted) -> bool:
+    """Whether a forecast takes no time to speak of; where cells move, it looks at all steps."""
+    moves = any(store.away for store in run.program.stores)
+    return not moves or count_calls(run.program.tree, dict(run.bounds)) <= PATIENCE
 
 
 def check_least(program: Program, budget: int) -> None:
@@ -73,23 +81,29 @@ def check_least(program: Program, budget: int) -> None:
 
 
 def largest_bound(
-    program: Program, bounds: Mapping[str, int], name: str, given: frozenset[str], budget: int
+    program: Program,
+    bounds: Mapping[str, int],
+    name: str,
+    given: frozenset[str],
+    budget: int,
+    below: int = LIMIT,
 ) -> int:
     """The largest value of a bound with which a run fits, all others as they are.
 
-    Raises ``RunError`` if none does. What a run takes is taken to rise with the bound.
+    Raises ``RunError`` if none does. What a run takes is taken to rise with the bound. Only values
+    ``below`` one are looked at.
     """
     search = _Search(program, bounds, name, given)
     least = search.least()
-    if least is None:
+    if least is None or least >= below:
         raise RunError(no_value(name))
     smallest = search.needed(least) or 0
     if smallest > budget:
         raise RunError(nothing_fits(name, least, smallest, budget))
     fits, step = least, 1
-    while (following := min(fits + step, LIMIT - 1)) > fits and search.fits(following, budget):
+    while (following := min(fits + step, below - 1)) > fits and search.fits(following, budget):
         fits, step = following, 2 * step
-    over = min(fits + step, LIMIT)
+    over = min(fits + step, below)
     while over - fits > 1:
         middle = (fits + over) // 2
         if search.fits(middle, budget):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from tempoc.program.arith import evaluate, names
+from tempoc.program.arith import Arith, evaluate, names
 from tempoc.program.nodes import (
     Block,
     Call,
@@ -64,30 +64,68 @@ def bar(done: int, total: int, seconds: float) -> str:
 
 
 def count_calls(
-    s: Statement, env: dict[str, int], weigh: Callable[[Call], int] = lambda call: 1
+    s: Statement, env: Mapping[str, int], weigh: Callable[[Call], int] = lambda call: 1
 ) -> int:
     """How many kernels are called. Loops whose body does not depend on the variable are not run.
 
     With `weigh`, what they weigh together.
     """
+    found = _counter(s, weigh)
+    return found if isinstance(found, int) else found(env)
+
+
+_Counter = Callable[[Mapping[str, int]], int]
+
+
+def _counter(s: Statement, weigh: Callable[[Call], int]) -> int | _Counter:
+    """What is called in a statement, or how to find that out."""
     match s:
         case Sequence(items=items):
-            return sum(count_calls(item, env, weigh) for item in items)
-        case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
-            points = range(evaluate(lower, env), evaluate(upper, env), step)
-            if var not in _needs(body):
-                return len(points) * count_calls(body, env, weigh)
-            return sum(count_calls(body, env | {var: i}, weigh) for i in points)
+            return _added([_counter(item, weigh) for item in items])
+        case Loop(body=body):
+            return _repeated(s, _counter(body, weigh))
         case Guard(condition=condition, body=body):
-            return count_calls(body, env, weigh) if evaluate(condition, env) else 0
+            return _guarded(condition, _counter(body, weigh))
         case Call():
             return weigh(s)
         case Effect(call=call):
             return weigh(call)
         case Region(loop=body) | Block(body=body):
-            return count_calls(body, env, weigh)
+            return _counter(body, weigh)
         case Free() | Host() | Load() | Evict():
             return 0
+
+
+def _added(parts: list[int | _Counter]) -> int | _Counter:
+    known = sum(p for p in parts if isinstance(p, int))
+    rest = [p for p in parts if not isinstance(p, int)]
+    return (lambda env: known + sum([p(env) for p in rest])) if rest else known
+
+
+def _guarded(condition: Arith, body: int | _Counter) -> int | _Counter:
+    if isinstance(body, int):
+        return (lambda env: body if evaluate(condition, env) else 0) if body else 0
+    return lambda env: body(env) if evaluate(condition, env) else 0
+
+
+def _repeated(loop: Loop, body: int | _Counter) -> int | _Counter:
+    if body == 0:
+        return 0
+    varies, var = loop.var in _needs(loop.body), loop.var
+
+    def count(env: Mapping[str, int]) -> int:
+        points = range(evaluate(loop.lower, env), evaluate(loop.upper, env), loop.step)
+        if isinstance(body, int):
+            return len(points) * body
+        if not varies:
+            return len(points) * body(env) if points else 0
+        found, inner = 0, dict(env)
+        for i in points:
+            inner[var] = i
+            found += body(inner)
+        return found
+
+    return count
 
 
 def _needs(s: Statement) -> frozenset[str]:

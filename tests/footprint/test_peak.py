@@ -33,6 +33,7 @@ from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.examples import EXAMPLES, Example
+from tests.support.examples import compiled as example_compiled
 from tests.support.mixes import mixes
 from tests.support.programs import Program as Generated
 
@@ -152,7 +153,8 @@ def test_formulas_of_examples_hold(example: Example, level: int) -> None:
     """No run has more; one of a good size has hardly less."""
     if level < 2 and example.heavy:
         pytest.skip("many operators take long, most of all unfused ones")
-    program = Compilation.from_path(str(example.source), Options(level=level)).emitted.program
+    plain = Compilation.from_path(str(example.source), Options(level=level))
+    program = (example_compiled(example.source) if level == 2 else plain).emitted.program
     largest = 60 if level == 2 else 16  # many kernels: each step counts
     for size in (1, 3, largest):
         free = {b.name for b in program.bounds if b.value is None}
@@ -164,7 +166,7 @@ def test_formulas_of_examples_hold(example: Example, level: int) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples_take_what_was_predicted(example: Example) -> None:
-    emitted = Compilation.from_path(str(example.source), Options()).emitted
+    emitted = example_compiled(example.source).emitted
     scope = namespace(emitted.kernels, "kernels.py")
     functions = tuple(scope[k.name] for k in emitted.program.kernels)
     loaded = Loaded(program=emitted.program, functions=functions)

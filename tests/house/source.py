@@ -57,10 +57,10 @@ class File:
         inside = {
             id_of(node)
             for function in functions(self.tree)
-            for node in ast.walk(function)
+            for node in statements(function)
             if isinstance(node, ast.Import | ast.ImportFrom)
         }
-        for node in ast.walk(self.tree):
+        for node in statements(self.tree):
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -91,9 +91,18 @@ def id_of(node: ast.stmt) -> tuple[int, int]:
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """All functions and methods of a file."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements within something: most of a tree are expressions, which have none."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.stmt):
+            yield part
+        if not isinstance(part, ast.expr):
+            yield from statements(part)
 
 
 @cache

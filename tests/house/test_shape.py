@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.house.source import PACKAGE, ROOT, files_of, functions, read, rooms
+from tests.house.source import PACKAGE, ROOT, files_of, functions, rooms, statements
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -45,7 +45,7 @@ def test_no_star_imports(room: str) -> None:
     stars = [
         f"{file.name}:{node.lineno}"
         for file in files_of(room)
-        for node in ast.walk(file.tree)
+        for node in statements(file.tree)
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
     ]
     assert not stars
@@ -59,8 +59,9 @@ def test_output_does_not_depend_on_the_process(room: str) -> None:
 
 def accidents(tree: ast.Module) -> Iterator[str]:
     """Places whose result may differ between two runs: sets in loops, `id`, global counters."""
-    orderless = {place for node in ast.walk(tree) for place in forgets_order(node)}
-    for node in ast.walk(tree):
+    every = [*ast.walk(tree)]
+    orderless = {place for node in every for place in forgets_order(node)}
+    for node in every:
         if isinstance(node, ast.Global):
             yield f"line {node.lineno}: global state"
         if isinstance(node, ast.For | ast.comprehension):
@@ -112,4 +113,4 @@ def test_the_check_for_accidents_can_fail(text: str, found: bool) -> None:
 
 def test_tests_and_examples_are_short_too() -> None:
     paths = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "examples").rglob("*.py")])
-    assert [path.name for path in paths if read(path).text.count("\n") > FILE_LINES] == []
+    assert [path.name for path in paths if path.read_text().count("\n") > FILE_LINES] == []

@@ -184,7 +184,7 @@ def tried(cases: Sequence[Case]) -> list[tuple[Kernel, list[Trial]]]:
     for T in BOUNDS:
         rows = [(k.call, [x for x in found if x.at["T"] == T]) for k, found in both]
         rows = [(call, found) for call, found in rows if found]
-        calls = partial(all_of, [partial(call, T=T) for call, _ in rows])
+        calls = partial(all_of, [partial(call.__wrapped__, T=T) for call, _ in rows])
         together = jax.jit(calls)
         for n in range(max((len(found) for _, found in rows), default=0)):
             now = [found[min(n, len(found) - 1)] for _, found in rows]

@@ -17,8 +17,7 @@ from tempoc.runtime.bindings import Given
 from tempoc.runtime.problems import RunError, render_all
 from tempoc.runtime.run import run
 from tempoc.runtime.source import as_sources
-
-LEVELS = (0, 2)
+from tests.support.agree import LEVELS
 
 
 def laid_out(folder: Path, files: Mapping[str, str]) -> Path:

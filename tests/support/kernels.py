@@ -28,6 +28,8 @@ QUICK = {
     "xla_cpu_parallel_codegen_split_count": (1, 32),
     "xla_cpu_use_fusion_emitters": (False, True),
 }
+OPERATIONS = ("xla_cpu_use_fusion_emitters",)
+"""Those of them that decide what XLA's own operations are."""
 KEPT = 2000
 ENVIRONMENT = pytest.StashKey[str | None]()
 Make = Callable[..., Any]
@@ -98,9 +100,18 @@ def each_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def as_users(monkeypatch: pytest.MonkeyPatch, each_its_own: None) -> None:
     """Kernels are compiled with all the effort that users get."""
+    _compile_with(monkeypatch, {name: users for name, (_, users) in known_flags().items()})
+
+
+@pytest.fixture
+def operations_as_users(monkeypatch: pytest.MonkeyPatch, each_its_own: None) -> None:
+    """XLA's operations and buffers are those that users get; LLVM makes no effort with them."""
+    _compile_with(monkeypatch, {n: known_flags()[n][1] for n in OPERATIONS if n in known_flags()})
+
+
+def _compile_with(monkeypatch: pytest.MonkeyPatch, options: Mapping[str, Any]) -> None:
     import jax
 
-    options = {name: users for name, (_, users) in known_flags().items()}
     monkeypatch.setattr(jax, "jit", functools.partial(jax.jit, compiler_options=options))
 
 

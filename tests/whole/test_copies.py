@@ -13,7 +13,7 @@ from tempoc.driver.options import Options
 from tempoc.footprint.compiled import Compiled
 from tempoc.frontend.modules import load_source
 from tempoc.runtime import blocks
-from tests.support.examples import EXAMPLES, ROOT
+from tests.support.examples import EXAMPLES, ROOT, compiled
 
 FEEDBACK = """
 import nn
@@ -84,7 +84,7 @@ takes the element before as an index and checks it: XLA does not see in which or
 """
 
 
-@pytest.mark.usefixtures("as_users")
+@pytest.mark.usefixtures("operations_as_users")
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LONG", 0)
@@ -99,11 +99,10 @@ def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [c.copies for c in found] == [()] * len(found)
 
 
-@pytest.mark.usefixtures("as_users")
+@pytest.mark.usefixtures("operations_as_users")
 @pytest.mark.parametrize("name", [e.name for e in EXAMPLES])
 def test_examples(name: str, tmp_path: Path) -> None:
-    path = ROOT / "examples" / f"{name}.rt"
-    compilation = Compilation.from_path(str(path), Options())
+    compilation = compiled(ROOT / "examples" / f"{name}.rt")
     free = [b.name for b in compilation.emitted.program.bounds if b.value is None]
     found = _audit(compilation, {name: SIZES.get(name, 7) for name in free}, tmp_path)
     assert found

@@ -15,8 +15,7 @@ from tempoc.driver.reference import caller
 from tempoc.runtime.problems import RunError, render_all
 from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
-
-LEVELS = (0, 2)
+from tests.support.agree import LEVELS
 
 SWING = """
 dim b < B

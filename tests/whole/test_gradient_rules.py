@@ -17,6 +17,7 @@ from tempoc.driver.reference import caller
 from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
 from tests.support.agree import LEVELS, agreed
+from tests.support.agreement import agree
 from tests.support.elaborated import graph_of
 from tests.support.gradients import check
 
@@ -226,3 +227,20 @@ def test_hessians_agree_with_jax(name: str) -> None:
     np.testing.assert_allclose(found["g"], jax.jit(jax.grad(function))(x), rtol=1e-4, atol=1e-5)
     hessian = jax.hessian(function)(x) @ np.sin(1.0 + np.arange(5))
     np.testing.assert_allclose(found["h"], hessian, rtol=1e-3, atol=1e-4)
+
+
+def test_an_extreme_element_is_found_however_it_is_rounded() -> None:
+    """XLA computes `x` anew for each reader, here in one of them without fused multiply-add."""
+    text = """
+dim t < T
+input a[t]: f32[1, 7]
+input b[t]: f32[1, 7]
+x = tanh(a) * b + a
+high = sum(max(x, axis = 1))
+g = grad(high, a)
+c = tanh(b) * a + b
+low = min(c, axis = [0, 1])
+h = grad(low, b)
+output g, h
+"""
+    agree(text, {"T": 100})

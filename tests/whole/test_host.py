@@ -14,8 +14,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.reference import caller
 from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
-
-LEVELS = (0, 2)
+from tests.support.agree import LEVELS
 
 PYTHON = """
 import numpy as np

@@ -11,7 +11,7 @@ from tempoc.driver.options import Options
 from tempoc.driver.stages import STAGES, SUFFIX, stage_text
 from tempoc.driver.story import story
 from tempoc.driver.story_text import show_story
-from tests.support.examples import EXAMPLES, ROOT
+from tests.support.examples import EXAMPLES, ROOT, compiled
 from tests.support.golden import Golden
 
 SOURCES = {example.name: example.source for example in EXAMPLES}
@@ -32,7 +32,7 @@ SHAPES = {
 def test_the_life_of_an_example(name: str, golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # so that texts name the program as a person in the checkout does
     source = SOURCES[name].relative_to(ROOT)
-    compilation = Compilation.from_path(source.as_posix(), Options())
+    compilation = compiled(SOURCES[name])
     golden(f"life/{name}/0_source.rt", Path(source).read_text(encoding="utf-8"))
     assert compilation.proof.is_whole
     for number, stage in enumerate(STAGES, 1):
@@ -45,7 +45,7 @@ def test_when_and_where_of_training(
     name: str, golden: Golden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    compilation = Compilation.from_path(f"examples/rl/{name}.rt", Options())
+    compilation = compiled(ROOT / "examples" / "rl" / f"{name}.rt")
     assert compilation.proof.is_whole
     for stage in ("schedule", "memory"):
         golden(f"life/rl/{name}_{stage}.txt", stage_text(compilation, stage))
@@ -66,7 +66,7 @@ def test_how_a_program_changes_its_shape(
 ) -> None:
     monkeypatch.chdir(ROOT)
     source = SHAPES[name].relative_to(ROOT)
-    compilation = Compilation.from_path(source.as_posix(), Options())
+    compilation = compiled(SHAPES[name])
     parts = (
         source.read_text(encoding="utf-8"),
         stage_text(compilation, "passes"),

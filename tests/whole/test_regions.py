@@ -9,13 +9,17 @@ import jax
 import numpy as np
 import pytest
 
+from tempoc.base.names import Names
 from tempoc.base.source import Source
 from tempoc.cli.main import status
 from tempoc.codegen.assemble import Emitted
+from tempoc.codegen.known import Known
+from tempoc.codegen.regions import Regions
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
 from tempoc.program import nodes
+from tempoc.program.arith import Operation
 from tempoc.program.parts import regions
 from tempoc.runtime.load import namespace
 from tempoc.schedule import regions as places
@@ -251,3 +255,23 @@ def test_axes_of_length_one() -> None:
     assert "= updated(" in text and "= looped(" in text
     sizes = ((1, 1), (1, 2), (1, 5), (3, 1), (2, 4))
     agree(THIN, *({"B": b, "T": t} for b, t in sizes), levels=(1, 2))
+
+
+def test_a_store_that_is_never_there_is_not_squeezed() -> None:
+    """A kernel updates two stores; the loop knows that one of them is for longer batches only."""
+    axis = nodes.Axis(dim="t", size="T")
+    stores = {n: nodes.Store(name=n, dtype="f32", axes=(axis,), shape=(1,)) for n in ("a", "b")}
+    cells = nodes.Cell(store="a"), nodes.Cell(store="b", when=Operation(">=", ("B", 5)))
+    call = nodes.Call(kernel="k", point=("t",), args=cells, results=cells)
+    known = Known(
+        stores=stores,
+        kernels={"k": nodes.Kernel(name="k", dims=("t",), donated=(0, 1))},
+        bounds={"T": None, "B": 2},
+        x64=False,
+        narrow={"k": frozenset(stores)},
+    )
+    loop = nodes.Loop(var="t", lower=0, upper="T", step=1, body=call, place="device")
+    made = Regions(known=known, names=Names([]))
+    made.convert(loop, frozenset(stores))
+    (region,) = made.made
+    assert "(a,) = looped(0, count, step_t, (a,), (0,))" in region.text

@@ -11,10 +11,9 @@ import numpy as np
 from tempoc.runtime.run import run
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.interpret import evaluate
-from tests.support.agree import compiled
+from tests.support.agree import LEVELS, compiled
 from tests.support.elaborated import graph_of
 
-LEVELS = (0, 2)
 Arrays = Mapping[str, Any]
 
 

@@ -12,6 +12,6 @@ from tests.whole.language.harness import Case, check
 ALL = [*recurrence_cases.CASES, *function_cases.CASES, *builtin_cases.CASES]
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
-def test_program(case: Case, tmp_path: Path) -> None:
-    check(case, tmp_path)
+@pytest.mark.parametrize(("turn", "case"), [*enumerate(ALL)], ids=[case.name for case in ALL])
+def test_program(turn: int, case: Case, tmp_path: Path) -> None:
+    check(case, tmp_path, turn)

@@ -19,6 +19,6 @@ TABLES = (access_cases, bound_cases, corner_cases, output_cases, type_cases)
 ALL = [case for table in TABLES for case in table.CASES]
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
-def test_program(case: Case, tmp_path: Path) -> None:
-    check(case, tmp_path)
+@pytest.mark.parametrize(("turn", "case"), [*enumerate(ALL)], ids=[case.name for case in ALL])
+def test_program(turn: int, case: Case, tmp_path: Path) -> None:
+    check(case, tmp_path, turn)
