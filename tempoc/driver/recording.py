@@ -28,7 +28,7 @@ def tune_and_record(
     found = tune(compilation, base, given, settings, tell)
     bounds = bound(base, given)[0].bounds
     choice = replace(
-        condition(loaded.program, bounds, settings.precision),
+        condition(loaded.program, bounds, base.variant, settings.precision),
         name=found.way.name,
         about=", ".join(text for text in (base.about, found.way.about) if text),
         nanoseconds=round(found.seconds * 1e9),

@@ -58,9 +58,9 @@ Knob = Callable[[Way, Mapping[str, int]], Iterator[Way]]
 
 
 def loops(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
-    """Loops somewhere else; programs that move cells to the host and back keep theirs."""
+    """Loops somewhere else."""
     options, program = way.compilation.options, way.compilation.emitted.program
-    if options.apart or options.away:
+    if not _is_free(options):
         return
     if any(True for _ in regions(program.tree)):
         found = _again(way, replace(options, regions=False))
@@ -68,7 +68,7 @@ def loops(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
     elif not options.on_device:
         found = _again(way, replace(options, regions=True))
         yield way.but(found, "loops-on-device", "loops run on the device")
-    if options.level == 2 and options.passes is None and options.recompute is None:
+    if options.level == 2 and options.recompute is None:
         found = _again(way, replace(options, level=1, regions=True, limit=None))
         yield way.but(found, "points", "point by point, in loops on the device")
 
@@ -77,7 +77,7 @@ def room(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
     """Other sizes for what grows, as far as it comes to them."""
     options = way.compilation.options
     most = max(_growing(way.compilation.emitted.program, sizes), default=0)
-    for size in ROOMS:
+    for size in ROOMS if _is_free(options) else ():
         if size < most and size != options.bucket:
             found = _again(way, replace(options, bucket=size))
             text = f"room for {size} steps at first" if size else "room for all steps at first"
@@ -87,7 +87,8 @@ def room(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
 def tiles(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
     """Smaller tiles, where that makes a difference."""
     options, before = way.compilation.options, way.compilation
-    if options.tile is not None or not any(isinstance(s, Tile) for s in before.steps):
+    cut = any(isinstance(s, Tile) for s in before.steps)
+    if options.tile is not None or not cut or not _is_free(options):
         return
     for limit in (n for n in LIMITS if options.limit is None or n < options.limit):
         found = _again(way, replace(options, limit=limit, sizes=dict(sizes)))
@@ -101,7 +102,7 @@ def tiles(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
 def again(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
     """Cheap values made again instead of kept."""
     options = way.compilation.options
-    if options.recompute is None and options.level > 0 and options.passes is None:
+    if options.recompute is None and options.level > 0 and _is_free(options):
         found = _again(way, replace(options, recompute="cheap", sizes=dict(sizes)))
         if waits(found.passes.graph):
             yield way.but(found, "recompute-cheap", "values that cost little made again")
@@ -137,6 +138,11 @@ def _told(way: Way, kernel: str, what: str) -> Way:
     found = way.compilation.with_commands({kernel: what})
     place = f" in {kernel}" if kernel else ""
     return way.but(found, f"commands-{what}" + f"-{kernel}" * bool(kernel), _TOLD[what] + place)
+
+
+def _is_free(options: Options) -> bool:
+    """Whether anything else may change: not where stores by name, or passes, were chosen."""
+    return not (options.away or options.apart or options.walk) and options.passes is None
 
 
 def _again(way: Way, options: Options) -> Compilation:

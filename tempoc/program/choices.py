@@ -32,7 +32,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The program in the folder ``name`` was faster than the one that would have been taken.
+    """The program in the folder ``name`` was faster than the one ``instead`` of which it is taken.
 
     That was so on a ``device``, with a version of ``jax``, a ``precision`` and these values of all
     bounds that are given: there it applies. ``digest`` is the SHA-256 of its ``program.json``,
@@ -42,6 +42,7 @@ class Choice:
     name: str
     about: str
     digest: str
+    instead: str
     device: str
     jax: str
     precision: str
@@ -52,7 +53,7 @@ class Choice:
     def applies(self, other: Choice) -> bool:
         """Whether another one is about the same runs."""
         mine, others = (
-            (c.device, c.jax, c.precision, c.bounds) for c in (self, other)
+            (c.instead, c.device, c.jax, c.precision, c.bounds) for c in (self, other)
         )
         return mine == others
 

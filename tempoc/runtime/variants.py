@@ -1,8 +1,9 @@
 """Which program a run takes, where several compute the same.
 
-That whose choice was measured for these bounds on such a device (``program/choices.py``); else the
-first of those that the compiler wrote that keeps to the budget. What each of them takes is known
-before the run (``rehearsal.py``). A run that goes on from a checkpoint takes the one of that.
+The first of those that the compiler wrote that keeps to the budget; or another one if that was
+measured to be faster with these bounds on such a device (``program/choices.py``). What each of them
+takes is known before the run (``rehearsal.py``). A run that goes on from a checkpoint takes the one
+of that.
 """
 
 from __future__ import annotations
@@ -79,14 +80,18 @@ def about(loaded: Loaded, name: str) -> str:
 
 
 def condition(
-    program: Program, bounds: Mapping[str, int], precision: str | None = None
+    program: Program, bounds: Mapping[str, int], instead: str, precision: str | None = None
 ) -> Choice:
-    """A choice as it would apply to a run here: only its conditions count."""
+    """A choice as it would apply to a run here: only its conditions count.
+
+    ``instead`` is the folder of the program that is run if there is no choice.
+    """
     free = tuple((b.name, bounds[b.name]) for b in program.bounds if b.value is None)
     return Choice(
         name="",
         about="",
         digest="",
+        instead=instead,
         device=backend.device_text(),
         jax=backend.VERSION,
         precision=precision or precision_of(program),
@@ -101,14 +106,17 @@ def _pick(
 ) -> str:
     """The folder of the program for a run."""
     limit = budget_of(loaded.program, budget)
+    name = "" if limit is None else _first(loaded, bindings, limit)
     if loaded.choices:
-        here = condition(loaded.program, bindings.bounds, precision)
+        here = condition(loaded.program, bindings.bounds, name, precision)
         for choice in (c for c in loaded.choices if c.applies(here)):
-            one = _wanted(loaded, bindings, choice.name)
-            if limit is None or needed(*one) <= limit:
+            if limit is None or needed(*_wanted(loaded, bindings, choice.name)) <= limit:
                 return choice.name
-    if limit is None:
-        return ""
+    return name
+
+
+def _first(loaded: Loaded, bindings: Bindings, limit: int) -> str:
+    """The folder of the first variant that keeps to a budget."""
     others: list[Wanted] = []
     for name in (v.name for v in loaded.program.variants):
         others.append(_wanted(loaded, bindings, name))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tempoc.driver import tuning
+from tempoc.driver.tuning import Once
+from tempoc.runtime import backend
 from tempoc.runtime.checkpoint import variant_of
+from tempoc.runtime.directory import load_choices, load_program
 from tempoc.runtime.main import main
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run
@@ -117,3 +122,26 @@ def test_what_fits_is_alone(tempoc: Session) -> None:
     assert tempoc.err == "" and not Path("out", "variants").exists()
     assert tempoc("explain out --variants") == 0
     assert tempoc.out == "this one alone\n"
+
+
+def test_a_choice_is_made_instead_of_one_variant(
+    images: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more memory another variant runs, of which nothing was measured."""
+
+    def clock(runs: Sequence[Once]) -> list[list[float]]:
+        return [[0.5 if once.about == "no command buffers" else 1.0] * 3 for once in runs]
+
+    monkeypatch.setattr(tuning, "in_turns", clock)
+    monkeypatch.setattr(backend, "has_commands", lambda: True)
+    monkeypatch.setattr(tuning, "HOPELESS", 1e9)
+    assert images("run out --input x=x100.npy --tune --memory") == 0
+    assert "no command buffers" in images.err and measured(images.err) <= LIMIT
+    x = np.load("x100.npy")
+    assert run("out", {}, {"x": x}).about.endswith("loops run by the host, no command buffers")
+    assert run("out", {}, {"x": x}, memory_budget=2**20).variant == ""
+    assert images("run out --input x=x100.npy --memory-budget 1MiB --tune") == 0
+    assert run("out", {}, {"x": x}).about.endswith("loops run by the host, no command buffers")
+    assert run("out", {}, {"x": x}, memory_budget=2**20).about == "no command buffers"
+    (folder,) = {c.name for c in load_choices("out")} - {run("out", {}, {"x": x}).variant}
+    assert "memory_budget" in dict(load_program(Path("out", folder)).provenance)

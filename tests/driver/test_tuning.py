@@ -57,7 +57,7 @@ def test_ways_of_a_loop() -> None:
         "loops-by-host-loops-on-device", "loops-by-host-points", "loops-by-host-bucket-0"
     ]  # fmt: skip
     by_host = Way(compilation=compiled(options=Options(regions=False, apart=True)))
-    assert names(by_host, {"T": 100}, 0) == []
+    assert names(by_host, {"T": 5000}, 0, 1, 2, 3) == []
 
 
 def test_ways_of_training() -> None:
