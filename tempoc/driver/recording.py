@@ -14,6 +14,9 @@ from tempoc.runtime.prepared import bound
 from tempoc.runtime.run import Settings
 from tempoc.runtime.variants import condition, picked
 
+LONG = 60
+"""A folder's name need not tell everything."""
+
 
 def tune_and_record(
     directory: str, loaded: Loaded, given: Given, settings: Settings, tell: Tell
@@ -29,7 +32,7 @@ def tune_and_record(
     bounds = bound(base, given)[0].bounds
     choice = replace(
         condition(loaded.program, bounds, base.variant, settings.precision),
-        name=found.way.name,
+        name=found.way.name[:LONG].rstrip("-"),
         about=", ".join(text for text in (base.about, found.way.about) if text),
         nanoseconds=round(found.seconds * 1e9),
         before=round(found.before * 1e9),

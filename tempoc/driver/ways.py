@@ -8,22 +8,23 @@ XLA. Each *knob* makes ways out of one that is there; ``tuning.py`` measures the
 - *room*: how many steps that have room at first in what grows with the sequence;
 - *tiles*: what takes more than so many bytes is computed tile by tile, so that it stays in caches;
 - *again*: cheap values are made again instead of kept;
-- *commands*: what a GPU is told at once, for all kernels, then for each loop on the device.
+- *commands*: what a GPU is told at once, for all kernels, then for each loop and block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.passes.recompute import waits
 from tempoc.passes.tile import Tile
 from tempoc.program.arith import evaluate
-from tempoc.program.commands import WAYS
-from tempoc.program.nodes import Program
-from tempoc.program.parts import regions
+from tempoc.program.commands import COMMON, WAYS
+from tempoc.program.nodes import Block, Program, Region
+from tempoc.program.parts import every, regions
 from tempoc.runtime import backend
 from tempoc.runtime.bounds import resolve
 from tempoc.runtime.sizes import size_text
@@ -33,7 +34,7 @@ ROOMS = (0, 128, 2048)
 LIMITS = (1 << 22, 1 << 18)
 """Bytes above which tensors may be cut into tiles: a part of what caches of CPUs hold."""
 MANY = 8
-"""Of more loops than that none is looked at by itself."""
+"""Where there are more loops and blocks on the device, none is looked at by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +116,24 @@ def commands(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
             yield _told(way, "", what)
 
 
-def commands_of_loops(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
-    """The same for each loop on the device by itself."""
-    names = [region.kernel for region in regions(way.compilation.emitted.program.tree)]
-    if backend.has_commands() and 1 < len(names) <= MANY:
-        now = way.compilation.options.commands
-        for name in names:
-            for what in (w for w in WAYS if w != now.get(name, now.get("", WAYS[0]))):
-                yield _told(way, name, what)
+def commands_of_loop(number: int, way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
+    """The same by itself for one of several functions that are loops, or many kernels."""
+    tree = way.compilation.emitted.program.tree
+    names = [part.kernel for part in every(tree) if isinstance(part, Region | Block)]
+    if backend.has_commands() and 1 < len(names) <= MANY and number < len(names):
+        name, now = names[number], way.compilation.options.commands
+        for what in (w for w in WAYS if w != now.get(name, now.get("", COMMON))):
+            yield _told(way, name, what)
 
 
-KNOBS: tuple[Knob, ...] = (loops, room, tiles, again, commands, commands_of_loops)
+KNOBS: tuple[Knob, ...] = (
+    loops,
+    room,
+    tiles,
+    again,
+    commands,
+    *(partial(commands_of_loop, number) for number in range(MANY)),
+)
 """In the order in which they are turned: each begins with the best way so far."""
 _TOLD = {
     "default": "command buffers as usual",
