@@ -6,6 +6,7 @@ from tempoc.cli.options import refuse
 from tempoc.driver.recording import tune_and_record
 from tempoc.runtime.effects import saves
 from tempoc.runtime.execute import RunOptions, check_targets, gather
+from tempoc.runtime.files import check_writable
 from tempoc.runtime.load import load
 from tempoc.runtime.run import Settings
 
@@ -23,6 +24,7 @@ def tune_run(wanted: RunOptions, *, kept: bool) -> None:
     `kept`: who runs the program again will find it. Raises `RunError`.
     """
     loaded = load(wanted.directory, wanted.extern_path)
+    check_writable(wanted.directory, create=False)
     given = gather(wanted)
     check_targets(wanted, saves(loaded.program.tree))
     settings = Settings(budget=wanted.memory_budget, precision=wanted.precision)
