@@ -9,6 +9,7 @@ from tempoc.cli.memory import budget_option
 from tempoc.cli.options import FileName, compile_options, dump_options, options_from, refuse
 from tempoc.cli.show import echo_about, write_dumps
 from tempoc.driver.compilation import Compilation
+from tempoc.program.choices import Variant
 
 
 @click.command("compile")
@@ -21,8 +22,8 @@ from tempoc.driver.compilation import Compilation
 @click.option(
     "--bounds",
     multiple=True,
-    metavar="T=64,B=2",
-    help="Bounds with which a run is to keep to --memory-budget.",
+    metavar="T=1..4096,B=2",
+    help="Bounds, or ranges of them, with which a run is to keep to --memory-budget.",
 )
 @dump_options
 def command(
@@ -53,10 +54,12 @@ def command(
     if bounds and memory_budget is None:
         refuse("--bounds are those with which a run is to keep to --memory-budget")
     compilation = Compilation.from_path(file, options)
+    family: dict[Variant, Compilation] = {}
     if memory_budget is not None:
         from tempoc.cli.memory_report import within_budget
 
-        compilation = within_budget(compilation, bounds, memory_budget)
+        family = within_budget(compilation, bounds, memory_budget)
+        compilation = next(iter(family.values()))
     write_dumps(compilation, dump_after, dump_dir)
-    compilation.write(out)
+    compilation.write(out, family if len(family) > 1 else None)
     echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)

@@ -13,7 +13,7 @@ from tempoc.cli.options import (
     refuse,
     refuse_if_compiled,
 )
-from tempoc.cli.show import echo_about, echo_stages, write_dumps
+from tempoc.cli.show import echo_about, echo_stages, echo_variants, write_dumps
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.stages import VIEWS
 
@@ -36,24 +36,23 @@ from tempoc.driver.stages import VIEWS
     help="What XLA updates in place, needs beside stores, and copies, for given --bounds.",
 )
 @memory_options
+@click.option(
+    "--variants",
+    is_flag=True,
+    help="Which programs a compiled directory holds that compute the same, and when each is run.",
+)
 @click.option("--dump-program", is_flag=True, help="What the runner executes.")
 @click.option("--dump-kernels", is_flag=True, help="The emitted JAX.")
 @compile_options
 @dump_options
 def command(
     file: str,
-    dump_sdg: bool,
-    dump_passes: bool,
-    dump_optimized: bool,
-    dump_schedule: bool,
-    dump_memory: bool,
     memory: bool,
     copies: bool,
     bounds: tuple[str, ...],
     solve: str | None,
     memory_budget: int | None,
-    dump_program: bool,
-    dump_kernels: bool,
+    variants: bool,
     defines: tuple[str, ...],
     level: str,
     passes: str | None,
@@ -69,26 +68,30 @@ def command(
     error_format: str,
     dump_after: str | None,
     dump_dir: Path | None,
+    **dumps: bool,
 ) -> None:
     """Show stages of FILE, a program or a directory made by `tempoc compile`.
 
     Without --dump options: the schedule, and where every tensor lives. With --memory the most bytes
     that are in stores at one time, with --copies what XLA makes of the kernels.
     """
-    if file != "-" and Path(file).is_dir():
+    is_compiled = file != "-" and Path(file).is_dir()
+    if is_compiled:
         refuse_if_compiled(file, "precision")
+    elif variants:
+        refuse("--variants is about directories that tempoc compile made")
     how = verify_each, tile, regions, bucket, precision, recompute
     options = options_from(defines, level, passes, *how)
     compilation = Compilation.from_path(file, options)
-    later = (dump_optimized, dump_schedule, dump_memory, dump_program, dump_kernels)
-    flags = (dump_sdg, dump_passes, *later)
-    chosen = [view for view, flag in zip(VIEWS, flags, strict=True) if flag]
+    chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
     reports = memory or copies
     _refuse_alone(memory, reports, bounds, solve, memory_budget)
-    if not chosen and not reports and dump_after is None and dump_dir is None:
-        chosen = ["schedule", "memory"]
+    usual = not (chosen or reports or variants or dump_after or dump_dir)
+    chosen = ["schedule", "memory"] if usual else chosen
     echo_stages(compilation, chosen)
-    if chosen and reports:
+    if is_compiled and (usual or variants):
+        echo_variants(file, wanted=variants, after=bool(chosen))
+    if (chosen or variants) and reports:
         click.echo()
     if memory:
         from tempoc.cli.memory_report import echo_memory

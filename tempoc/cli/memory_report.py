@@ -3,6 +3,8 @@
 Imports what a run needs: commands import this file late.
 """
 
+from collections.abc import Mapping
+
 import click
 
 from tempoc.cli.options import refuse
@@ -10,10 +12,12 @@ from tempoc.driver.caches import caches_text
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.fitting import Fit, fit
 from tempoc.driver.memory_text import exactly, fit_text, memory_text, proof_text
+from tempoc.driver.variants import Family, Reach, family, open_family
+from tempoc.program.choices import Variant
 from tempoc.program.nodes import Program
 from tempoc.runtime.bindings import bind
 from tempoc.runtime.bounds import resolve
-from tempoc.runtime.budget import check_least, largest_bound, usual_given
+from tempoc.runtime.budget import largest_bound, usual_given
 from tempoc.runtime.execute import RunOptions, gather, parse_bounds
 from tempoc.runtime.memory_errors import missing_for_memory
 from tempoc.runtime.problems import RunError
@@ -33,21 +37,43 @@ def echo_memory(
 
 def within_budget(
     compilation: Compilation, given: tuple[str, ...], budget: int
-) -> Compilation:
-    """The program, or one in smaller tiles, whose run keeps to a budget with the bounds given.
+) -> dict[Variant, Compilation]:
+    """The programs that keep to a budget in the ranges of bounds given; a single one for values.
 
-    Without bounds it stays as it is, if any run of it does. Raises `RunError`.
+    Without bounds all of them rise together, as far as something is found. Raises `RunError`.
     """
-    bounds: dict[str, object] = {**parse_bounds(given, refuse)}
+    least, most = _ends(parse_bounds(given, refuse))
     program = compilation.emitted.program
     free = [b.name for b in program.bounds if b.value is None]
-    if free and not bounds:
-        check_least(program, budget)
-        return compilation
-    if missing := [name for name in free if name not in bounds]:
+    if not least:
+        return _told(open_family(compilation, usual_given, budget))
+    if missing := [name for name in free if name not in least]:
         raise RunError(missing_for_memory(missing))
-    values = {name: _values(program, bounds)[name] for name in free}
-    return _said(fit(compilation, values, usual_given, budget))
+    low, high = _values(program, least), _values(program, most)
+    if least == most:
+        found = _said(fit(compilation, {n: low[n] for n in free}, usual_given, budget))
+        return {Variant(name="", about=""): found}
+    reach = Reach(least={n: low[n] for n in free}, most={n: high[n] for n in free})
+    return _told(family(compilation, reach, usual_given, budget))
+
+
+def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, object]]:
+    """The smallest and the largest bounds of ranges (`T=1024..65536`); values are both."""
+    least: dict[str, object] = {}
+    most: dict[str, object] = {}
+    for name, value in bounds.items():
+        low, dots, high = value.partition("..")
+        least[name], most[name] = low, high if dots else low
+        if dots and not (low and high):
+            refuse(f"--bounds {name}={value}: a range has two ends, such as 1..4096")
+        if dots and low.isdecimal() and high.isdecimal() and int(low) > int(high):
+            refuse(f"--bounds {name}={value}: a range begins with the smaller number")
+    return least, most
+
+
+def _told(found: Family) -> dict[Variant, Compilation]:
+    click.echo(found.note(), err=True, nl=False)
+    return {**found.members}
 
 
 def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: int) -> Compilation:

@@ -19,6 +19,7 @@ from tempoc.cli.options import (
     refuse_if_compiled,
 )
 from tempoc.cli.run_options import run_options, run_options_from
+from tempoc.cli.tuning import check_tuning, tune_run
 from tempoc.cli.verify import compare_with_reference
 from tempoc.driver.compilation import Compilation
 from tempoc.runtime.execute import RunOptions, check_every, execute
@@ -47,9 +48,19 @@ from tempoc.runtime.execute import RunOptions, check_every, execute
 @click.option(
     "--verify", is_flag=True, help="Compare with the reference evaluator (exit status 3)."
 )
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Measure which way to compute is the fastest here, and record it beside PROGRAM.",
+)
 @error_format_option
 def command(
-    program: str, defines: tuple[str, ...], verify: bool, error_format: str, **given: Any
+    program: str,
+    defines: tuple[str, ...],
+    verify: bool,
+    tune: bool,
+    error_format: str,
+    **given: Any,
 ) -> int:
     """Run PROGRAM: a directory made by `tempoc compile`, or a .rt file, compiled on the spot.
 
@@ -57,8 +68,12 @@ def command(
     --output-dir, a table of the outputs is printed.
     """
     wanted = check_every(replace(run_options_from(program, given), record=verify), refuse)
+    if tune:
+        check_tuning(wanted)
     if Path(program).is_dir() or not (program == "-" or program.endswith(".rt")):
         refuse_if_compiled(program)
+        if tune:
+            tune_run(wanted, kept=True)
         return _run(wanted, None, verify)
     compilation = Compilation.from_path(program, options_from(defines))
     if wanted.memory_budget is not None:
@@ -68,7 +83,10 @@ def command(
     with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
         directory = str(Path(folder, "out"))
         compilation.write(directory)
-        return _run(replace(wanted, directory=directory), compilation, verify)
+        wanted = replace(wanted, directory=directory)
+        if tune:
+            tune_run(wanted, kept=False)
+        return _run(wanted, compilation, verify)
 
 
 def _run(wanted: RunOptions, compilation: Compilation | None, verify: bool) -> int:

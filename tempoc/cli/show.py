@@ -38,6 +38,18 @@ def echo_stages(compilation: Compilation, chosen: Sequence[str]) -> None:
         click.echo(text, nl=False)
 
 
+def echo_variants(directory: str, *, wanted: bool, after: bool) -> None:
+    """Which programs of a directory compute the same, if there are several or that is `wanted`.
+
+    `after` other stages it has a heading.
+    """
+    from tempoc.driver.variants_text import variants_text
+
+    text = variants_text(directory)
+    if text or wanted:
+        click.echo(("\n# variants\n" if after else "") + (text or "this one alone\n"), nl=False)
+
+
 def echo_about(
     compilation: Compilation, error_format: str, *, remarks: bool, stats: bool, timing: bool
 ) -> None:

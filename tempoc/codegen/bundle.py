@@ -2,7 +2,8 @@
 
 ``kernels.py`` and ``program.json`` are the program; ``program/`` and ``runtime/`` are verbatim
 copies of the two packages that run it, so that ``python DIR`` needs numpy and jax but not the
-compiler; ``model.rt`` and ``imports/`` keep the sources.
+compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs that compute the same, each
+with its own ``kernels.py`` and ``program.json``, are in folders of ``variants/``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path, PurePath
 from types import MappingProxyType
@@ -19,12 +20,16 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.codegen.assemble import Emitted
 from tempoc.codegen.errors import cannot_write, not_a_directory, not_ours
+from tempoc.program.choices import FOLDER
 from tempoc.program.codec import dump
 
+SOURCE, DIGEST = "source.", "digest."
+"""Entries of the provenance that name sources, and their hashes by name."""
 SHIPPED = ("program", "runtime")
 _PACKAGE = Path(__file__).resolve().parent.parent
 _OURS = frozenset(
     {"kernels.py", "program.json", "__main__.py", "model.rt", "imports", "__pycache__", *SHIPPED}
+    | {"variants", FOLDER}
 )
 _MAIN = '''"""Runs this compiled program: ``python DIR --bounds T=64 --input x=x.npy``."""
 
@@ -48,18 +53,29 @@ if __name__ == "__main__":
 '''
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """Another program that computes the same, in the folder ``name``, and its options."""
+
+    name: str
+    emitted: Emitted
+    options: Mapping[str, str]
+
+
 def write_bundle(
     directory: str | Path,
     emitted: Emitted,
     sources: Mapping[str, Source] = MappingProxyType({}),
     options: Mapping[str, str] = MappingProxyType({}),
     beside: Sequence[str] = (),
+    others: Sequence[Other] = (),
 ) -> None:
     """Write or replace the directory.
 
     ``sources`` are the main file, then what it imports, by key; ``options`` those of the
     compilation. Both are kept, so that it can be repeated. ``beside`` are the folders of the
-    files: kept if the program calls Python functions, which are looked for there.
+    files: kept if the program calls Python functions, which are looked for there. ``others`` are
+    the variants that the program names.
 
     The directory appears complete or not at all; one that is not from an earlier compilation is
     never replaced. Raises ``DiagnosticError``.
@@ -71,9 +87,10 @@ def write_bundle(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(fresh, ignore_errors=True)
-        folders = enumerate(beside if emitted.program.externs else ())
-        kept = {**options, **{f"externs.{k}" if k else "externs": f for k, f in folders}}
-        for name, text in contents(emitted, sources, kept).items():
+        folders = kept_folders(emitted, beside)
+        kept = {**options, **folders}
+        others = [replace(o, options={**o.options, **folders}) for o in others]
+        for name, text in contents(emitted, sources, kept, others).items():
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
@@ -90,8 +107,17 @@ def write_bundle(
         shutil.rmtree(old, ignore_errors=True)
 
 
+def kept_folders(emitted: Emitted, beside: Sequence[str]) -> dict[str, str]:
+    """What the provenance says of folders with Python functions, if the program calls some."""
+    folders = enumerate(beside if emitted.program.externs else ())
+    return {f"externs.{k}" if k else "externs": folder for k, folder in folders}
+
+
 def contents(
-    emitted: Emitted, sources: Mapping[str, Source], options: Mapping[str, str]
+    emitted: Emitted,
+    sources: Mapping[str, Source],
+    options: Mapping[str, str],
+    others: Sequence[Other] = (),
 ) -> Mapping[str, str]:
     """All files of the directory by name, the same bytes for the same program."""
     names: dict[str, str] = {}
@@ -99,23 +125,46 @@ def contents(
         base = PurePath(source.path).name
         name = f"imports/{base}" if number else "model.rt"
         names[key] = name if name not in names.values() else f"imports/{number}_{base}"
-    kept = [(f"source.{key}", name) for key, name in names.items()]
-    kept += [(f"digest.{name}", _digest(sources[key].text)) for key, name in names.items()]
-    program = replace(
-        emitted.program,
-        files=(("kernels.py", _digest(emitted.kernels)),),
-        provenance=(*options.items(), *kept),
-    )
-    files = {
-        "__main__.py": _MAIN,
-        "kernels.py": emitted.kernels,
-        "program.json": dump(program),
+    kept = {f"{SOURCE}{key}": name for key, name in names.items()}
+    kept |= {f"{DIGEST}{name}": digest(sources[key].text) for key, name in names.items()}
+    below = {
+        f"{o.name}/{name}": text
+        for o in others
+        for name, text in program_files(o.emitted, {**o.options, **from_below(kept)}).items()
     }
+    files = {"__main__.py": _MAIN, **program_files(emitted, {**options, **kept}, below), **below}
     files |= {name: sources[key].text for key, name in names.items()}
     return files | dict(_shipped())
 
 
-def _digest(text: str) -> str:
+def program_files(
+    emitted: Emitted,
+    provenance: Mapping[str, str],
+    below: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """The two files of a program; it knows these and those ``below`` it by their hashes."""
+    known = {"kernels.py": emitted.kernels, **below}
+    program = replace(
+        emitted.program,
+        files=tuple((name, digest(text)) for name, text in known.items()),
+        provenance=tuple(provenance.items()),
+    )
+    return {"kernels.py": emitted.kernels, "program.json": dump(program)}
+
+
+def from_below(kept: Mapping[str, str]) -> dict[str, str]:
+    """What a provenance says of sources, for a program in a folder of a folder below them."""
+    up, found = "../../", {}
+    for key, value in kept.items():
+        if key.startswith(SOURCE):
+            found[key] = up + value
+        elif key.startswith(DIGEST):
+            found[DIGEST + up + key.removeprefix(DIGEST)] = value
+    return found
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text in a file."""
     return sha256(text.encode()).hexdigest()
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
 from tempoc.codegen.assemble import Emitted, assemble
-from tempoc.codegen.bundle import write_bundle
+from tempoc.codegen.bundle import Other, write_bundle
 from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.driver.pipelines import (
     LEVELS,
@@ -36,6 +36,7 @@ from tempoc.pipeline.manager import Outcome
 from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.space import Space
+from tempoc.program.choices import Variant
 from tempoc.runtime.directory import beside, check_digest, load_program
 from tempoc.runtime.errors import damaged_program
 from tempoc.runtime.problems import RunError
@@ -273,6 +274,12 @@ class Compilation:
         found.emitted = replace(self.emitted, program=program)
         return found
 
+    def with_commands(self, commands: Mapping[str, str]) -> "Compilation":
+        """The same program, told to a GPU in another way; no stage runs again."""
+        found = copy(self)
+        found.options = replace(self.options, commands={**self.options.commands, **commands})
+        return found
+
     def _about(self, name: str, message: str) -> None:
         """Say something of how a statement computes its points."""
         spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()
@@ -288,14 +295,26 @@ class Compilation:
         """What the stages did and did not do."""
         return (*self.passes.remarks, *self.later_remarks)
 
-    def write(self, directory: str) -> None:
-        """Compile and write the directory, all of it or nothing."""
+    def write(self, directory: str, family: Mapping[Variant, "Compilation"] | None = None) -> None:
+        """Compile and write the directory, all of it or nothing.
+
+        A ``family`` are all programs that are to stand in it and compute the same, this one too.
+        """
         emitted = self.emitted
+        several = family or {}
+        if several:
+            emitted = replace(emitted, program=replace(emitted.program, variants=(*several,)))
+        below = [
+            Other(name=v.name, emitted=c.emitted, options=c.options.to_provenance())
+            for v, c in several.items()
+            if v.name
+        ]
         main, others = self.loaded.main, self.loaded.modules.values()
         sources = {m.key: m.source for m in (main, *others)}
         options = self.options.to_provenance()
         folders = self.loaded.beside
-        self._timed("write", lambda: write_bundle(directory, emitted, sources, options, folders))
+        parts = emitted, sources, options, folders, below
+        self._timed("write", lambda: write_bundle(directory, *parts))
 
     def _timed(self, name: str, stage: Callable[[], R]) -> R:
         started = time.perf_counter()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tempoc.program.bounds import BUDGET
+from tempoc.program.commands import COMMANDS
 from tempoc.program.precision import PRECISION, PRECISIONS
 
 BUCKET = 512
@@ -27,7 +28,8 @@ class Options:
     `precision`: of products of matrices. `away`: stores that live with the host, and how far from
     their uses they are brought (`offload/rewrite.py`), `ahead`: those that come a step before;
     `apart`: inputs are an array for each point, and no recurrence is a scan within one kernel;
-    `walk`: large points are computed one after the other where a loop runs anyway.
+    `walk`: large points are computed one after the other where a loop runs anyway. `commands`: how
+    a GPU gets the commands of kernels (`program/commands.py`), `""` for all.
     """
 
     level: int = 2
@@ -45,6 +47,7 @@ class Options:
     away: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     ahead: tuple[str, ...] = ()
     apart: bool = False
+    commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     walk: bool = False
 
     @property
@@ -68,6 +71,7 @@ class Options:
         chosen |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
         chosen |= {f"ahead.{name}": "yes" for name in self.ahead}
         chosen |= {"apart": "yes"} if self.apart else {}
+        chosen |= {f"{COMMANDS}.{k}".rstrip("."): way for k, way in self.commands.items()}
         chosen |= {"walk": "yes"} if self.walk else {}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
@@ -92,6 +96,11 @@ class Options:
             away={name: int(kept[f"away.{name}"]) for name in away},
             ahead=tuple(k.removeprefix("ahead.") for k in kept if k.startswith("ahead.")),
             apart=kept.get("apart") == "yes",
+            commands={
+                key.removeprefix(COMMANDS).removeprefix("."): way
+                for key, way in kept.items()
+                if key.partition(".")[0] == COMMANDS
+            },
             walk=kept.get("walk") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

@@ -18,10 +18,9 @@ from tempoc.sdg.rewrite import compose
 def forward_copies(graph: Graph) -> Graph:
     """Redirect every read of a copy for which one access of the original means the same.
 
-    The copy must not change the type. Copies that wait for each other are left to the schedule, which
-    says so. A branch of a merge goes to the original only where that is
+    The copy must not change the type. A branch of a merge goes to the original only where that is
     computed, at the same points: the branch then writes the merge itself. What computes points at
-    once writes all of them.
+    once writes all of them. Copies in a cycle are left to the schedule, which refuses them.
     """
     copies = {n.name: n for n in graph.nodes.values() if _only_moves(graph, n)}
     if not copies:

@@ -257,7 +257,8 @@ def _dear(course: Course, kept: list[str], held: Collection[str]) -> set[str]:
     made: dict[str, set[str]] = {}
     for name in kept:
         if name not in found and name not in held:
-            roots = {r for r in _roots(course, name, held) if is_work(ops[r])}
+            # What comes late, around a cycle, is never made again.
+            roots = {r for r in _roots(course, name, held) if r in ops and is_work(ops[r])}
             if more := roots - found - {*held}:
                 made[name] = more
     needed = {n for more in made.values() for n in more}

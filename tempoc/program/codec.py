@@ -14,7 +14,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tempoc.program import arith, nodes
+from tempoc.program import arith, choices, nodes
+from tempoc.program.choices import Choices
 from tempoc.program.errors import (
     bad_fields,
     bad_value,
@@ -29,24 +30,37 @@ _SCALARS = {int: "an integer", str: "a string", bool: "true or false"}
 _ARITH = frozenset({int, str, arith.Operation})
 
 
-def dump(program: Program) -> str:
-    """The program as JSON text; equal programs give equal text."""
-    return _text(_encode(program), "\n") + "\n"
+def dump(what: Program | Choices) -> str:
+    """A program, or choices, as JSON text; what is equal gives equal text."""
+    return _text(_encode(what), "\n") + "\n"
 
 
 def load(text: str) -> Program:
     """The program of a JSON text. Raises ``ProgramError``."""
+    data = _data(text, "kernels", VERSION)
+    program = _decoder(Program)(data, "program")
+    assert isinstance(program, Program)
+    return program
+
+
+def load_choices(text: str) -> Choices:
+    """The choices of a JSON text. Raises ``ProgramError``."""
+    found = _decoder(Choices)(_data(text, "choices", choices.VERSION), "the file")
+    assert isinstance(found, Choices)
+    return found
+
+
+def _data(text: str, field: str, version: int) -> dict[str, object]:
+    """What a JSON text holds that has a field, and is of this version. Raises ``ProgramError``."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise not_json(str(error)) from None
-    if not isinstance(data, dict) or "version" not in data or "kernels" not in data:
+    if not isinstance(data, dict) or "version" not in data or field not in data:
         raise not_a_program()
-    if data["version"] != VERSION:
-        raise wrong_version(data["version"], VERSION)
-    program = _decoder(Program)(data, "program")
-    assert isinstance(program, Program)
-    return program
+    if data["version"] != version:
+        raise wrong_version(data["version"], version)
+    return data
 
 
 def _encode(value: object) -> object:

@@ -3,7 +3,7 @@
 Grammar::
 
     Program   = version, name, doc, bounds, lengths, assumptions, dims, inputs, params, stores,
-                externs, kernels, tree, outputs, provenance
+                externs, kernels, tree, outputs, provenance, variants
     Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
               | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
               | Free(cells) | Load(cells) | Evict(cells) | Effect(call, ...)
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from tempoc.program.arith import Arith
 from tempoc.program.bounds import Assumption, Bound, Length, Range
+from tempoc.program.choices import Variant
 from tempoc.program.functions import Extern
 from tempoc.program.order import axes_in_order
 
@@ -371,11 +372,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A compiled program.
+    """A compiled program, one of several if it has ``variants``.
 
     ``seed`` names the store of the random seed, as a key (two u32 words); empty: nothing is drawn.
-    ``dims`` pairs each temporal dimension with its bound. ``files`` pairs file names beside
-    ``program.json`` with the SHA-256 of their bytes: the runner refuses files that changed.
+    ``dims`` pairs dimensions with bounds, ``files`` names with SHA-256 sums, which runs check.
     """
 
     version: int = VERSION
@@ -397,3 +397,4 @@ class Program:
     outputs: tuple[Output, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
+    variants: tuple[Variant, ...] = ()

@@ -5,6 +5,7 @@ Run on every program that codegen makes and on every program that is loaded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -39,6 +40,7 @@ from tempoc.program.nodes import (
 )  # fmt: skip
 from tempoc.program.places import verify_places
 
+_FOLDER = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9_.-]*")
 EFFECTS = ("print", "save")
 PLACES = ("host", "device", "unrolled")
 DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
@@ -57,6 +59,11 @@ def verify(program: Program) -> None:
         | {program.seed},
         inputs={item.store for item in program.inputs},
     ).run()
+
+
+def is_folder(name: str) -> bool:
+    """Whether a program beside another one may have this name: a folder in a folder."""
+    return _FOLDER.fullmatch(name) is not None
 
 
 def bound_order(program: Program) -> tuple[str, ...]:
@@ -105,6 +112,7 @@ class _Checker:
             self.expression(f"bound {b.name}", b.value if b.value is not None else 1)
         for dim, name in self.program.dims:
             self.require(name in self.bounds, f"dimension {dim}", f"there is no bound {name}")
+        self.variants()
         _unique("length", (length.bound for length in self.program.lengths))
         for length in self.program.lengths:
             where = f"length of {length.bound}"
@@ -137,6 +145,13 @@ class _Checker:
                 self.require(known, f"kernel {kernel.name}", f"{name} is no length")
         self.statement(self.program.tree, ())
         verify_places(self.program)
+
+    def variants(self) -> None:
+        """Other programs are in folders of this one, and this one is among them."""
+        names = _unique("variant", (v.name for v in self.program.variants))
+        self.require(not names or "" in names, "variants", "this program is none of them")
+        for name in names:
+            self.require(name == "" or is_folder(name), f"variant {name}", "is no folder's name")
 
     def require(self, fine: bool, where: str, what: str) -> None:
         if not fine:

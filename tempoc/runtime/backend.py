@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
+import platform
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,16 +16,29 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tempoc.program.commands import COMMON, OPTIONS
+from tempoc.runtime.alignment import aligned, unaligned
 from tempoc.runtime.dtypes import NUMPY, Array
 
 DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
-_ALIGNMENT = 64
 _PINNED = "pinned_host"
 _FEW = 4
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
+
+
+VERSION: str = jax.__version__
+
+
+@functools.cache
+def device_text() -> str:
+    """What the kernels run on, as far as times depend on it: ``cpu x86_64, 2 cores``."""
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        return str(device.device_kind)
+    return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
 
 
 def fits(x64: bool) -> bool:
@@ -99,15 +112,22 @@ def compilations(tell: Callable[[float], None]) -> Iterator[None]:
         jax.monitoring.unregister_event_duration_listener(heard)
 
 
+def has_commands() -> bool:
+    """Whether the device knows command buffers."""
+    return str(jax.default_backend()) == "gpu"
+
+
 def compile_kernel(
     function: Callable[..., Any],
     static: Mapping[str, int],
     donated: tuple[int, ...],
     precision: str = HIGHEST,
+    commands: str = COMMON,
 ) -> Kernel:
     """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
-    positions, bound = tuple(i + 1 for i in donated), _bound(function, static, precision)
-    return jax.jit(bound, donate_argnums=positions)  # type: ignore[no-any-return]
+    options, bound = {**OPTIONS[commands]} or None, _bound(function, static, precision)
+    positions = tuple(i + 1 for i in donated)
+    return jax.jit(bound, donate_argnums=positions, compiler_options=options)  # type: ignore[no-any-return]
 
 
 def _bound(
@@ -122,6 +142,7 @@ def compile_region(
     static: Mapping[str, int],
     donated: tuple[int, ...],
     precision: str = HIGHEST,
+    commands: str = COMMON,
 ) -> Kernel:
     """A kernel that runs as many steps of a loop as its first argument says.
 
@@ -129,9 +150,12 @@ def compile_region(
     whether there is another one, unless it is.
     """
     if jax.default_backend() == "cpu":
-        return compile_kernel(function, static, donated, precision)
+        return compile_kernel(function, static, donated, precision, commands)
     positions, bound = tuple(i + 1 for i in donated), _bound(function, static, precision)
-    region = jax.jit(bound, donate_argnums=positions, static_argnames=("steps",))
+    options = {**OPTIONS[commands]} or None
+    region = jax.jit(
+        bound, donate_argnums=positions, static_argnames=("steps",), compiler_options=options
+    )
 
     def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
         found: tuple[DeviceArray, ...] = region(at, *arrays, steps=int(at[1]))
@@ -203,17 +227,6 @@ def put_all(arrays: Iterable[Array], dtype: str) -> list[DeviceArray]:
     return list(jax.device_put([aligned(array, NUMPY[dtype]) for array in arrays]))
 
 
-def aligned(array: Array, dtype: np.dtype[Any] | None = None) -> Array:
-    """A copy of an array such that a CPU device uses its memory."""
-    wanted = dtype or array.dtype
-    nbytes = array.size * wanted.itemsize
-    room = np.empty(nbytes + _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT
-    copy: Array = room[start : start + nbytes].view(wanted).reshape(array.shape)
-    copy[...] = array
-    return copy
-
-
 def as_array(value: object) -> DeviceArray:
     """A number or array (also while JAX traces) as an array of JAX."""
     return jnp.asarray(value)
@@ -269,22 +282,9 @@ class _Zeros:
         self.count += 1
         if self.made is None:
             if self.count <= _FEW and jax.default_backend() == "cpu":
-                return jax.device_put(_room(self.shape, self.dtype, np.zeros))
+                return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
             self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.made()
-
-
-def _room(
-    shape: tuple[int, ...], dtype: np.dtype[Any], make: Callable[..., Array] = np.empty
-) -> Array:
-    """An array with the host that the device copies, however it likes to take over memory.
-
-    Only what XLA has itself can be updated in place; it takes over what is aligned.
-    """
-    nbytes = math.prod(shape) * dtype.itemsize
-    room = make(nbytes + 2 * _ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _ALIGNMENT + dtype.itemsize
-    return room[start : start + nbytes].view(dtype).reshape(shape)
 
 
 def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
@@ -305,7 +305,7 @@ def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
     """The same where the memory of the device is that of the host."""
     old = np.asarray(array)
     shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
-    new = _room(shape, old.dtype)
+    new = unaligned(shape, old.dtype)
     filled = (slice(None),) * axis
     new[(*filled, slice(old.shape[axis]))] = old
     new[(*filled, slice(old.shape[axis], None))] = 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from tempoc.program.bounds import BUDGET
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import LIMIT, resolve
 from tempoc.runtime.memory_errors import no_value, nothing_fits, over_budget
-from tempoc.runtime.problems import RunError
+from tempoc.runtime.problems import Problem, RunError
 from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rehearsal import forecast
 
@@ -23,28 +24,52 @@ def usual_given(program: Program) -> frozenset[str]:
     return frozenset(found + ([program.seed] if program.seed else []))
 
 
+class Wanted(NamedTuple):
+    """A program with the bounds of a run, and the stores that are filled before it."""
+
+    program: Program
+    bounds: Mapping[str, int]
+    given: frozenset[str]
+
+
+def budget_of(program: Program, budget: int | None = None) -> int | None:
+    """The budget of a run: this one, or the one that the program was compiled for."""
+    kept = dict(program.provenance).get(BUDGET, "")
+    return int(kept) if budget is None and kept.isdigit() else budget
+
+
+def needed(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+    """The most bytes that the stores of a run take."""
+    return forecast(program, bounds, given).peak
+
+
 def check_budget(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
 ) -> None:
     """Raises ``RunError`` if the stores of a run take more than that, or than compiled for."""
-    if budget is None:
-        kept = dict(program.provenance).get(BUDGET)
-        if kept is None or not kept.isdigit():
-            return
-        budget = int(kept)
-    needed = forecast(program, bounds, given).peak
-    if needed <= budget:
-        return
+    limit = budget_of(program, budget)
+    if limit is not None and needed(program, bounds, given) > limit:
+        raise RunError(refused([Wanted(program, bounds, given)], limit))
+
+
+def refused(runs: Sequence[Wanted], budget: int) -> Problem:
+    """None of these programs keeps to a budget: the smallest that would do, the largest bounds."""
     largest: dict[str, int] = {}
-    moves = any(store.away for store in program.stores)
-    # Where cells move, a forecast takes all steps.
-    patient = not moves or count_calls(program.tree, dict(bounds)) <= PATIENCE
-    for name in [b.name for b in program.bounds if b.value is None and patient]:
-        try:
-            largest[name] = largest_bound(program, bounds, name, given, budget, bounds[name])
-        except RunError:
-            continue
-    raise RunError(over_budget(needed, budget, largest))
+    for run in runs if all(map(_can_wait, runs)) else ():
+        for name in [b.name for b in run.program.bounds if b.value is None]:
+            others = run.program, run.bounds, name, run.given
+            try:
+                fitting = largest_bound(*others, budget, run.bounds[name])
+            except RunError:
+                continue
+            largest[name] = max(fitting, largest.get(name, 0))
+    return over_budget(min(needed(*run) for run in runs), budget, largest)
+
+
+def _can_wait(run: Wanted) -> bool:
+    """Whether a forecast takes no time to speak of; where cells move, it looks at all steps."""
+    moves = any(store.away for store in run.program.stores)
+    return not moves or count_calls(run.program.tree, dict(run.bounds)) <= PATIENCE
 
 
 def check_least(program: Program, budget: int) -> None:
@@ -72,9 +97,9 @@ def largest_bound(
     least = search.least()
     if least is None or least >= below:
         raise RunError(no_value(name))
-    needed = search.needed(least) or 0
-    if needed > budget:
-        raise RunError(nothing_fits(name, least, needed, budget))
+    smallest = search.needed(least) or 0
+    if smallest > budget:
+        raise RunError(nothing_fits(name, least, smallest, budget))
     fits, step = least, 1
     while (following := min(fits + step, below - 1)) > fits and search.fits(following, budget):
         fits, step = following, 2 * step
@@ -108,7 +133,7 @@ class _Search:
     def needed(self, value: int) -> int | None:
         """The bytes of a run; ``None`` if that value is not allowed."""
         bounds = self.allowed(value)
-        return None if bounds is None else forecast(self.program, bounds, self.given).peak
+        return None if bounds is None else needed(self.program, bounds, self.given)
 
     def fits(self, value: int, budget: int) -> bool:
         """Whether a run takes no more."""

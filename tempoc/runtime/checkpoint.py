@@ -28,6 +28,8 @@ from tempoc.runtime.safetensors import open_safetensors, read_metadata, write_sa
 
 STATE = "state.safetensors"
 PRINTED = "printed"
+VARIANT = "the variant"
+"""The kind in an identity that names the folder of a program, where there are several."""
 FORMAT = 2
 _PART = ".part"
 _WIDTH = 20
@@ -123,6 +125,18 @@ def read_state(directory: Path, identity: Identity) -> Held:
     if differing := [*_differing(state.identity, identity)]:
         raise RunError(other_run(str(directory), differing))
     return Held(state=state, arrays=arrays, printed=printed)
+
+
+def variant_of(directory: Path) -> str:
+    """The folder of the program that wrote a checkpoint, of several that compute the same.
+
+    It is empty if nothing there says so, or can be read: whoever reads it all tells what is wrong.
+    """
+    try:
+        state = _state(read_metadata(directory / STATE).get("state", ""))
+        return state.identity.get(VARIANT, {}).get("", "")
+    except (OSError, ValueError, TypeError, AttributeError):
+        return ""
 
 
 def _state(text: str) -> State:

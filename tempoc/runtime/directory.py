@@ -6,12 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from tempoc.program.choices import FILE, FOLDER, Choice, Choices
 from tempoc.program.codec import load as decode
+from tempoc.program.codec import load_choices as decode_choices
 from tempoc.program.errors import ProgramError
 from tempoc.program.nodes import Program
-from tempoc.program.verify import verify
+from tempoc.program.verify import is_folder, verify
 from tempoc.runtime import errors
 from tempoc.runtime.problems import RunError
+from tempoc.runtime.variant_errors import damaged_choices
 
 PROGRAM = "program.json"
 BESIDE = "externs"
@@ -39,10 +42,41 @@ def load_program(directory: str | Path) -> Program:
     return program
 
 
+def load_choices(directory: str | Path) -> tuple[Choice, ...]:
+    """The choices beside a program that were measured. Raises ``RunError`` if they are damaged."""
+    directory = Path(directory)
+    path = directory / FOLDER / FILE
+    if not path.is_file():
+        return ()
+    try:
+        found = decode_choices(path.read_text(encoding="utf-8"))
+        _verify(found, directory)
+    except (OSError, UnicodeDecodeError, ProgramError) as error:
+        raise RunError(damaged_choices(str(path), str(error))) from None
+    return found.choices
+
+
+def _verify(found: Choices, directory: Path) -> None:
+    """Raises ``ProgramError`` if they are not about this program."""
+    if found.program != digest_of(directory / PROGRAM):
+        raise ProgramError("it is about another program")
+    for choice in found.choices:
+        if not is_folder(choice.name):
+            raise ProgramError(f"{choice.name} is no folder's name")
+        file = directory / choice.name / PROGRAM
+        if not file.is_file() or digest_of(file) != choice.digest:
+            raise ProgramError(f"{choice.name} is not there any more, or has changed")
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def check_digest(directory: Path, name: str, digest: str) -> None:
     """A file of a compiled program is there, unchanged. Raises ``RunError``."""
     path = directory / name
     if not path.is_file():
         raise RunError(errors.no_program(str(directory), name, True))
-    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+    if digest_of(path) != digest:
         raise RunError(errors.changed_file(str(path)))

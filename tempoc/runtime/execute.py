@@ -219,6 +219,7 @@ def deliver(
 def _stats(result: RunResult, trace: Trace | None) -> str:
     rows = [
         ("time", f"{result.seconds:.3f} s"),
+        *([("variant", variant_text(result))] if result.variant else []),
         ("inputs and params", bytes_text(result.given_bytes)),
         ("peak of all stores", bytes_text(result.peak_bytes)),
         ("predicted peak", bytes_text(result.predicted.peak if result.predicted else 0)),
@@ -233,6 +234,11 @@ def _stats(result: RunResult, trace: Trace | None) -> str:
         calls = [(n, str(c), f"{s:.3f} s") for n, (c, s) in result.hosts.items()]
         text += "\n" + table(("host function", "calls", "time"), calls)
     return text
+
+
+def variant_text(result: RunResult) -> str:
+    """Which program ran, and what is different about it."""
+    return f"{result.variant} ({result.about})"
 
 
 def _moved(result: RunResult) -> list[tuple[str, str]]:
@@ -253,7 +259,8 @@ def _memory(result: RunResult) -> str:
     rows = [(n, str(predicted.get(n, 0)), str(result.stores.get(n, 0))) for n in names]
     peak = result.predicted.peak if result.predicted else 0
     rows.append(("peak", str(peak), str(result.peak_bytes)))
-    text = table(("bytes in stores", "predicted", "measured"), rows)
+    text = f"variant {variant_text(result)}\n" if result.variant else ""
+    text += table(("bytes in stores", "predicted", "measured"), rows)
     if result.away_stores:
         said = result.predicted.away_stores if result.predicted else {}
         names = dict.fromkeys((*said, *result.away_stores))

@@ -28,6 +28,7 @@ from tempoc.runtime import backend, errors
 from tempoc.runtime.backend import OnHost
 from tempoc.runtime.bindings import Bindings
 from tempoc.runtime.checkpoint import (
+    VARIANT,
     Counter,
     Held,
     Identity,
@@ -299,14 +300,18 @@ def keeper_of(
 
 def refuse_hosts(program: Program, given: frozenset[str]) -> None:
     """Nobody knows the state of functions that the host calls. Raises ``RunError``."""
+    if names := called_hosts(program, given):
+        raise RunError(host_functions(names))
+
+
+def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
+    """The functions that the host calls in a run for which these stores are filled."""
     found = {
         s.extern: None
         for s in every(program.tree)
         if isinstance(s, Host) and not (s.unless and given.issuperset(s.unless))
     }
-    names = [e.name for e in program.externs if e.alias in found]
-    if names:
-        raise RunError(host_functions(names))
+    return [e.name for e in program.externs if e.alias in found]
 
 
 def identity(loaded: Loaded, bindings: Bindings, precision: str) -> Identity:
@@ -314,6 +319,7 @@ def identity(loaded: Loaded, bindings: Bindings, precision: str) -> Identity:
     text = dump(replace(loaded.program, provenance=()))
     modules = {t.extern.module: _module(t.function) for t in loaded.traced}
     return {
+        VARIANT: {"": loaded.variant} if loaded.variant else {},
         "the program": {"": _digest(text.encode())},
         "the precision": {"": precision},
         "the Python module": modules,

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tempoc.program.choices import Choice
 from tempoc.program.nodes import Program
 from tempoc.runtime import errors
-from tempoc.runtime.directory import beside, load_program
+from tempoc.runtime.directory import beside, load_choices, load_program
 from tempoc.runtime.externs import Traced
 from tempoc.runtime.hosts import Hosted
 from tempoc.runtime.imports import find
@@ -25,6 +26,10 @@ class Loaded:
 
     ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
     their names in the program. ``known`` is what earlier runs leave to later ones (``prepared``).
+
+    ``place`` is where it was loaded from. Where it is one of several programs that compute the
+    same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
+    among all of them that were measured (``variants.py``).
     """
 
     program: Program
@@ -32,6 +37,11 @@ class Loaded:
     traced: tuple[Traced, ...] = ()
     hosts: Mapping[str, Hosted] = field(default_factory=dict)
     known: dict[object, object] = field(default_factory=dict)
+    place: Path | None = None
+    extern_path: tuple[str | Path, ...] = ()
+    variant: str = ""
+    about: str = ""
+    choices: tuple[Choice, ...] = ()
 
 
 def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loaded:
@@ -49,7 +59,15 @@ def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loade
     scope |= {t.extern.alias: t for t in traced}
     functions = tuple(scope[k.name] for k in program.kernels)
     hosts = {e.alias: Hosted(e, own[e]) for e in program.externs if e.host}
-    return Loaded(program=program, functions=functions, traced=traced, hosts=hosts)
+    return Loaded(
+        program=program,
+        functions=functions,
+        traced=traced,
+        hosts=hosts,
+        place=Path(directory),
+        extern_path=tuple(extern_path),
+        choices=load_choices(directory),
+    )
 
 
 def _scope(program: Program, path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tempoc.program.bounds import BUDGET
+from tempoc.program.commands import commands_of
 from tempoc.program.nodes import Input, Kernel, Output, Param, Program, Region
 from tempoc.program.parts import regions
 from tempoc.program.precision import precision_of
@@ -145,7 +146,7 @@ def prepare(
         layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
         stores = tuple(layouts.values())
         kernels = [
-            _compiled(f, k, bounds, k.name in loops, precision)
+            _compiled(f, k, bounds, k.name in loops, precision, commands_of(program, k.name))
             for f, k in zip(loaded.functions, program.kernels, strict=True)
         ]
         numbered = tuple(enumerate(stores))
@@ -182,9 +183,11 @@ def _compiled(
     bounds: Mapping[str, int],
     loop: bool,
     precision: str,
+    commands: str,
 ) -> Callable[..., Any]:
     compiled = backend.compile_region if loop else backend.compile_kernel
-    return compiled(function, {b: bounds[b] for b in kernel.bounds}, kernel.donated, precision)
+    static = {b: bounds[b] for b in kernel.bounds}
+    return compiled(function, static, kernel.donated, precision, commands)
 
 
 class Plain(NamedTuple):
@@ -239,7 +242,7 @@ class Known:
 
 def known_by(loaded: Loaded, given: Given) -> Known | None:
     """What is known already of what is given."""
-    found = loaded.known.get(_signature(given))
+    found = loaded.known.get(signature(given))
     return found if isinstance(found, Known) else None
 
 
@@ -259,7 +262,7 @@ def bound(loaded: Loaded, given: Given, found: Known | None = None) -> tuple[Bin
         }
         stores = given_stores(program, made)
         known = Known(bounds=made.bounds, params=names, stores=stores)
-        loaded.known[_signature(given)] = known
+        loaded.known[signature(given)] = known
         return made, known
     inputs = given.inputs
     if len(inputs) > len(program.inputs):
@@ -272,7 +275,7 @@ def bound(loaded: Loaded, given: Given, found: Known | None = None) -> tuple[Bin
     return bindings, found
 
 
-def _signature(given: Given) -> tuple[object, ...]:
+def signature(given: Given) -> tuple[object, ...]:
     """All of what is given that the checks look at."""
     return (
         tuple([(name, repr(value)) for name, value in given.bounds.items()]),

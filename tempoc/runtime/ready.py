@@ -24,6 +24,7 @@ import numpy as np
 
 from tempoc.program.nodes import Input
 from tempoc.runtime import backend
+from tempoc.runtime.alignment import aligned
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.dtypes import NUMPY, Array
 from tempoc.runtime.load import Loaded, load
@@ -32,6 +33,7 @@ from tempoc.runtime.problems import RunError
 from tempoc.runtime.run import Settings, apart, explained, gave_up, run_given
 from tempoc.runtime.source import as_sources
 from tempoc.runtime.stores import Held
+from tempoc.runtime.variants import picked
 from tempoc.runtime.walk import FILE
 
 _NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": apart}
@@ -60,13 +62,18 @@ def ready(
         seed=seed,
     )
     loaded = load(directory, extern_path)
-    return Ready(loaded=loaded, given=given, held=Held.of(loaded.program))
+    return Ready(root=loaded, loaded=loaded, given=given, held=Held.of(loaded.program))
 
 
 @dataclass(slots=True, kw_only=True)
 class Ready:
-    """A program with its bounds, params and seed, which waits for inputs."""
+    """A program with its bounds, params and seed, which waits for inputs.
 
+    ``loaded`` is the one of the programs in the directory that the last call took, ``root`` that
+    which knows them all.
+    """
+
+    root: Loaded
     loaded: Loaded
     given: Given
     held: Held
@@ -96,6 +103,9 @@ class Ready:
     def _anew(self, inputs: Mapping[str, object]) -> Mapping[str, Array]:
         """A run that looks at everything."""
         given = self.given._replace(inputs=as_sources(inputs))
+        loaded = picked(self.root, given)
+        if loaded is not self.loaded:
+            self.loaded, self.held = loaded, Held.of(loaded.program)
         result = run_given(self.loaded, given, self.settings, self.held)
         known = known_by(self.loaded, given)
         self.again = None
@@ -118,7 +128,7 @@ class Ready:
             # Only memory that is aligned is ever shared: what these copies share, others do.
             arrays = {name: np.asarray(value) for name, value in inputs.items()}
             of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
-            own = arrays | {name: backend.aligned(a) for name, a in of_numbers.items()}
+            own = arrays | {name: aligned(a) for name, a in of_numbers.items()}
             made = _call(plain, names, found)(own)
             if made is not None:
                 pairs = itertools.product(made.values(), own.values())

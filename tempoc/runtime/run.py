@@ -31,6 +31,7 @@ from tempoc.runtime.rehearsal import Forecast, forecast
 from tempoc.runtime.source import as_sources
 from tempoc.runtime.stores import Held, Layout, place_given
 from tempoc.runtime.trace import Trace
+from tempoc.runtime.variants import picked
 from tempoc.runtime.walk import Walk, Wishes
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
@@ -68,6 +69,9 @@ class RunResult:
     """Outputs by name in source order, the bounds of the run, and what it took.
 
     ``lengths`` are those that were found out, by bound or bound and point (``T``, ``T[0]``).
+    ``variant`` is the folder of the program that ran, if it is not the one that was named, and
+    ``about`` says what is different.
+
     ``peak_bytes`` is 0 unless accounting was on; so are the bytes of each store at that time, those
     that the host had at most of stores that live there (``away``), and those that were ``loaded``
     and ``evicted``; there is no ``predicted`` peak. Seconds are for the walk alone. ``made`` are
@@ -88,6 +92,8 @@ class RunResult:
     loaded: int = 0
     evicted: int = 0
     predicted: Forecast | None = None
+    variant: str = ""
+    about: str = ""
 
 
 def run(
@@ -111,7 +117,8 @@ def run(
     stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a directory
     into which the run writes what it needs to go on, ``every`` so many seconds (60; 0: at each
     step) and at the first Ctrl-C (then raises ``KeyboardInterrupt``); with the same arguments and
-    ``resume``, such a directory, a run goes on from there.
+    ``resume``, such a directory, a run goes on from there. Where the directory holds several
+    variants of a program, the result says which one ran.
     """
     if every is not None and checkpoint is None:
         raise ValueError("every says how often a checkpoint is written: name the directory")
@@ -131,7 +138,12 @@ def run(
 def run_given(
     loaded: Loaded, given: Given, settings: Settings, held: Held | None = None
 ) -> RunResult:
-    """Run a loaded program on what is given, of which some is ``held``. Raises ``RunError``."""
+    """Run a loaded program on what is given, of which some is ``held``. Raises ``RunError``.
+
+    Where several programs compute the same, it may be another one of them.
+    """
+    resume = None if settings.keep is None else settings.keep.resume
+    loaded = picked(loaded, given, settings.budget, settings.precision, resume)
     found = known_by(loaded, given)
     try:
         if found is not None and found.plain is not None and settings.is_plain:
@@ -173,7 +185,7 @@ def _run_known(
         known.repeat(prepared, walk, bindings)
     if settings.account:
         result = replace(result, predicted=forecast(loaded.program, bindings.bounds, stores))
-    return result
+    return replace(result, variant=loaded.variant, about=loaded.about) if loaded.variant else result
 
 
 def _run_plain(
@@ -208,6 +220,8 @@ def _run_plain(
         seconds=seconds,
         peak_bytes=0,
         given_bytes=prepared.sizes[walk],
+        variant=loaded.variant,
+        about=loaded.about,
     )
 
 

@@ -32,7 +32,7 @@ OPERATIONS = ("xla_cpu_use_fusion_emitters",)
 """Those of them that decide what XLA's own operations are."""
 KEPT = 2000
 ENVIRONMENT = pytest.StashKey[str | None]()
-Make = Callable[[Callable[..., Any], Mapping[str, int], tuple[int, ...]], Any]
+Make = Callable[..., Any]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -131,9 +131,11 @@ class Shared:
         static: Mapping[str, int],
         donated: tuple[int, ...],
         precision: str = "highest",
+        commands: str = "default",
     ) -> Any:
-        if not isinstance(function, FunctionType) or function.__closure__:
-            return self.make(function, static, donated, precision)
+        common = commands == "default" and isinstance(function, FunctionType)
+        if not common or function.__closure__:
+            return self.make(function, static, donated, precision, commands)
         objects: list[object] = []  # those known by their identity must live as long as the key
         places = {name: k for k, name in enumerate(function.__code__.co_varnames)}
         given = frozenset((places.get(name, name), value) for name, value in static.items())

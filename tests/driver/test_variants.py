@@ -1,0 +1,109 @@
+"""Which variants are looked for along a range of bounds, without looking for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver import variants
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.driver.variants import Reach, family, open_family
+from tempoc.frontend.modules import load_source
+from tempoc.runtime.budget import usual_given
+from tempoc.runtime.memory_errors import over_budget
+from tempoc.runtime.problems import RunError
+
+HEAD = "dim t < T\ndim b < B\nassume T % 2 == 0 or T < 2\n"
+PLAIN = HEAD + "x[t, b] = f32(t + b)\ny = sum(x[0:T, 0:B])\noutput x, y\n"
+"""Takes 4*T*B + 4 bytes."""
+HALF = HEAD + "x[t, b] = bf16(f32(t + b))\noutput x\n"
+"""Takes 2*T*B bytes."""
+
+
+def compiled(text: str) -> Compilation:
+    return Compilation(load_source(Source("m.rt", text)), Options(level=0, recompute="cheap"))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, int]]:
+    """For which bounds a variant was looked for; it takes half of the bytes."""
+    found: list[Mapping[str, int]] = []
+    half = compiled(HALF)
+
+    def fit(compilation: Compilation, bounds: Mapping[str, int], given: object, budget: int):
+        found.append(bounds)
+        if 2 * bounds["T"] * bounds["B"] > budget:
+            raise RunError(over_budget(0, budget, dict(bounds)))
+        return SimpleNamespace(chosen=SimpleNamespace(compilation=half, about=lambda: "half"))
+
+    monkeypatch.setattr(variants, "fit", fit)
+    return found
+
+
+def test_one_bound(asked: list[Mapping[str, int]]) -> None:
+    reach = Reach(least={"B": 1, "T": 1}, most={"B": 1, "T": 200})
+    found = family(compiled(PLAIN), reach, usual_given, 404)
+    assert asked == [{"B": 1, "T": 200}]
+    assert [(v.name, v.about, v.upto) for v in found.members] == [
+        ("", "as it is", (("B", 1), ("T", 100))),
+        ("variants/recompute-cheap", "half", (("B", 1), ("T", 200))),
+    ]
+    assert found.note().splitlines()[1:] == [
+        "  up to B = 1, T = 100: as it is",
+        "  up to B = 1, T = 200: half",
+    ]
+
+
+def test_bounds_that_rise_together(asked: list[Mapping[str, int]]) -> None:
+    reach = Reach(least={"B": 1, "T": 1}, most={"B": 8, "T": 64})
+    assert [reach.at(t) for t in (1, 16, 64)] == [
+        {"B": 1, "T": 1}, {"B": 4, "T": 16}, {"B": 8, "T": 64}
+    ]  # fmt: skip
+    found = family(compiled(PLAIN), reach, usual_given, 1100)
+    # 4*T*B + 4 <= 1100 up to T = 42 and B = round(42**0.5).
+    assert [v.upto for v in found.members] == [(("B", 6), ("T", 42)), (("B", 8), ("T", 64))]
+    assert asked == [{"B": 8, "T": 64}]
+
+
+def test_what_fits_everywhere_is_alone(asked: list[Mapping[str, int]]) -> None:
+    reach = Reach(least={"B": 1, "T": 1}, most={"B": 1, "T": 100})
+    found = family(compiled(PLAIN), reach, usual_given, 404)
+    assert len(found.members) == 1 and found.note() == "" and not asked
+
+
+def test_the_end_of_a_range_must_fit(asked: list[Mapping[str, int]]) -> None:
+    reach = Reach(least={"B": 1, "T": 1}, most={"B": 1, "T": 4000})
+    with pytest.raises(RunError) as error:
+        family(compiled(PLAIN), reach, usual_given, 404)
+    assert asked[-1] == {"B": 1, "T": 4000}
+    assert "T that fits, all else as it is: 4000" in error.value.problems[0].notes[-1]
+
+
+def test_the_beginning_need_not_fit_as_it_is(asked: list[Mapping[str, int]]) -> None:
+    reach = Reach(least={"B": 1, "T": 150}, most={"B": 1, "T": 200})
+    found = family(compiled(PLAIN), reach, usual_given, 404)
+    assert [v.upto for v in found.members] == [(), (("B", 1), ("T", 200))]
+    assert "with a larger budget: as it is" in found.note()
+
+
+@pytest.mark.parametrize("ends", [(1, 7), (3, 8)])
+def test_ends_keep_to_assumptions(asked: list[Mapping[str, int]], ends: tuple[int, int]) -> None:
+    reach = Reach(least={"B": 1, "T": ends[0]}, most={"B": 1, "T": ends[1]})
+    with pytest.raises(RunError) as error:
+        family(compiled(PLAIN), reach, usual_given, 10)
+    assert error.value.problems[0].code == "RT516"
+
+
+def test_no_bounds(asked: list[Mapping[str, int]]) -> None:
+    """All rise together; further than as it is there are values that break no assumption."""
+    found = open_family(compiled(PLAIN), usual_given, 4 * 81 + 4)
+    # Half of it fits up to 12: at 36 nothing was found.
+    assert asked == [{"T": 36, "B": 36}]
+    assert [v.upto for v in found.members] == [(("T", 9), ("B", 9))]
+    wide = Compilation(load_source(Source("m.rt", PLAIN)), Options())
+    found = open_family(wide, usual_given, 2**70)
+    assert len(found.members) == 1 and len(asked) == 1
