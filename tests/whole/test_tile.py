@@ -204,12 +204,13 @@ def programs(draw: st.DrawFn) -> str:
     ]
     parts = []
     for k in range(draw(st.integers(1, 2))):
-        lines.append(f"z{k} = {draw(st.sampled_from(ROWS))}")
+        row = draw(st.sampled_from(ROWS))
+        lines.append(f"z{k} = {row}")
         lines.append(f"p{k} = sigmoid(z{k})")
         for j in range(draw(st.integers(1, 3))):
             end = draw(st.sampled_from(ENDS)).replace("z", f"z{k}").replace("p)", f"p{k})")
             end = end.replace(f"softmaxz{k}", "softmax")
-            empty = "[1:T]" in lines[-2] and end.startswith(("max", "min", "mean", "logsumexp(z"))
+            empty = "[1:T]" in row and end.startswith(("max", "min", "mean", "logsumexp(z"))
             if not empty or "axis = 1" in end:
                 lines.append(f"r{k}{j} = {end}")
                 parts.append(f"r{k}{j}")
