@@ -234,3 +234,21 @@ def test_generated_programs_agree(size: int, text: str) -> None:
     note(text)
     passes = f"canonicalize,algebra,canonicalize,vectorize,tile{{size={size}}},accumulate,fuse"
     agree(text, *({"T": n} for n in (1, 8)), passes=passes)
+
+
+def test_columns_are_those_of_their_own_dimension() -> None:
+    """Tiles are of `b`, and each point of `t` reads its own column."""
+    text = """
+dim b < B
+dim t < T
+input x[b, t]: f32[2, 3]
+input w: f32[3]
+z = x * w + x
+y = max(z[b, 0:t+1], axis = 1, keepdims = true)
+l = sum(y * y) + sum(y)
+c = sum(l[b = 0:B, t = 0:T])
+g = grad(c, x)
+h = grad(c, w)
+output g, h
+"""
+    agree(text, {"B": 2, "T": 4})
