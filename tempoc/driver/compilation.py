@@ -17,11 +17,13 @@ from tempoc.driver.pipelines import (
     LEVELS,
     REGISTRY,
     Pass,
+    step_by_step,
     with_limit,
     with_recompute,
     with_tiles,
     without_scans,
 )
+from tempoc.driver.shared import Shared
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
@@ -29,9 +31,8 @@ from tempoc.memory.proof import Proof, prove
 from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
-from tempoc.passes.context import PassContext
 from tempoc.passes.vectorize import Vectorize
-from tempoc.pipeline.manager import Outcome, run_pipeline
+from tempoc.pipeline.manager import Outcome
 from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
 from tempoc.poly.space import Space
@@ -48,7 +49,6 @@ from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
 from tempoc.sdg.text import show
 from tempoc.sdg.verify import verify as verify_graph
-from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.text import show as text
 
 R = TypeVar("R")
@@ -71,7 +71,7 @@ class Compilation:
         self.options = options
         self.timings: list[tuple[str, float]] = []
         self.later_remarks: list[Remark] = []
-        self._spaces: dict[Universe, Space] = {}
+        self.shared = Shared()
 
     @classmethod
     def from_path(cls, path: str, options: Options) -> "Compilation":
@@ -113,9 +113,15 @@ class Compilation:
 
     def space_of(self, graph: Graph) -> Space:
         """The polyhedral space of a graph; one for all that have the same dimensions."""
-        if graph.universe not in self._spaces:
-            self._spaces[graph.universe] = Space(graph.universe)
-        return self._spaces[graph.universe]
+        return self.shared.space_of(graph)
+
+    def variant(self, options: Options) -> "Compilation":
+        """The same program with other options, which keep its constants: no stage runs twice."""
+        assert dict(options.defines) == dict(self.options.defines)
+        found = Compilation(self.loaded, options)
+        found.shared = self.shared
+        found.graph = self.graph
+        return found
 
     @cached_property
     def steps(self) -> tuple[Pass, ...]:
@@ -127,6 +133,8 @@ class Compilation:
             steps = with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
             steps = without_scans(steps)
+        if self.options.walk:
+            steps = step_by_step(steps)
         if self.options.limit is not None:
             steps = with_limit(steps, self.options.limit)
         return steps if self.options.tile is None else with_tiles(steps, self.options.tile)
@@ -134,18 +142,16 @@ class Compilation:
     @cached_property
     def passes(self) -> Outcome[Graph]:
         """All passes with what they did; the graph is verified before and after each."""
-        context = PassContext(space=self.space, sizes=self.options.sizes)
         graph, steps = self.graph, self.steps
 
-        def check(result: Graph, step: str) -> None:
-            verify_graph(result, context.space, after=step)
+        def check(result: Graph, space: Space, step: str) -> None:
+            verify_graph(result, space, after=step)
 
         verify = check if self.options.verify_each else None
         if verify is not None:
-            verify(graph, "elaborate")
-        outcome = self._timed(
-            "passes", lambda: run_pipeline(graph, steps, context, verify=verify)
-        )
+            verify(graph, self.space, "elaborate")
+        shared, sizes = self.shared, self.options.sizes
+        outcome = self._timed("passes", lambda: shared.run(graph, steps, sizes, verify))
         self.timings += [(f"  {r.step}", r.seconds) for r in outcome.records]
         return outcome
 

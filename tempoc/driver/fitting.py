@@ -9,8 +9,9 @@ What needs no more than the budget is left as it is. Otherwise these ways are lo
   lowered further than it has to be, within a factor of two;
 - *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
-  their steps, and inputs in an array for each point; then in the smallest tiles; at last with one
-  point of everything at a time (``-O1``).
+  their steps, and inputs in an array for each point; then with large points computed one after the
+  other where a loop runs (``passes/walk.py``), so that nobody reads all of them; then in the
+  smallest tiles; at last with one point of everything at a time (``-O1``).
 
 Tiles are also tried together with values made again, where neither is enough. Of what fits the
 cheapest is taken, as far as calls, copies and operations tell.
@@ -94,6 +95,8 @@ class Variant:
             parts.append(f"{named} with the host between uses")
         if options.apart:
             parts.append("loops run by the host" + " point by point" * (options.level < 2))
+        if options.walk:
+            parts.append("large points one after the other")
         return ", ".join(parts) or "as it is"
 
 
@@ -165,12 +168,10 @@ class _Search:
         if again and not fitting:
             tiles += self.tiles(again[-1])
             fitting += [v for v in self.found if v.peak <= self.budget]
-        if not fitting:
-            fitting += self.away(self.by_host(compilation))
-        if not fitting and len(tiles) > 1:
-            fitting += self.away(self.by_host(tiles[-1]))
-        if not fitting and compilation.options.level > 1 and compilation.options.passes is None:
-            fitting += self.away(self.by_host(compilation, level=1))
+        for variant in self.by_host(compilation, tiles[-1]):
+            if fitting:
+                break
+            fitting += self.away(variant)
         return min(fitting, key=lambda v: (v.cost, -v.limit), default=None)
 
     def again(self, compilation: Compilation) -> list[Compilation]:
@@ -178,7 +179,7 @@ class _Search:
         options = replace(compilation.options, sizes=dict(self.bounds))
         found = []
         for what in RECOMPUTE if options.recompute is None else ():
-            variant = Compilation(compilation.loaded, replace(options, recompute=what))
+            variant = compilation.variant(replace(options, recompute=what))
             if waits(variant.passes.graph):
                 self.measured(variant)
                 found.append(variant)
@@ -190,14 +191,21 @@ class _Search:
             yield variant
             if self.measured(variant).peak <= self.budget:
                 options = _limited(compilation.options, 2 * limit, self.bounds)
-                self.measured(Compilation(compilation.loaded, options))
+                self.measured(compilation.variant(options))
                 return
 
-    def by_host(self, compilation: Compilation, level: int | None = None) -> Compilation:
-        """The same with all loops run by the host, and inputs in pieces; at another level."""
+    def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
+        """The same with all loops run by the host, and inputs in pieces, in several ways."""
         options = replace(compilation.options, regions=False, bucket=0, apart=True)
-        options = options if level is None else replace(options, level=level)
-        return Compilation(compilation.loaded, options)
+        yield compilation.variant(options)
+        if options.level > 1 and options.passes is None:
+            yield compilation.variant(replace(options, walk=True, sizes=dict(self.bounds)))
+        if smallest is not compilation:
+            limit, sizes = smallest.options.limit, smallest.options.sizes
+            again = smallest.options.recompute
+            yield compilation.variant(replace(options, limit=limit, sizes=sizes, recompute=again))
+        if options.level > 1 and options.passes is None:
+            yield compilation.variant(replace(options, level=1))
 
     def away(self, compilation: Compilation) -> list[Variant]:
         """The same with stores that live with the host, if that fits."""
@@ -235,17 +243,17 @@ def _variants(
     compilation: Compilation, bounds: Mapping[str, int], budget: int
 ) -> Iterator[tuple[int, Compilation]]:
     """The program with smaller and smaller tiles; none that is like one before."""
-    options, before = compilation.options, compilation
+    options, before = compilation.options, [compilation.passes.graph]
     if options.tile is not None or not any(isinstance(s, Tile) for s in compilation.steps):
         return
     limits = [LEAST]
     while limits[-1] * TIMES <= budget:
         limits.append(limits[-1] * TIMES)
     for limit in reversed(limits):
-        variant = Compilation(compilation.loaded, _limited(options, limit, bounds))
-        if variant.passes.graph != before.passes.graph:
+        variant = compilation.variant(_limited(options, limit, bounds))
+        if variant.passes.graph not in before:
+            before.append(variant.passes.graph)
             yield limit, variant
-            before = variant
 
 
 def _limited(options: Options, limit: int, bounds: Mapping[str, int]) -> Options:

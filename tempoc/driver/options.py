@@ -26,7 +26,8 @@ class Options:
     are made again instead of kept across the peak, those that cost little or all; `None`: none.
     `precision`: of products of matrices. `away`: stores that live with the host, and how far from
     their uses they are brought (`offload/rewrite.py`), `ahead`: those that come a step before;
-    `apart`: inputs are an array for each point, and no recurrence is a scan within one kernel.
+    `apart`: inputs are an array for each point, and no recurrence is a scan within one kernel;
+    `walk`: large points are computed one after the other where a loop runs anyway.
     """
 
     level: int = 2
@@ -44,6 +45,7 @@ class Options:
     away: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     ahead: tuple[str, ...] = ()
     apart: bool = False
+    walk: bool = False
 
     @property
     def on_device(self) -> bool:
@@ -66,6 +68,7 @@ class Options:
         chosen |= {f"away.{name}": str(reach) for name, reach in self.away.items()}
         chosen |= {f"ahead.{name}": "yes" for name in self.ahead}
         chosen |= {"apart": "yes"} if self.apart else {}
+        chosen |= {"walk": "yes"} if self.walk else {}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -89,5 +92,6 @@ class Options:
             away={name: int(kept[f"away.{name}"]) for name in away},
             ahead=tuple(k.removeprefix("ahead.") for k in kept if k.startswith("ahead.")),
             apart=kept.get("apart") == "yes",
+            walk=kept.get("walk") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

@@ -16,6 +16,7 @@ from tempoc.passes.scans import Scans
 from tempoc.passes.split import Split
 from tempoc.passes.tile import Tile
 from tempoc.passes.vectorize import Vectorize
+from tempoc.passes.walk import PIECE, Walk
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
 
@@ -57,6 +58,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "tile": Tile,
     "accumulate": Accumulate,
     "recompute": Recompute,
+    "walk": Walk,
     "fuse": Fuse,
 }
 
@@ -69,6 +71,15 @@ def with_limit(steps: tuple[Pass, ...], limit: int) -> tuple[Pass, ...]:
 def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The steps, but none that puts a recurrence into one kernel, where nothing can move."""
     return tuple(s for s in steps if not isinstance(s, Scans))
+
+
+def step_by_step(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """The steps, and large points one after the other; sums of them are added up on the way."""
+    found: list[Pass] = []
+    for step in steps:
+        found += [Walk()] if isinstance(step, Accumulate) else []
+        found.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
+    return tuple(found)
 
 
 def with_tiles(steps: tuple[Pass, ...], size: int) -> tuple[Pass, ...]:

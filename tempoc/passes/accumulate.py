@@ -32,6 +32,7 @@ from tempoc.passes.context import PassContext
 from tempoc.passes.copies import forward_copies
 from tempoc.passes.legality import dependences
 from tempoc.passes.terms import SMALL, Term, is_small_sum, terms
+from tempoc.passes.walk import large_sums
 from tempoc.passes.whole import kept_whole
 from tempoc.passes.worth import is_step_by_step, is_worth
 from tempoc.sdg.branches import together
@@ -58,6 +59,10 @@ class Accumulate:
     """Cuts sums over whole dimensions into steps."""
 
     limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
+    piece: int = field(
+        default=0,
+        metadata={"help": "bytes of a term that are worth a step, however large the sum; 0: none"},
+    )
 
     name: ClassVar[str] = "accumulate"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -74,7 +79,10 @@ class Accumulate:
             if n.name not in lazy and (found := self.steps(graph, n, whole))
         }
         sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
-        chosen = [n for n in sums if is_worth(graph, n, names, uses)]
+        worth = {n.name for n in sums if is_worth(graph, n, names, uses)}
+        large = large_sums(graph, context, self.piece) if self.piece else {}
+        steps |= large
+        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in worth]
         if not chosen:
             return graph
         cycles = Cycles(dependences(graph, context.space), names)

@@ -122,7 +122,7 @@ class _Search:
         self.options = options
         self.tried = tried
         self.own = own
-        self.usual: dict[int, Mapping[str, int]] = {}
+        self.usual: dict[int | str, Mapping[str, int]] = {}
         self.weighed: dict[str, tuple[int, int]] = {}
         self.ways = Ways(graph, context.space)
 
@@ -172,13 +172,13 @@ class _Search:
 
     def at(self, name: str) -> Mapping[str, int]:
         """What bounds and dimensions are taken for where a node is judged."""
-        node = self.graph.nodes[name]
-        found = [s for t in node.types for e in t.shape for s in symbols(e)]
-        told = self.context.sizes
-        count = len(unknown(self.graph.universe, (*found, *node.vector), told))
-        if count not in self.usual:
-            self.usual[count] = usual(self.graph.universe, count, told)
-        return self.usual[count]
+        if name not in self.usual:
+            node, told = self.graph.nodes[name], self.context.sizes
+            found = [s for t in node.types for e in t.shape for s in symbols(e)]
+            count = len(unknown(self.graph.universe, (*found, *node.vector), told))
+            at = self.usual.get(count) or usual(self.graph.universe, count, told)
+            self.usual |= {count: at, name: at}
+        return self.usual[name]
 
     def is_large(self, name: str) -> bool:
         """Whether a tensor shall not be there as a whole."""

@@ -86,6 +86,8 @@ class Ways:
         self.space = space
         self._ways: dict[str, tuple[Way, ...]] = {}
         self._turns: dict[str, Turn | None] = {}
+        self._sources: dict[Meeting, tuple[Meeting, ...]] = {}
+        self._readers: dict[Meeting, tuple[Meeting | None, ...]] = {}
 
     @cached_property
     def lazy(self) -> Mapping[str, str]:
@@ -191,13 +193,13 @@ class Ways:
             return (None,) * len(self.graph.nodes[at.node].inputs)
         return at.way.operands
 
-    def sources(self, at: Meeting) -> Iterator[Meeting]:
+    def sources(self, at: Meeting) -> tuple[Meeting, ...]:
         """Where a node's operands have the axis from, as far as that can be followed."""
-        node = self.graph.nodes[at.node]
-        for edge, axis in zip(node.inputs, self.places(at), strict=True):
-            found = self.source(at, edge, axis)
-            if found is not None:
-                yield found
+        if at not in self._sources:
+            pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
+            found = (self.source(at, edge, axis) for edge, axis in pairs)
+            self._sources[at] = tuple(m for m in found if m is not None)
+        return self._sources[at]
 
     def source(self, at: Meeting, edge: Edge, axis: int | None) -> Meeting | None:
         """Where an operand has the axis from."""
@@ -219,11 +221,14 @@ class Ways:
         whole = self.is_whole(edge, dim) and star in self.through(edge.source)
         return Meeting(edge.source, star) if whole else None
 
-    def readers(self, at: Meeting) -> Iterator[Meeting | None]:
+    def readers(self, at: Meeting) -> tuple[Meeting | None, ...]:
         """Where a node's axis goes on, for each read of the node; ``None`` where it does not."""
-        for use in self.uses[at.node]:
-            edge = self.graph.nodes[use.reader].inputs[use.slot]
-            yield self._onward(at.way, edge, use)
+        if at not in self._readers:
+            uses = self.uses[at.node]
+            edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]
+            found = (self._onward(at.way, e, use) for e, use in zip(edges, uses, strict=True))
+            self._readers[at] = tuple(found)
+        return self._readers[at]
 
     def _onward(self, way: Way, edge: Edge, use: Use) -> Meeting | None:
         if isinstance(way, Star):

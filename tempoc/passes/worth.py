@@ -28,11 +28,11 @@ def is_step_by_step(graph: Graph, term: Term, whole: Container[str]) -> bool:
 
     ``whole``: what is kept whole along the dimension.
     """
-    made = [e.source for e in term.inputs if term.dim not in _at_once(graph, e.source)]
+    made = [e.source for e in term.inputs if term.dim not in at_once(graph, e.source)]
     return any(name not in whole for name in made)
 
 
-def _at_once(graph: Graph, name: str) -> tuple[str, ...]:
+def at_once(graph: Graph, name: str) -> tuple[str, ...]:
     """The dimensions along which somebody writes all points of a tensor at once."""
     node = graph.nodes[name]
     if not isinstance(node.op, Merge):
@@ -45,7 +45,7 @@ def _is_kept(
 ) -> bool:
     pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
     dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
-    dims -= {*_at_once(graph, edge.source)}
+    dims -= {*at_once(graph, edge.source)}
     if not dims:
         return True
     for name in _stored_with(graph, edge.source, uses):

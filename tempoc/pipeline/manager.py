@@ -49,28 +49,34 @@ def run_pipeline(
     *,
     verify: Callable[[G, str], None] | None = None,
     holding: tuple[str, ...] = (),
+    past: Sequence[Record[G]] = (),
+    noted: Callable[[Record[G]], None] | None = None,
 ) -> Outcome[G]:
     """Run the steps in order; ``verify(graph, step)`` is called after each and raises on a bug.
 
     ``holding`` are properties of the graph at the start, see ``order.py``. Raises ``OrderError``.
+    ``past`` are records of the first steps, which do not run again; ``noted`` is called with those
+    of the others.
     """
     check_order(steps, holding)
-    records: list[Record[G]] = []
-    for step in steps:
+    records = [*past]
+    graph = records[-1].after if records else graph
+    for step in steps[len(records) :]:
         said = len(context.remarks.found)
         started = time.perf_counter()
         result = step.run(graph, context)
         seconds = time.perf_counter() - started
         if verify is not None:
             verify(result, step.name)
-        records.append(
-            Record(
-                step=step.name,
-                after=result,
-                seconds=seconds,
-                changed=result != graph,
-                remarks=tuple(context.remarks.found[said:]),
-            )
+        record = Record(
+            step=step.name,
+            after=result,
+            seconds=seconds,
+            changed=result != graph,
+            remarks=tuple(context.remarks.found[said:]),
         )
+        records.append(record)
+        if noted is not None:
+            noted(record)
         graph = result
     return Outcome(graph=graph, records=tuple(records))

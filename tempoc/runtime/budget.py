@@ -9,7 +9,11 @@ from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import LIMIT, resolve
 from tempoc.runtime.memory_errors import no_value, nothing_fits, over_budget
 from tempoc.runtime.problems import RunError
+from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rehearsal import forecast
+
+PATIENCE = 20_000
+"""With more calls of kernels nobody looks for the largest bounds of a program that moves cells."""
 
 
 def usual_given(program: Program) -> frozenset[str]:
@@ -32,15 +36,14 @@ def check_budget(
     if needed <= budget:
         return
     largest: dict[str, int] = {}
-    # Where cells move, a forecast takes all steps, and what is on the device need not rise with
-    # their number: nobody can look for the largest one.
-    free = [b.name for b in program.bounds if b.value is None]
-    for name in free if not any(store.away for store in program.stores) else ():
+    moves = any(store.away for store in program.stores)
+    # Where cells move, a forecast takes all steps.
+    patient = not moves or count_calls(program.tree, dict(bounds)) <= PATIENCE
+    for name in [b.name for b in program.bounds if b.value is None and patient]:
         try:
-            fitting = largest_bound(program, bounds, name, given, budget)
+            largest[name] = largest_bound(program, bounds, name, given, budget, bounds[name])
         except RunError:
             continue
-        largest[name] = fitting
     raise RunError(over_budget(needed, budget, largest))
 
 
@@ -53,23 +56,29 @@ def check_least(program: Program, budget: int) -> None:
 
 
 def largest_bound(
-    program: Program, bounds: Mapping[str, int], name: str, given: frozenset[str], budget: int
+    program: Program,
+    bounds: Mapping[str, int],
+    name: str,
+    given: frozenset[str],
+    budget: int,
+    below: int = LIMIT,
 ) -> int:
     """The largest value of a bound with which a run fits, all others as they are.
 
-    Raises ``RunError`` if none does. What a run takes is taken to rise with the bound.
+    Raises ``RunError`` if none does. What a run takes is taken to rise with the bound. Only values
+    ``below`` one are looked at.
     """
     search = _Search(program, bounds, name, given)
     least = search.least()
-    if least is None:
+    if least is None or least >= below:
         raise RunError(no_value(name))
     needed = search.needed(least) or 0
     if needed > budget:
         raise RunError(nothing_fits(name, least, needed, budget))
     fits, step = least, 1
-    while (following := min(fits + step, LIMIT - 1)) > fits and search.fits(following, budget):
+    while (following := min(fits + step, below - 1)) > fits and search.fits(following, budget):
         fits, step = following, 2 * step
-    over = min(fits + step, LIMIT)
+    over = min(fits + step, below)
     while over - fits > 1:
         middle = (fits + over) // 2
         if search.fits(middle, budget):

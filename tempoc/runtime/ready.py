@@ -13,6 +13,7 @@ a program that is one kernel it costs little more than the call of that kernel.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,7 +112,21 @@ class Ready:
         if len(found) < len(taken) or any(tuple(cells) != ((),) for cells in held.values()):
             return None
         places = {plain.prepared.filled[store]: cells[()] for store, cells in held.items()}
-        return _Again(plain, _call(plain, {**plain.names, **places}, found))
+        names = {**plain.names, **places}
+
+        def second(inputs: Mapping[str, object]) -> dict[str, Array] | None:
+            # Only memory that is aligned is ever shared: what these copies share, others do.
+            arrays = {name: np.asarray(value) for name, value in inputs.items()}
+            of_numbers = {name: a for name, a in arrays.items() if not a.dtype.hasobject}
+            own = arrays | {name: backend.aligned(a) for name, a in of_numbers.items()}
+            made = _call(plain, names, found)(own)
+            if made is not None:
+                pairs = itertools.product(made.values(), own.values())
+                shared = any(itertools.starmap(np.may_share_memory, pairs))
+                self.again = _Again(plain, _call(plain, names, found, shared))
+            return made
+
+        return _Again(plain, second)
 
     def _explained(self, error: Exception, plain: Plain) -> RunError | None:
         found = explained(self.loaded, plain, self.settings, error)
@@ -157,10 +172,13 @@ def _taken(item: Input, given: Given, plain: Plain) -> _Taken | None:
 
 
 def _call(
-    plain: Plain, names: dict[str, Any], inputs: Sequence[_Taken]
+    plain: Plain, held: Mapping[str, Any], inputs: Sequence[_Taken], shared: bool = False
 ) -> Callable[[Mapping[str, object]], dict[str, Array] | None]:
-    """The function that runs again; ``names`` are those in the walk but for the inputs."""
-    names |= _NAMES
+    """The function that runs again; ``held`` are the names in the walk but for the inputs.
+
+    ``shared``: outputs may be (parts of) inputs.
+    """
+    names = {**held, **_NAMES}
     places = ", ".join(i.place for i in inputs)
     walk = plain.walk.text.replace("def walk():", f"def walk({places}):", 1)
     exec(compile(walk, FILE, "exec"), names)
@@ -168,13 +186,13 @@ def _call(
         names |= {f"dtype{k}": NUMPY[i.kind], f"shape{k}": i.shape}
     for k, (_, _, take) in enumerate(plain.prepared.takes):
         names[f"take{k}"] = np.asarray if take.whole else take
-    exec(compile(_text(plain, inputs), "<call>", "exec"), names)
+    exec(compile(_text(plain, inputs, shared), "<call>", "exec"), names)
     found: Callable[[Mapping[str, object]], dict[str, Array] | None] = names["call"]
     return found
 
 
-def _text(plain: Plain, inputs: Sequence[_Taken]) -> str:
-    """For a program with an input ``x`` and an output ``y``, whole, in store 1::
+def _text(plain: Plain, inputs: Sequence[_Taken], shared: bool) -> str:
+    """For a program with an input ``x`` and an output ``y`` in store 1, which are not ``shared``::
 
         def call(inputs):
             if len(inputs) != 1: return None
@@ -182,7 +200,7 @@ def _text(plain: Plain, inputs: Sequence[_Taken]) -> str:
             if type(a0) is not ndarray: a0 = asarray(a0)
             if a0.dtype != dtype0 or a0.shape != shape0: return None
             cells = walk(a0)
-            return {'y': apart(take0(cells[1]), (a0,))}
+            return {'y': take0(cells[1])}
     """
     lines = [f"if len(inputs) != {len(inputs)}: return None"]
     for k, i in enumerate(inputs):
@@ -193,9 +211,9 @@ def _text(plain: Plain, inputs: Sequence[_Taken]) -> str:
         ]
     given = [f"a{k}" if i.straight else f"put(a{k}, {i.kind!r})" for k, i in enumerate(inputs)]
     own = "".join(f"a{k}, " for k, _ in enumerate(inputs)).rstrip()
-    outputs = [
-        f"{name!r}: apart(take{k}(cells[{number}]), ({own}))"
-        for k, (name, number, _) in enumerate(plain.prepared.takes)
-    ]
+    outputs = []
+    for k, (name, number, _) in enumerate(plain.prepared.takes):
+        array = f"take{k}(cells[{number}])"
+        outputs.append(f"{name!r}: " + (f"apart({array}, ({own}))" if shared else array))
     lines += [f"cells = walk({', '.join(given)})", f"return {{{', '.join(outputs)}}}"]
     return "\n    ".join(["def call(inputs):", *lines]) + "\n"

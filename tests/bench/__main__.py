@@ -35,6 +35,7 @@ from tests.bench.frozen import frozen
 from tests.bench.measure import Row
 from tests.bench.offload import offload
 from tests.bench.ppo import ppo
+from tests.bench.ppo_images import ppo_images
 from tests.bench.prefill import prefill
 from tests.bench.recompute import recompute
 from tests.bench.recurrences import recurrences
@@ -59,6 +60,7 @@ JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "offload": offload,
     "windows": windows,
     "ppo": ppo,
+    "ppo_images": ppo_images,
     "reinforce": reinforce,
     "cartpole": cartpole,
     "decode": decode,

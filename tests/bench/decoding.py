@@ -1,15 +1,19 @@
-"""SmolLM2-135M, token by token, against a jitted step with padded caches (`llama_jax.py`)."""
+"""SmolLM2-135M, token by token, against a jitted step with padded caches (`llama_jax.py`), and
+against `transformers` where that is installed (`llama_torch.py`)."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.bench import llama_jax
 from tests.bench.compiled import ROOT, compile_program, run_program
 from tests.bench.measure import Row, per_step
+from tests.bench.peers import peer
 
 WEIGHTS = ROOT / "build" / "llama" / "model.safetensors"
 PROMPT = [504, 3575, 282, 4649, 314]  # "The capital of France is"
@@ -38,3 +42,23 @@ def decoding() -> Iterator[Row]:
         assert np.array_equal(ours(24), theirs(24)), "the two programs disagree"
         mine, other = per_step(ours, theirs, few=16, many=80, rounds=3)
         yield Row(name=f"llama decode, {batch} text(s), per token", ours=mine, theirs=other)
+    if (peer_of_torch := peer("llama_torch", "torch", "transformers")) is not None:
+        yield from _with_torch(out, peer_of_torch)
+
+
+def _with_torch(out: Path, llama_torch: Any) -> Iterator[Row]:
+    """Seconds for one of 256 tokens, to Hugging Face's loop and to what users call."""
+    model = llama_torch.load(WEIGHTS)
+    inputs = {"prompt": np.array([PROMPT], np.int32), "length": np.array([len(PROMPT)], np.int32)}
+
+    def ours(steps: int) -> np.ndarray:
+        return run_program(out, inputs, WEIGHTS, T=steps, S=len(PROMPT))["tok"]
+
+    for name in ("decode", "generate"):
+
+        def theirs(steps: int, name: str = name) -> np.ndarray:
+            return getattr(llama_torch, name)(model, [PROMPT], steps)
+
+        assert np.array_equal(ours(24), theirs(24)), "the two programs disagree"
+        mine, other = per_step(ours, theirs, few=16, many=272, rounds=3)
+        yield Row(name=f"llama decode, to torch, `{name}`, per token", ours=mine, theirs=other)

@@ -52,12 +52,17 @@ def clock(action: Callable[[], object]) -> float:
 def in_turns(
     actions: Sequence[Callable[[], object]], rounds: int, *, warm: bool = False
 ) -> list[list[float]]:
-    """Times of each action, `rounds` of them, in turns; after one round more unless `warm`."""
+    """Times of each action, `rounds` of them, in turns; after one round more unless `warm`.
+
+    Every other round goes backwards: what ran before, and left caches as it did, is not always the
+    same.
+    """
     times: list[list[float]] = [[] for _ in actions]
     for action in actions if not warm else ():
         action()
-    for _ in range(rounds):
-        for taken, action in zip(times, actions, strict=True):
+    for k in range(rounds):
+        pairs = [*zip(times, actions, strict=True)]
+        for taken, action in pairs if k % 2 == 0 else reversed(pairs):
             taken.append(clock(action))
     return times
 

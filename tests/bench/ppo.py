@@ -1,4 +1,5 @@
-"""An iteration of PPO, 512 carts for 250 steps, networks of 2 x 64, against PureJaxRL's form."""
+"""An iteration of PPO, 512 carts for 250 steps, networks of 2 x 64, against PureJaxRL's form,
+and CleanRL's where torch is installed."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from tests.bench import ppo_jax
 from tests.bench.carts import CARTS, FOLDER, STEPS, environment, weights
 from tests.bench.compiled import ready
 from tests.bench.measure import Row, per_step
+from tests.bench.peers import peer
 
 SOURCE = Path(__file__).with_name("ppo.rt")
 
@@ -37,3 +39,12 @@ def ppo() -> Iterator[Row]:
     np.testing.assert_allclose(ours(10).mean(), theirs(10).mean(), rtol=0.1)
     mine, other = per_step(ours, theirs, few=1, many=6, rounds=5)
     yield Row(name=f"PPO, {CARTS} carts for {STEPS} steps, per iteration", ours=mine, theirs=other)
+    if (ppo_torch := peer("ppo_torch", "torch")) is None:
+        return
+
+    def eager(iterations: int) -> np.ndarray:
+        return np.array(ppo_torch.train(given, iterations, CARTS, STEPS)[1])
+
+    np.testing.assert_allclose(ours(10).mean(), eager(10).mean(), rtol=0.1)
+    mine, other = per_step(ours, eager, few=1, many=4, rounds=3)
+    yield Row(name="PPO, to torch in CleanRL's form, per iteration", ours=mine, theirs=other)

@@ -9,10 +9,11 @@ from hypothesis import given as drawn
 from tempoc.footprint.formulas import Facts
 from tempoc.footprint.peak import peak
 from tempoc.offload.choose import choose, copied, depth
-from tempoc.offload.rewrite import FAR, NEAR
+from tempoc.offload.rewrite import FAR, NEAR, offloaded
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import resolve
-from tempoc.runtime.budget import usual_given
+from tempoc.runtime.budget import check_budget, usual_given
+from tempoc.runtime.problems import RunError
 from tempoc.runtime.rehearsal import forecast
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import free_bounds
@@ -78,6 +79,21 @@ def test_no_further_than_it_has_to_be() -> None:
         before = found.needed
         costs.append(copied(found, bounds, given))
     assert costs == sorted(costs)
+
+
+def test_the_largest_bound_is_named_where_cells_move() -> None:
+    program, bounds, given = of(DEEP, L=9, M=3)
+    moving = offloaded(program, {"w": 1})
+
+    def needed(length: int) -> int:
+        return forecast(moving, {**bounds, "L": length}, given).peak
+
+    budget = needed(5)
+    assert needed(6) > budget
+    with pytest.raises(RunError) as error:
+        check_budget(moving, bounds, given, budget)
+    (problem,) = error.value.problems
+    assert "the largest L that fits, all else as it is: 5" in problem.notes
 
 
 def test_what_takes_least_where_nothing_fits() -> None:

@@ -26,7 +26,7 @@ y[0] = w @ x[0] + random.uniform([2])
 y[t] = w @ y[t-1] + x[t] when t >= 1
 z = x[0] * 2.0
 m = n * n
-output y, z, m, w as weights
+output y, z, m, w as weights, x as same
 """
 FEW = """
 dim t < T
@@ -153,6 +153,7 @@ def test_checks_hold_in_each_call(tmp_path):
 def test_what_fails_is_named(tmp_path, monkeypatch):
     step = ready(write(tmp_path, RNN, RNN_KERNELS), params={"net.W": np.eye(3, dtype="f")})
     x = drawn(4, 3)
+    step({"x": x})
     step({"x": x})
     assert step.again is not None
 
