@@ -22,7 +22,7 @@ DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
 _ALIGNMENT = 64
 _PINNED = "pinned_host"
-_FEW = 4
+_COMPILED = 20_000
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
@@ -252,21 +252,22 @@ def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
 
 @dataclass(slots=True)
 class _Zeros:
-    """Makes arrays of zeros: a few with the host if its memory is the device's, then compiled.
+    """Makes arrays of zeros: with the host if its memory is the device's, in the end compiled.
 
-    What is compiled costs a tenth of a copy for a small array, and as much as hundreds of copies
-    once: a store that grows has each of its sizes just once.
+    What is compiled makes them ten times as fast, once it is: that takes as long as hundreds of
+    small ones, and a store that grows has each of its sizes just once. So it is compiled when the
+    others have taken as long together, about `_COMPILED` microseconds.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    count: int = 0
+    spent: int = 0
     made: Callable[[], DeviceArray] | None = None
 
     def __call__(self) -> DeviceArray:
-        self.count += 1
         if self.made is None:
-            if self.count <= _FEW and jax.default_backend() == "cpu":
+            self.spent += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
+            if self.spent <= _COMPILED and jax.default_backend() == "cpu":
                 return jax.device_put(_room(self.shape, self.dtype, np.zeros))
             self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.made()
