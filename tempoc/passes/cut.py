@@ -178,7 +178,8 @@ class Cutter(Tiling):
             replace(t, shape=tuple(substitute(e, here) for e in t.shape)) for t in node.types
         )
         op, read = moved(node.op, here), column(node)
-        if read is not None and self.ways.turn(node.inputs[0].source) is not None:
+        turn = None if read is None else self.ways.turn(node.inputs[0].source)
+        if read is not None and turn is not None and turn.dim == star.dim:
             assert isinstance(op, SpatialIndex)
             columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
             op = replace(op, entries=tuple(columns))

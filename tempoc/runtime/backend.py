@@ -23,12 +23,10 @@ from tempoc.runtime.dtypes import NUMPY, Array
 DeviceArray = Any
 Kernel = Callable[..., tuple[DeviceArray, ...]]
 _PINNED = "pinned_host"
-_FEW = 4
+_COMPILED = 20_000
 HIGHEST = "highest"
 # What a kernel raises when the device gives up (out of memory, a failed callback).
 DeviceError = jax.errors.JaxRuntimeError
-
-
 VERSION: str = jax.__version__
 
 
@@ -123,18 +121,13 @@ def compile_kernel(
     donated: tuple[int, ...],
     precision: str = HIGHEST,
     commands: str = COMMON,
-) -> Kernel:
-    """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
-    options, bound = {**OPTIONS[commands]} or None, _bound(function, static, precision)
-    positions = tuple(i + 1 for i in donated)
-    return jax.jit(bound, donate_argnums=positions, compiler_options=options)  # type: ignore[no-any-return]
-
-
-def _bound(
-    function: Callable[..., Any], static: Mapping[str, int], precision: str
-) -> Callable[..., Any]:
-    bound = functools.partial(function, **static)
-    return precise(functools.update_wrapper(bound, function), precision)
+    **named: Any,
+) -> Any:
+    """The kernel for these bounds; array ``i`` is its argument ``i + 1``. The rest is JAX's own."""
+    bound = functools.update_wrapper(functools.partial(function, **static), function)
+    positions, options = tuple(i + 1 for i in donated), {**OPTIONS[commands]} or None
+    found = precise(bound, precision)
+    return jax.jit(found, donate_argnums=positions, compiler_options=options, **named)
 
 
 def compile_region(
@@ -150,12 +143,10 @@ def compile_region(
     whether there is another one, unless it is.
     """
     if jax.default_backend() == "cpu":
-        return compile_kernel(function, static, donated, precision, commands)
-    positions, bound = tuple(i + 1 for i in donated), _bound(function, static, precision)
-    options = {**OPTIONS[commands]} or None
-    region = jax.jit(
-        bound, donate_argnums=positions, static_argnames=("steps",), compiler_options=options
-    )
+        kernel: Kernel = compile_kernel(function, static, donated, precision, commands)
+        return kernel
+    how = donated, precision, commands
+    region = compile_kernel(function, static, *how, static_argnames=("steps",))
 
     def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
         found: tuple[DeviceArray, ...] = region(at, *arrays, steps=int(at[1]))
@@ -181,8 +172,7 @@ def inspected(
     precision: str = HIGHEST,
 ) -> Inspected:
     """What XLA makes of a function for arguments that are only described: no array is made."""
-    positions = tuple(i + 1 for i in donated)
-    jitted = jax.jit(_bound(function, static, precision), donate_argnums=positions)
+    jitted = compile_kernel(function, static, donated, precision)
     found = jitted.lower(*arguments).compile()
     memory = found.memory_analysis()
     return Inspected(
@@ -267,22 +257,24 @@ def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
 
 @dataclass(slots=True)
 class _Zeros:
-    """Makes arrays of zeros: a few with the host if its memory is the device's, then compiled.
+    """Makes arrays of zeros: with the host if its memory is the device's, in the end compiled.
 
-    What is compiled costs a tenth of a copy for a small array, and as much as hundreds of copies
-    once: a store that grows has each of its sizes just once.
+    What is compiled makes them ten times as fast, once it is: that takes as long as hundreds of
+    small ones, and a store that grows has each of its sizes just once. So it is compiled when the
+    others have taken as long together, about `_COMPILED` microseconds.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    count: int = 0
+    spent: int = 0
     made: Callable[[], DeviceArray] | None = None
 
     def __call__(self) -> DeviceArray:
-        self.count += 1
         if self.made is None:
-            if self.count <= _FEW and jax.default_backend() == "cpu":
-                return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
+            zeros = unaligned(self.shape, self.dtype, np.zeros)
+            self.spent += 100 + zeros.nbytes // 1000
+            if self.spent <= _COMPILED and jax.default_backend() == "cpu":
+                return jax.device_put(zeros)
             self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.made()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import jax
 import numpy as np
 import pytest
 
@@ -79,3 +80,18 @@ def test_an_array_grows(dtype: str, axis: int) -> None:
     place = long.unsafe_buffer_pointer()
     updated = backend.compile_kernel(lambda at, x: x | x if x.dtype == bool else x + x, {}, (0,))
     assert updated(0, long).unsafe_buffer_pointer() == place
+
+
+def test_zeros_are_compiled_when_many_are_made() -> None:
+    told: list[float] = []
+    add = jax.jit(lambda x: x + 1.0, donate_argnums=0)
+    add(backend.put(np.ones((3, 11), np.float32), "f32"))
+    with backend.compilations(told.append):
+        for _ in range(8):
+            found = backend.zeros((3, 11), "f32")
+            np.testing.assert_array_equal(found, np.zeros((3, 11), np.float32))
+            where = found.unsafe_buffer_pointer()
+            assert add(found).unsafe_buffer_pointer() == where  # it may be updated in place
+        assert not told
+        np.testing.assert_array_equal(backend.zeros((2500, 2100), "f32"), np.zeros((2500, 2100)))
+        assert told

@@ -115,7 +115,7 @@ PROGRAMS = {
     "layers": LAYERS, "gradient": GRADIENT, "again": AGAIN, "from_data": FROM_DATA, "until": UNTIL,
 }  # fmt: skip
 PASSES = dict.fromkeys(PROGRAMS, LOOPS) | {"layers": "canonicalize,vectorize,fuse"}
-SIZES = {False: (1, 2, 5), True: (3, 8)}
+SIZES = {False: (1, 5), True: (3, 8)}
 
 
 def emitted(text: str, passes: str | None = LOOPS, **more: bool | int) -> Emitted:

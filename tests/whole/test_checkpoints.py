@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given as generated
 from hypothesis import note, settings
 
+from tempoc.cli.main import status
 from tempoc.runtime.bindings import Given
 from tempoc.runtime.checkpoint import PRINTED, STATE
 from tempoc.runtime.source import as_sources
@@ -153,7 +154,7 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("walk.rt").write_text(WALK, encoding="utf-8")
     np.save("x.npy", np.random.default_rng(1).normal(0, 0.3, (16, 16)).astype(np.float32))
-    subprocess.run(tempoc("compile", "walk.rt", "-o", "out"), check=True)
+    assert status(["compile", "walk.rt", "-o", "out"]) == 0
     return tmp_path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from tempoc.driver.options import Options
 from tempoc.runtime.run import run
 from tests.support.examples import ROOT
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    gymnax = pytest.importorskip("gymnax")
-gymnasium = pytest.importorskip("gymnasium")
+# They are imported by those who use them: that takes seconds.
+pytestmark = pytest.mark.skipif(
+    not (find_spec("gymnax") and find_spec("gymnasium")), reason="no gymnax, no gymnasium"
+)
 
 Arrays = dict[str, Any]
 FOLDER = ROOT / "examples" / "rl"
@@ -74,6 +75,9 @@ def play(text: str, folder: Path, bounds: dict[str, int], actions: Any, **words:
 @cache
 def made(name: str) -> tuple[Any, Any, list[Any], Any]:
     """An environment of the library, its parameters, the leaves and the structure of its state."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import gymnax
     env, params = gymnax.make(name)
     return env, params, *jax.tree.flatten(env.reset(jax.random.key(0), params)[1])
 
@@ -159,6 +163,8 @@ def test_many_games_as_one_axis(game: str, tmp_path: Path) -> None:
 
 
 def test_carts_of_gymnasium(tmp_path: Path) -> None:
+    import gymnasium
+
     actions = np.random.default_rng(2).integers(0, 2, (3, 2, 30))
     found = play(GYM, tmp_path, {"B": 3, "I": 2, "T": 30}, actions)
     assert found["d"].any()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tempoc.cli.main import status
 from tests.support.examples import ROOT, load
 
 HOME = ROOT / "build" / "llama"
@@ -38,8 +37,8 @@ def chat() -> Any:
 
 
 def compiled(folder: Path, *options: str) -> Path:
-    command = [sys.executable, "-m", "tempoc", "compile", "examples/llama/model.rt"]
-    subprocess.run([*command, "-o", str(folder), *options], check=True, cwd=ROOT)
+    source = ROOT / "examples" / "llama" / "model.rt"
+    assert status(["compile", str(source), "-o", str(folder), *options]) == 0
     return folder
 
 

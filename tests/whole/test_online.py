@@ -94,7 +94,7 @@ y = nn.softmax(z[0:t+1] @ z) @ z[0:t+1]""",
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNED)
 def test_gradients_agree(name: str) -> None:
-    agree(HEAD + LEARNED[name] + SLOPES, *SIZES, passes=PASSES.format("vectorize,", 3))
+    agree(HEAD + LEARNED[name] + SLOPES, *SIZES[::2], passes=PASSES.format("vectorize,", 3))
 
 
 def test_gradients_of_heads_agree() -> None:
@@ -107,7 +107,7 @@ dK = grad(l, K)
 dV = grad(l, V)
 output dQ, dK, dV
 """
-    agree(HEAD + text, *SIZES, passes=PASSES.format("vectorize,", 3))
+    agree(HEAD + text, *SIZES[1:], passes=PASSES.format("vectorize,", 3))
 
 
 TRAINED = """
@@ -186,4 +186,4 @@ def programs(draw: st.DrawFn) -> str:
 def test_generated_attention_agrees(special: bool, text: str, vector: bool, size: int) -> None:
     note(text)
     passes = PASSES.format("vectorize," if vector else "", size)
-    agree(HEAD + text, *({"T": n, "B": 1} for n in (1, 2, 5)), passes=passes, special=special)
+    agree(HEAD + text, *({"T": n, "B": 1} for n in (2, 5)), passes=passes, special=special)

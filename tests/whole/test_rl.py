@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,11 +22,9 @@ from tempoc.runtime.run import Settings, run_given
 from tempoc.sdg.interpret import evaluate
 from tests.support.examples import ROOT, load
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    pytest.importorskip("gymnax")
-pytest.importorskip("gymnasium")
-
+pytestmark = pytest.mark.skipif(
+    not (find_spec("gymnax") and find_spec("gymnasium")), reason="no gymnax, no gymnasium"
+)
 HERE = ROOT / "examples" / "rl"
 Arrays = dict[str, np.ndarray[Any, np.dtype[Any]]]
 

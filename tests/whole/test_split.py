@@ -13,7 +13,7 @@ from tests.support.agreement import agree
 from tests.support.prompts import Prompted, prompted
 
 SIZES = tuple(
-    {"P": prompt, "T": steps} for prompt, steps in ((1, 1), (3, 2), (3, 3), (4, 9))
+    {"P": prompt, "T": steps} for prompt, steps in ((1, 1), (3, 2), (4, 9))
 )
 HEAD = "dim p < P\ndim t < T\ninput given[p]: f32[3]\ninput W: f32[3, 3]\n"
 FEED = "x[t] = given[t] when t < P\nx[t] = y[t-1]\n"
@@ -98,7 +98,7 @@ def test_numbers_that_are_none_stay_with_their_readers() -> None:
     name = "attention to all before"
     # one product for all steps while all is finite, else each masks what it must not see
     assert "lax.cond(v_finite, " in compiled(name).emitted.kernels
-    agree(HEAD + PROGRAMS[name], *SIZES[1::2], special=True)
+    agree(HEAD + PROGRAMS[name], SIZES[1], SIZES[2], special=True)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -122,4 +122,4 @@ def test_what_is_fed_is_computed_at_once(name: str) -> None:
 )
 def test_generated_programs_agree(program: Prompted) -> None:
     note(program.text)
-    agree(program.text.replace("param W", "input W"), SIZES[1], SIZES[3])
+    agree(program.text.replace("param W", "input W"), SIZES[1], SIZES[2])

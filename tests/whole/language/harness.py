@@ -88,7 +88,7 @@ def check(case: Case, folder: Path, turn: int) -> None:
         same(exact, wanted, f"eval at {dict(bounds)}", 1e-6)
         plain = dict(evaluate(graph, *parts))
         for level in levels:
-            if bounds is not most and (level < 2 or number > 1):
+            if bounds is not most and (level < 2 or number > 0):
                 continue  # kernels take long to compile; unfused ones are the same for all bounds
             found = dict(run(folder / f"out{level}", bounds, inputs, weights).outputs)
             same(found, wanted, f"-O{level} at {dict(bounds)}", 2e-4)
