@@ -32,7 +32,7 @@ VERSION: str = jax.__version__
 
 @functools.cache
 def device_text() -> str:
-    """What the kernels run on, as far as times depend on it: ``cpu x86_64, 2 cores``."""
+    """What kernels run on, as far as times depend on it: ``cpu x86_64, 2 cores``."""
     device = jax.devices()[0]
     if device.platform != "cpu":
         return str(device.device_kind)
@@ -121,13 +121,22 @@ def compile_kernel(
     donated: tuple[int, ...],
     precision: str = HIGHEST,
     commands: str = COMMON,
+) -> Kernel:
+    """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
+    return _jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
+
+
+def _jitted(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str,
+    commands: str,
     **named: Any,
 ) -> Any:
-    """The kernel for these bounds; array ``i`` is its argument ``i + 1``. The rest is JAX's own."""
     bound = functools.update_wrapper(functools.partial(function, **static), function)
-    positions, options = tuple(i + 1 for i in donated), {**OPTIONS[commands]} or None
-    found = precise(bound, precision)
-    return jax.jit(found, donate_argnums=positions, compiler_options=options, **named)
+    given = {"donate_argnums": tuple(i + 1 for i in donated), **named}
+    return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **given)
 
 
 def compile_region(
@@ -142,17 +151,11 @@ def compile_region(
     A CPU does not care whether the number is known when JAX traces; a GPU asks after each step
     whether there is another one, unless it is.
     """
-    if jax.default_backend() == "cpu":
-        kernel: Kernel = compile_kernel(function, static, donated, precision, commands)
-        return kernel
     how = donated, precision, commands
-    region = compile_kernel(function, static, *how, static_argnames=("steps",))
-
-    def run(at: Any, *arrays: Any) -> tuple[DeviceArray, ...]:
-        found: tuple[DeviceArray, ...] = region(at, *arrays, steps=int(at[1]))
-        return found
-
-    return run
+    if jax.default_backend() == "cpu":
+        return compile_kernel(function, static, *how)
+    region = _jitted(function, static, *how, static_argnames=("steps",))
+    return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +175,7 @@ def inspected(
     precision: str = HIGHEST,
 ) -> Inspected:
     """What XLA makes of a function for arguments that are only described: no array is made."""
-    jitted = compile_kernel(function, static, donated, precision)
-    found = jitted.lower(*arguments).compile()
+    found = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
     memory = found.memory_analysis()
     return Inspected(
         text=found.as_text() or "",

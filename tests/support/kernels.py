@@ -112,7 +112,17 @@ def operations_as_users(monkeypatch: pytest.MonkeyPatch, each_its_own: None) -> 
 def _compile_with(monkeypatch: pytest.MonkeyPatch, options: Mapping[str, Any]) -> None:
     import jax
 
-    monkeypatch.setattr(jax, "jit", functools.partial(jax.jit, compiler_options=options))
+    made = jax.jit
+
+    def jit(
+        function: Callable[..., Any],
+        *,
+        compiler_options: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Any:
+        return made(function, compiler_options={**options, **(compiler_options or {})}, **named)
+
+    monkeypatch.setattr(jax, "jit", jit)
 
 
 class Shared:
