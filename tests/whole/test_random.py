@@ -178,7 +178,7 @@ def test_frequencies() -> None:
     f[t] = random.bernoulli(0.25)
     p[t] = random.permutation(3)
     output y, c, f, p"""
-    steps = 2000
+    steps = 1000
     found = drawn(f"dim t < T\n{text}", T=steps)
     shares = np.bincount(found["c"], minlength=4) / steps
     np.testing.assert_allclose(shares, np.arange(4) / 6, atol=0.04)
