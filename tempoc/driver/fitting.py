@@ -90,7 +90,7 @@ class Variant:
         options = self.compilation.options
         parts = [] if options.recompute is None else [WORDS[options.recompute]]
         if options.limit is not None:
-            parts.append(f"tiles of what takes more than {size_text(options.limit)}")
+            parts.append(about_tiles(options.limit))
         if options.away:
             names = [f"`{name}`" for name in options.away]
             some = ", ".join(names[:_SHOWN]) + f" and {len(names) - _SHOWN} more"
@@ -132,6 +132,11 @@ class Fit:
             f"{size_text(last.peak)} in stores instead of {size_text(first.peak)}, "
             f"{last.calls} calls of kernels instead of {first.calls}{more}{copies}\n"
         )
+
+
+def about_tiles(limit: int) -> str:
+    """Tiles by a limit, in words."""
+    return f"tiles of what takes more than {size_text(limit)}"
 
 
 def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budget: int) -> Fit:

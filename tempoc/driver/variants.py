@@ -216,11 +216,16 @@ class _Walk:
         return name
 
 
+def tiles_word(limit: int) -> str:
+    """Tiles by a limit, as a part of a folder's name."""
+    return f"tiles-{size_text(limit).replace(' ', '').replace('.00', '')}"
+
+
 def _words(options: Options) -> Iterator[str]:
     if options.recompute is not None:
         yield f"recompute-{options.recompute}"
     if options.limit is not None:
-        yield f"tiles-{size_text(options.limit).replace(' ', '').replace('.00', '')}"
+        yield tiles_word(options.limit)
     if options.away:
         yield "offload"
     if options.walk:

@@ -18,7 +18,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.fitting import about_tiles
 from tempoc.driver.options import Options
+from tempoc.driver.variants import tiles_word
 from tempoc.passes.recompute import waits
 from tempoc.passes.tile import Tile
 from tempoc.program.arith import evaluate
@@ -27,7 +29,6 @@ from tempoc.program.nodes import Block, Program, Region
 from tempoc.program.parts import every, regions
 from tempoc.runtime import backend
 from tempoc.runtime.bounds import resolve
-from tempoc.runtime.sizes import size_text
 
 ROOMS = (0, 128, 2048)
 """Steps for which there may be room at first; 0: for all."""
@@ -94,9 +95,7 @@ def tiles(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
     for limit in (n for n in LIMITS if options.limit is None or n < options.limit):
         found = _again(way, replace(options, limit=limit, sizes=dict(sizes)))
         if found.passes.graph != before.passes.graph:
-            text = size_text(limit)
-            name = f"tiles-{text.replace(' ', '').replace('.00', '')}"
-            yield way.but(found, name, f"tiles of what takes more than {text}")
+            yield way.but(found, tiles_word(limit), about_tiles(limit))
             before = found
 
 

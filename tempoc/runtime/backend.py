@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import platform
 import warnings
@@ -273,10 +274,9 @@ class _Zeros:
 
     def __call__(self) -> DeviceArray:
         if self.made is None:
-            zeros = unaligned(self.shape, self.dtype, np.zeros)
-            self.spent += 100 + zeros.nbytes // 1000
+            self.spent += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
             if self.spent <= _COMPILED and jax.default_backend() == "cpu":
-                return jax.device_put(zeros)
+                return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
             self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
         return self.made()
 

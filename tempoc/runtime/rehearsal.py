@@ -155,7 +155,10 @@ class _Rehearsal:
         }  # fmt: skip
         scope |= {f"n{k}": table for k, table in enumerate(self.tables.values())}
         scope |= dict.fromkeys((*walk.constants, *walk.zeros), CELL)
-        scope |= {f"k{i}": self.kernel(k.name) for i, k in enumerate(self.program.kernels)}
+        kernels = self.kernels()
+        scope |= {
+            f"k{i}": kernels.get(k.name, _giving(())) for i, k in enumerate(self.program.kernels)
+        }
         scope |= {f"host{i}": _giving((CELL,) * len(h.results)) for i, h in enumerate(walk.hosts)}
         for i in range(len(self.layouts)):
             scope[f"s{i}"] = self.keyed.get(i)
@@ -163,19 +166,22 @@ class _Rehearsal:
             scope[f"zeros{i}"] = lambda: CELL
         return scope
 
-    def kernel(self, name: str) -> Callable[..., tuple[object, ...]]:
-        """A kernel that does nothing: it gives cells, endings, and no fault."""
-        fault = next((None,) * bool(k.checks) for k in self.program.kernels if k.name == name)
+    def kernels(self) -> Mapping[str, Callable[..., tuple[object, ...]]]:
+        """Kernels that do nothing, by name: they give cells, endings, and no fault."""
+        faults = {k.name: (None,) * bool(k.checks) for k in self.program.kernels}
+        found: dict[str, Callable[..., tuple[object, ...]]] = {}
         for part in every(self.program.tree):
             match part:
-                case Call(kernel=kernel) if kernel == name:
+                case Call(kernel=name) if name not in found:
                     cells = (CELL,) * len(part.results)
-                    return _giving(cells + (self.length > 0,) * len(part.endings) + fault)
-                case Region(kernel=kernel) if kernel == name:
-                    return partial(self.region, len(part.carried), len(part.endings), fault)
+                    ends = (self.length > 0,) * len(part.endings)
+                    found[name] = _giving(cells + ends + faults[name])
+                case Region(kernel=name) if name not in found:
+                    counts = len(part.carried), len(part.endings)
+                    found[name] = partial(self.region, *counts, faults[name])
                 case _:
                     pass
-        return _giving(())
+        return found
 
     def region(
         self, cells: int, endings: int, fault: tuple[None, ...], *given: object

@@ -34,20 +34,16 @@ def offload() -> Iterator[Row]:
     found = counted(small)
     assert found.peak_bytes <= budget
     agree(lambda: found.outputs, natural.outputs)
-    yield Row(
-        name=f"most bytes on the device, {STEPS} steps",
-        ours=found.peak_bytes,
-        theirs=natural.peak_bytes,
-        unit="MB",
-    )
-    yield Row(
-        name="bytes copied, to those of the images",
-        ours=found.loaded + found.evicted,
-        theirs=data["x"].nbytes,
-        unit="MB",
-    )
+    yield in_bytes(f"most bytes on the device, {STEPS} steps", found.peak_bytes, natural.peak_bytes)
+    copied = found.loaded + found.evicted
+    yield in_bytes("bytes copied, to those of the images", copied, data["x"].nbytes)
     mine, other = (median(t) for t in in_turns((small, whole), rounds=9))
     yield Row(name=f"{STEPS} steps", ours=mine, theirs=other)
+
+
+def in_bytes(name: str, ours: int, theirs: int) -> Row:
+    """Bytes of ours and theirs."""
+    return Row(name=name, ours=ours, theirs=theirs, unit="MB")
 
 
 def counted(program: Ready) -> RunResult:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.bench.compiled import Ready, ready
 from tests.bench.measure import Row, per_step
-from tests.bench.offload import counted
+from tests.bench.offload import counted, in_bytes
 
 SOURCE = Path(__file__).with_name("ppo_images.rt")
 GAMES, STEPS, PARTS = 256, 128, 16
@@ -27,18 +27,10 @@ def ppo_images() -> Iterator[Row]:
     assert found.peak_bytes <= budget
     for name, wanted in natural.outputs.items():
         np.testing.assert_allclose(found.outputs[name], wanted, rtol=1e-5, err_msg=name)
-    yield Row(
-        name=f"PPO from pixels, {GAMES} games for {STEPS} steps, bytes",
-        ours=found.peak_bytes,
-        theirs=natural.peak_bytes,
-        unit="MB",
-    )
-    yield Row(
-        name="bytes copied, to those of all pictures",
-        ours=found.loaded + found.evicted,
-        theirs=bounds["I"] * GAMES * STEPS * 3 * 32 * 32 * 4,
-        unit="MB",
-    )
+    name = f"PPO from pixels, {GAMES} games for {STEPS} steps, bytes"
+    yield in_bytes(name, found.peak_bytes, natural.peak_bytes)
+    pictures = bounds["I"] * GAMES * STEPS * 3 * 32 * 32 * 4
+    yield in_bytes("bytes copied, to those of all pictures", found.loaded + found.evicted, pictures)
     mine, other = per_step(
         lambda iterations: small(I=iterations), lambda iterations: whole(I=iterations),
         few=1, many=3, rounds=5,
