@@ -18,7 +18,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _UPDATES = re.compile(r"\bupdated\(|update_slice|\.at\[")
 _TIGHT = 20
@@ -31,8 +31,7 @@ _BINDING: dict[type[ast.AST], int] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(NamedTuple):
     """A place where a name is read: its columns, and what may stand there without brackets."""
 
     name: str
@@ -42,8 +41,7 @@ class _Use:
     deferred: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A line of a function, without its indentation.
 
     ``target`` is the name that the line gives a value to, and ``value`` where that begins, if it is
@@ -64,56 +62,88 @@ def folded(lines: list[str], kept: Collection[str], width: int) -> list[str]:
 
     ``kept`` are names that stay; ``width`` is that of a line, indentation included.
     """
-    parsed = [_parsed(line) for line in lines]
-    uses = Counter(use.name for line in parsed for use in line.uses)
-    stores = Counter(name for line in parsed for name in line.stores)
-    there: list[_Line | None] = list(parsed)
-    for k, line in enumerate(parsed):
-        current = there[k]
-        assert current is not None
-        name = current.target
-        if not name or name in kept or uses[name] != 1 or stores[name] != 1:
+    there = [_parsed(line) for line in lines]
+    movement = _Movement(there)
+    gone: set[int] = set()
+    for k, line in enumerate(there):
+        line = there[k]  # values have come into it meanwhile
+        if not line.target or line.target in kept or _UPDATES.search(line.text):
             continue
-        if _UPDATES.search(current.text):
-            continue
-        at = _user(there, k, name)
-        if at is None:
-            continue
-        user = there[at]
-        assert user is not None
-        new = _put(current, user)
-        if new is not None and line.indent + len(new.text) <= width:
-            there[k], there[at] = None, new
-    return [" " * line.indent + line.text for line in there if line is not None]
+        at = movement.to(k, line)
+        new = _put(line, there[at]) if at is not None else None
+        if at is not None and new is not None and new.indent + len(new.text) <= width:
+            there[at] = new
+            gone.add(k)
+            movement.moved(line, at)
+    return [" " * line.indent + line.text for k, line in enumerate(there) if k not in gone]
 
 
-def _user(lines: list[_Line | None], first: int, name: str) -> int | None:
-    """The line of the same function that reads the value, if the value may move there."""
-    here = lines[first]
-    assert here is not None
-    needed = {use.name for use in here.uses}
-    for k in range(first + 1, len(lines)):
-        line = lines[k]
-        if line is None:
-            continue
-        if line.indent < here.indent:
+class _Movement:
+    """Where values may move to."""
+
+    def __init__(self, lines: list[_Line]) -> None:
+        self._uses = Counter(use.name for line in lines for use in line.uses)
+        self._stores: dict[str, list[int]] = {}
+        self._user: dict[str, int] = {}
+        self._updates = [k for k, line in enumerate(lines) if _UPDATES.search(line.text)]
+        self._function = list(_functions(lines))
+        for k, line in enumerate(lines):
+            self._user.update((use.name, k) for use in line.uses)
+            for name in line.stores:
+                self._stores.setdefault(name, []).append(k)
+
+    def to(self, first: int, line: _Line) -> int | None:
+        """The line that alone reads the value, if the value means the same there."""
+        name = line.target
+        if self._uses[name] != 1 or len(self._stores[name]) != 1:
             return None
-        if any(use.name == name for use in line.uses):
-            return k if line.indent == here.indent else None
-        if _UPDATES.search(line.text) or needed.intersection(line.stores):
+        last = self._user[name]
+        if last < first or self._function[last] != self._function[first]:
             return None
-    return None
+        changes = [self._updates, *(self._stores.get(use.name, []) for use in line.uses)]
+        return None if any(first < k < last for places in changes for k in places) else last
+
+    def moved(self, line: _Line, to: int) -> None:
+        """Remember where a value is."""
+        self._user.update((use.name, to) for use in line.uses)
+
+
+def _functions(lines: list[_Line]) -> Iterator[int]:
+    """Of each line the line where the function begins in which it stands."""
+    open_: list[tuple[int, int]] = []
+    for k, line in enumerate(lines):
+        while open_ and open_[-1][0] > line.indent:
+            open_.pop()
+        if not open_ or open_[-1][0] < line.indent:
+            open_.append((line.indent, k))
+        yield open_[-1][1]
 
 
 def _put(value: _Line, user: _Line) -> _Line | None:
     """The line with the value in the place of its name."""
-    (use,) = (u for u in user.uses if u.name == value.target)
+    (at,) = (k for k, u in enumerate(user.uses) if u.name == value.target)
+    use = user.uses[at]
     if use.deferred:
         return None
     text = value.text[value.value :]
-    if value.binding < use.binding:
-        text = f"({text})"
-    return _parsed(" " * user.indent + user.text[: use.start] + text + user.text[use.end :])
+    bracket = value.binding < use.binding
+    there = use.start + bracket - value.value
+    text = f"({text})" if bracket else text
+    longer = len(text) - (use.end - use.start)
+    inside = [
+        u._replace(
+            start=u.start + there, end=u.end + there, binding=max(u.binding, use.binding)
+            if u.end - u.start == len(text) else u.binding
+        )
+        for u in value.uses
+    ]  # fmt: skip
+    after = [u._replace(start=u.start + longer, end=u.end + longer) for u in user.uses[at + 1 :]]
+    alone = user.value == use.start and len(user.text) == use.end
+    return user._replace(
+        text=user.text[: use.start] + text + user.text[use.end :],
+        uses=(*user.uses[:at], *inside, *after),
+        binding=value.binding if alone else user.binding,
+    )
 
 
 def _parsed(line: str) -> _Line:
@@ -127,14 +157,13 @@ def _parsed(line: str) -> _Line:
         return _Line(text, indent, (), (statement.name, *parameters))
     assert isinstance(statement, ast.Assign | ast.Return), text
     assert statement.value is not None
-    uses = tuple(_uses(statement.value))
+    uses = tuple(sorted(_uses(statement.value), key=lambda use: use.start))
     if isinstance(statement, ast.Return):
         return _Line(text, indent, uses, ())
     stores = [n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
     if len(stores) > 1 or not isinstance(statement.targets[0], ast.Name):
         return _Line(text, indent, uses, tuple(stores))
-    start = text.index("=") + 2
-    value = statement.value
+    start, value = text.index("=") + 2, statement.value
     # Brackets around all of it are no part of an expression, but those of a tuple are.
     tight = value.col_offset > start or (isinstance(value, ast.Tuple) and text[start] == "(")
     binding = _TIGHT if tight else _binding(value)
@@ -142,7 +171,7 @@ def _parsed(line: str) -> _Line:
 
 
 def _uses(node: ast.expr, binding: int = 0, deferred: bool = False) -> Iterator[_Use]:
-    """All names that an expression reads, from left to right."""
+    """All names that an expression reads."""
     if isinstance(node, ast.Name):
         yield _Use(node.id, node.col_offset, node.end_col_offset or 0, binding, deferred)
     deferred = deferred or isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp)

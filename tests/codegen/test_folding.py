@@ -57,7 +57,8 @@ def test_folded(name: str) -> None:
 
 OPERATIONS = (
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "-{a}", "~{a}", "{a} & {b}", "{a} | {b}",
-    "({a} < {b}) + {a}", "({a} - {b})", "({a} + {b}) * 2", "f({a}, {b})", "f({a}, b={b})",
+    "{a} if {a} < {b} else {b}", "({a} < {b}) + {a}", "({a} - {b})", "({a} + {b}) * 2",
+    "f({a}, {b})", "f({a}, b={b})",
     "{a} % 7", "(lambda: {a})() - {b}",
 )  # fmt: skip
 
