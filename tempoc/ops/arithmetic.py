@@ -15,7 +15,7 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import padded, spread
 from tempoc.ops.promote import Kind, common, inexact, numeric, promote, real
 from tempoc.ops.shapes import broadcast, require
-from tempoc.ops.spell import bare, cast, is_nonzero, meant_by, scalar
+from tempoc.ops.spell import cast, is_nonzero, meant_by, paired, scalar
 from tempoc.ops.types import DType, TensorType
 
 
@@ -57,11 +57,7 @@ class Nary(Op):
     ) -> tuple[str, ...]:
         """One expression; garbage meets garbage."""
         texts = self.texts(args, results, out)
-        if self.jax.startswith("{0} "):
-            # Two numbers without dtypes would be computed by Python.
-            numbers = [bare(text) for text in texts]
-            unlike = [k for k in range(2) if numbers[k] != texts[k]]
-            texts = numbers if len(unlike) == 1 else texts
+        texts = [*paired(*texts)] if len(texts) == 2 else texts
         return (self.jax.format(*texts),)
 
     def texts(

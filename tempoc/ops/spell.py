@@ -76,6 +76,12 @@ def bare(text: str) -> str:
     return found[1] if found else text
 
 
+def paired(a: str, b: str) -> tuple[str, str]:
+    """Two operands of one dtype, of which a number does without it if the other is an array."""
+    shorter = bare(a), bare(b)
+    return (a, b) if shorter[0] != a and shorter[1] != b else shorter
+
+
 def is_nonzero(text: str, dtype: DType) -> bool:
     """Whether emitted code is an integer that is not 0, as ``scalar`` spells it."""
     return bool(re.fullmatch(rf"{re.escape(_JAX[dtype])}\((?!-?0+\))-?\d+\)", text))
