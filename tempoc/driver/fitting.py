@@ -9,9 +9,9 @@ What needs no more than the budget is left as it is. Otherwise these ways are lo
   lowered further than it has to be, within a factor of two;
 - *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
-  their steps, and inputs in an array for each point; then with large points computed one after the
-  other where a loop runs (``passes/walk.py``), so that nobody reads all of them; then in the
-  smallest tiles; at last with one point of everything at a time (``-O1``).
+  their steps, and inputs and outputs in an array for each point; then with large points computed
+  one after the other where a loop runs (``passes/walk.py``), so that nobody reads all of them; then
+  in the smallest tiles; at last with one point of everything at a time (``-O1``).
 
 Tiles are also tried together with values made again, where neither is enough. Of what fits the
 cheapest is taken, as far as calls, copies and operations tell.
