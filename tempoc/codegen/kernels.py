@@ -73,7 +73,7 @@ def function(
     tensors = [*(r.tensor for r in statement.reads), *(w.tensor for w in statement.writes)]
     local = local_names(statement.members, tensors)
     stages = replace(stages, local=local)
-    names = Names([*RESERVED, *taken])
+    names = Names([*RESERVED, *taken], spaced=True)
     out = KernelEmitter(
         dims=(*point.domain.dims, *lengths, *stages.starts),
         bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),

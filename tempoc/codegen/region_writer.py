@@ -44,7 +44,7 @@ class Writer(Spelled):
     def begin(self, s: nodes.Statement) -> None:
         """Names for all that the function has."""
         taken = [*RESERVED, *self.known.bounds, *self.known.kernels, "steps", "count", "carry"]
-        self.locals = Names(taken)
+        self.locals = Names(taken, spaced=True)
         for var in (*self.outer, *variables(s), FAULT, "found"):
             self.locals.take(var)
         self.index = self.locals.fresh("i")

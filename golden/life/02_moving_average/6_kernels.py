@@ -78,19 +78,19 @@ def average(at, average_windows, *, T):
     return (jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), average_windows),)
 
 
-def smooth_mul2(at, x, smooth_mul22, *, T):
+def smooth_mul2(at, x, smooth_mul2_2, *, T):
     """02_moving_average.rt:16: smooth[t] = 0.9 * smooth[t-1] + 0.1 * x[t]"""
     def point(x):
         return 0.1 * x
-    smooth_mul222 = lax.dynamic_update_slice(smooth_mul22, jax.vmap(point)(x[1:T]), (1,))
-    return (smooth_mul222,)
+    smooth_mul2_2_2 = lax.dynamic_update_slice(smooth_mul2_2, jax.vmap(point)(x[1:T]), (1,))
+    return (smooth_mul2_2_2,)
 
 
 def block(at, x, *, T):
     """What stands between two tasks of the host: smooth_mul2, total_scan, average."""
-    smooth_mul22 = jnp.zeros((T,), jnp.float32)
+    smooth_mul2_2 = jnp.zeros((T,), jnp.float32)
     if T >= 2:
-        (smooth_mul22,) = smooth_mul2((), x, smooth_mul22, T=T)
-    average_windows, smooth_rows, total_scan2 = total_scan((), x, smooth_mul22, T=T)
+        (smooth_mul2_2,) = smooth_mul2((), x, smooth_mul2_2, T=T)
+    average_windows, smooth_rows, total_scan2 = total_scan((), x, smooth_mul2_2, T=T)
     (average2,) = average((), average_windows, T=T)
     return (smooth_rows, total_scan2, average2)

@@ -25,18 +25,18 @@ def h_at(at, W, x, bias, h_matmul2, U, *, T):
     return h_rows, lax.dynamic_index_in_dim(h_rows, T-1, 0, keepdims=False)
 
 
-def h_matmul2(at, W, x, h_matmul22, *, T):
+def h_matmul2(at, W, x, h_matmul2_2, *, T):
     """05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)"""
     def point(x):
         return jnp.matmul(x, W.T)
-    h_matmul222 = lax.dynamic_update_slice(h_matmul22, jax.vmap(point)(x[1:T]), (1, 0))
-    return (h_matmul222,)
+    h_matmul2_2_2 = lax.dynamic_update_slice(h_matmul2_2, jax.vmap(point)(x[1:T]), (1, 0))
+    return (h_matmul2_2_2,)
 
 
 def block(at, W, x, bias, U, *, T):
     """What stands between two tasks of the host: h_matmul2, h_at."""
-    h_matmul22 = jnp.zeros((T, 16), jnp.float32)
+    h_matmul2_2 = jnp.zeros((T, 16), jnp.float32)
     if T >= 2:
-        (h_matmul22,) = h_matmul2((), W, x, h_matmul22, T=T)
-    h_rows, h_at2 = h_at((), W, x, bias, h_matmul22, U, T=T)
+        (h_matmul2_2,) = h_matmul2((), W, x, h_matmul2_2, T=T)
+    h_rows, h_at2 = h_at((), W, x, bias, h_matmul2_2, U, T=T)
     return (h_rows, h_at2)

@@ -33,16 +33,16 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     return score_rows, path, likelihood, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
-def score_getitem2(at, emit, seen, score_getitem22, *, T):
+def score_getitem2(at, emit, seen, score_getitem2_2, *, T):
     """10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]"""
     def point(seen):
         score_getitem2 = jnp.take(emit, jnp.where(seen < 0, seen + 4, seen), axis=0, mode="clip")
         return (score_getitem2, jnp.where((seen >= -4) & (seen < 4), jnp.int32(0), jnp.int32(1)))
     score_getitem2_rows, fault = jax.vmap(point)(seen[1:T])
-    score_getitem222 = lax.dynamic_update_slice(score_getitem22, score_getitem2_rows, (1, 0))
+    score_getitem2_2_2 = lax.dynamic_update_slice(score_getitem2_2, score_getitem2_rows, (1, 0))
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
-    return score_getitem222, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return score_getitem2_2_2, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
 def back(at, move, score_rows, back2, *, T):
@@ -55,8 +55,8 @@ def back(at, move, score_rows, back2, *, T):
         reach = jnp.expand_dims(score_rows_prev_t, 1) + move
         back = jnp.argmax(reach, axis=0).astype(jnp.int32)
         return back
-    back22 = lax.dynamic_update_slice(back2, jax.vmap(point)(score_rows[:T-1]), (1, 0))
-    return (back22,)
+    back2_2 = lax.dynamic_update_slice(back2, jax.vmap(point)(score_rows[:T-1]), (1, 0))
+    return (back2_2,)
 
 
 def path_1(at, back, path):
@@ -97,14 +97,14 @@ def loop_t(at, path, back2, *, steps=None, T):
 def block(at, emit, seen, start, move, *, T):
     """What stands between two tasks of the host: score_getitem2, likelihood, back, ..."""
     fault = jnp.zeros(4, jnp.int32)
-    score_getitem22 = jnp.zeros((T, 3), jnp.float32)
+    score_getitem2_2 = jnp.zeros((T, 3), jnp.float32)
     path = jnp.zeros((T,), jnp.int32)
     back2 = jnp.zeros((T, 3), jnp.int32)
     if T >= 2:
-        score_getitem22, found = score_getitem2((), emit, seen, score_getitem22, T=T)
+        score_getitem2_2, found = score_getitem2((), emit, seen, score_getitem2_2, T=T)
         fault = first_fault(fault, 1, found, ())
     score_rows, path, likelihood2, found = likelihood(
-        (), emit, seen, start, score_getitem22, move, path, T=T,
+        (), emit, seen, start, score_getitem2_2, move, path, T=T,
     )
     fault = first_fault(fault, 0, found, ())
     if T >= 2:

@@ -187,7 +187,7 @@ def score(
     )
 
 
-def later_cov_matmul4(at, H, sure, surprise, later_matmul32, later_cov_matmul42, *, T):
+def later_cov_matmul4(at, H, sure, surprise, later_matmul3_2, later_cov_matmul4_2, *, T):
     """12_kalman.rt:54: later[t-1] = F.T @ (keep.T @ later + H.T @ sure @ surprise)
     12_kalman.rt:55: later_cov[t-1] = F.T @ (keep.T @ later_cov @ keep + H.T @ sure @ H) @ F
     """
@@ -195,11 +195,11 @@ def later_cov_matmul4(at, H, sure, surprise, later_matmul32, later_cov_matmul42,
         later_matmul2 = jnp.einsum("ij,ik->jk", H, sure)
         return (jnp.matmul(surprise, later_matmul2.T), jnp.matmul(later_matmul2, H))
     later_matmul3_rows, later_cov_matmul4_rows = jax.vmap(point)(sure[1:T], surprise[1:T])
-    later_matmul322 = lax.dynamic_update_slice(later_matmul32, later_matmul3_rows, (1, 0))
-    later_cov_matmul422 = lax.dynamic_update_slice(
-        later_cov_matmul42, later_cov_matmul4_rows, (1, 0, 0),
+    later_matmul3_2_2 = lax.dynamic_update_slice(later_matmul3_2, later_matmul3_rows, (1, 0))
+    later_cov_matmul4_2_2 = lax.dynamic_update_slice(
+        later_cov_matmul4_2, later_cov_matmul4_rows, (1, 0, 0),
     )
-    return later_matmul322, later_cov_matmul422
+    return later_matmul3_2_2, later_cov_matmul4_2_2
 
 
 def likelihood(
@@ -378,7 +378,7 @@ def likelihood_d_now_cov_1(at):
 
 
 def loop_t(
-    at, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22, F,
+    at, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2, F,
     guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul, likelihood_d_score_matmul_einsum2,
     valid, sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
     sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
@@ -387,36 +387,36 @@ def loop_t(
     """t from at[0] down, at[1] steps; the loop of likelihood_d_guess_cov_matmul_einsum2, likelihood_d_guess_cov_add2."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22) = carry
+        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2) = carry
         t = at[0] - i
         (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2(
-            (t,), likelihood_d_guess_cov_add22, F,
+            (t,), likelihood_d_guess_cov_add2_2, F,
         )
         (
-            likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new, likelihood_d_guess_cov_add22,
+            likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new, likelihood_d_guess_cov_add2_2,
         ) = likelihood_d_guess_cov_add2(
             (t,), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-            likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22,
+            likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add2_2,
         )
         likelihood_d_R_sum2_past = jnp.where(
             t >= 1, likelihood_d_R_sum2_past_new, likelihood_d_R_sum2_past,
         )
-        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
-    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
+        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
+    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
     (
-        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22,
+        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2,
     ) = lax.fori_loop(0, count, step_t, carry)
-    return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
+    return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
 
 
 def block(at, log_force, log_error, valid, seen, *, T):
     """What stands between two tasks of the host: R, now_cov, guess_rows, ..."""
     later_matmul3 = jnp.zeros((T, 4), jnp.float32)
-    later_cov_matmul42 = jnp.zeros((T, 4, 4), jnp.float32)
-    likelihood_d_guess_cov_add22 = jnp.zeros((T, 4, 4), jnp.float32)
+    later_cov_matmul4_2 = jnp.zeros((T, 4, 4), jnp.float32)
+    likelihood_d_guess_cov_add2_2 = jnp.zeros((T, 4, 4), jnp.float32)
     (
         F, Q_exp, Q_matmul, H, R_exp, R2, guess_cov_rows, likelihood_d_R_sum2_past,
     ) = R((), log_force, log_error, valid, T=T)
@@ -435,13 +435,13 @@ def block(at, log_force, log_error, valid, seen, *, T):
         sure_inverse_rows_getitem2, guess_rows2,
     )
     if T >= 2:
-        later_matmul3, later_cov_matmul42 = later_cov_matmul4(
-            (), H, sure, surprise, later_matmul3, later_cov_matmul42, T=T,
+        later_matmul3, later_cov_matmul4_2 = later_cov_matmul4(
+            (), H, sure, surprise, later_matmul3, later_cov_matmul4_2, T=T,
         )
     (
         later_rows, later_cov_rows, likelihood2, likelihood_d_now_rows,
     ) = likelihood(
-        (), keep, later_matmul3, F, later_cov_matmul42, score2, valid, likelihood_d_surprise_add,
+        (), keep, later_matmul3, F, later_cov_matmul4_2, score2, valid, likelihood_d_surprise_add,
         gain, H, T=T,
     )
     (
@@ -449,42 +449,42 @@ def block(at, log_force, log_error, valid, seen, *, T):
     ) = smooth_cov((), now_cov2, now, surprise, later_rows, later_cov_rows, likelihood_d_now_rows)
     (likelihood_d_now_cov,) = likelihood_d_now_cov_1((jnp.int32(T - 1),))
     (
-        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new, likelihood_d_guess_cov_add22,
+        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new, likelihood_d_guess_cov_add2_2,
     ) = likelihood_d_guess_cov_add2(
         (jnp.int32(T - 1),), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum,
         gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
         sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
         sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-        likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22,
+        likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add2_2,
     )
     if T - 1 >= 1:
         likelihood_d_R_sum2_past = likelihood_d_R_sum2_past_new
     def step_t(i, carry):
-        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22) = carry
+        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2) = carry
         t = (T - 2) - i
         (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2(
-            (t,), likelihood_d_guess_cov_add22, F,
+            (t,), likelihood_d_guess_cov_add2_2, F,
         )
         (
-            likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new2, likelihood_d_guess_cov_add22,
+            likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new2, likelihood_d_guess_cov_add2_2,
         ) = likelihood_d_guess_cov_add2(
             (t,), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-            likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add22,
+            likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add2_2,
         )
         likelihood_d_R_sum2_past = jnp.where(
             t >= 1, likelihood_d_R_sum2_past_new2, likelihood_d_R_sum2_past,
         )
-        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
-    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22)
+        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
+    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
     (
-        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add22,
+        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2,
     ) = lax.fori_loop(0, T - 2 + 1, step_t, carry)
     (
         likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2,
     ) = likelihood_d_Q_exp_mul(
-        (), likelihood_d_R_sum2_now, R_exp, likelihood_d_guess_cov_add22, Q_matmul, Q_exp, T=T,
+        (), likelihood_d_R_sum2_now, R_exp, likelihood_d_guess_cov_add2_2, Q_matmul, Q_exp, T=T,
     )
     return (now, likelihood2, smooth, smooth_cov2, likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2)

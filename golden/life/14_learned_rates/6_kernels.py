@@ -121,8 +121,8 @@ def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
     (
         predict_tanh_rows, mse_sub_rows, train_rows, tanh_sub_rows,
     ) = jax.vmap(point)(net_0_w, net_0_b, net_1_w, net_1_b)
-    train22 = updated(train2, train_rows[None, :], (i, 0))
-    return predict_tanh_rows, mse_sub_rows, train22, tanh_sub_rows
+    train2_2 = updated(train2, train_rows[None, :], (i, 0))
+    return predict_tanh_rows, mse_sub_rows, train2_2, tanh_sub_rows
 
 
 def net_0_w_rows(
@@ -444,7 +444,7 @@ def loop_i(
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
             test_d_train_predict_transpose2_new,
         ) = test_d_train_predict_matmul2_einsum2(
             (i, jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -480,7 +480,7 @@ def loop_i(
                 test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                 test_d_net_0_w_1_neg, test_d_train_mse_sub,
                 test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22,
+                test_d_train_predict_tanh_0_add2_2,
             ) = test_d_train_predict_tanh_0_add2(
                 (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
                 test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
@@ -502,7 +502,7 @@ def loop_i(
                 )
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2_2,
                 test_d_train_predict_transpose2_new2,
             ) = test_d_train_predict_matmul2_einsum2(
                 (i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -516,9 +516,9 @@ def loop_i(
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
             ) = test_d_train_predict_transpose2_0_add(
-                (i, k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum,
+                (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
                 test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_matmul2_einsum2_2,
             )
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
@@ -603,7 +603,7 @@ def loop_k(
         (
             test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
             test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-            test_d_train_predict_tanh_0_add22,
+            test_d_train_predict_tanh_0_add2_2,
         ) = test_d_train_predict_tanh_0_add2(
             (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
             test_d_net_0_w, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub,
@@ -612,7 +612,7 @@ def loop_k(
         )
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
             test_d_train_predict_transpose2_new,
         ) = test_d_train_predict_matmul2_einsum2(
             (jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -626,10 +626,10 @@ def loop_k(
         (
             test_d_train_predict_tanh, test_d_train_predict_transpose2,
         ) = test_d_train_predict_transpose2_0_add(
-            (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22,
+            (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
             test_d_train_predict_matmul2_einsum,
             test_d_train_d_train_predict_matmul2_einsum_einsum2,
-            test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_matmul2_einsum2_2,
         )
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
@@ -693,7 +693,7 @@ def loop_i2(
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
             test_d_train_predict_transpose2_new,
         ) = test_d_train_predict_matmul2_einsum2(
             (i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -806,7 +806,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
                 test_d_train_predict_transpose2_new,
             ) = test_d_train_predict_matmul2_einsum2(
                 (i, jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -842,7 +842,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                     test_d_net_0_w_1_neg, test_d_train_mse_sub,
                     test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22,
+                    test_d_train_predict_tanh_0_add2_2,
                 ) = test_d_train_predict_tanh_0_add2(
                     (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
                     test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
@@ -864,7 +864,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                     )
                 (
                     test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2_2,
                     test_d_train_predict_transpose2_new2,
                 ) = test_d_train_predict_matmul2_einsum2(
                     (i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -879,9 +879,9 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 (
                     test_d_train_predict_tanh, test_d_train_predict_transpose2,
                 ) = test_d_train_predict_transpose2_0_add(
-                    (i, k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum,
+                    (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
                     test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_matmul2_einsum22,
+                    test_d_train_predict_matmul2_einsum2_2,
                 )
                 (
                     test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
@@ -979,7 +979,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum2_2,
             test_d_train_predict_transpose2_new3,
         ) = test_d_train_predict_matmul2_einsum2(
             (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -1014,7 +1014,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
                 test_d_net_0_w_1_neg, test_d_train_mse_sub,
                 test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22,
+                test_d_train_predict_tanh_0_add2_2,
             ) = test_d_train_predict_tanh_0_add2(
                 (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
                 net_descend_exp2, test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
@@ -1024,7 +1024,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             )
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum2_2,
                 test_d_train_predict_transpose2_new4,
             ) = test_d_train_predict_matmul2_einsum2(
                 (jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -1038,10 +1038,10 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
             ) = test_d_train_predict_transpose2_0_add(
-                (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22,
+                (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
                 test_d_train_predict_matmul2_einsum,
                 test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_matmul2_einsum2_2,
             )
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
@@ -1093,7 +1093,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new5, test_d_train_predict_matmul2_einsum22,
+                test_d_train_predict_tanh_new5, test_d_train_predict_matmul2_einsum2_2,
                 test_d_train_predict_transpose2_new5,
             ) = test_d_train_predict_matmul2_einsum2(
                 (i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
@@ -1150,7 +1150,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(0)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum22,
+            test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum2_2,
             test_d_train_predict_transpose2_new6,
         ) = test_d_train_predict_matmul2_einsum2(
             (jnp.int32(I - 1), jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,

@@ -338,11 +338,11 @@ def cost_d_x_cmul_mul4_mul(
     )
     push_re2 = lax.dynamic_update_slice(push_re, d_x_re_rows_t_rows, (1, 0))
     push_im2 = lax.dynamic_update_slice(push_im, d_x_re_rows_out1_t_rows, (1, 0))
-    mul_mul22 = lax.dynamic_update_slice(mul_mul2, mul_mul_rows, (1, 0))
-    mul2_mul22 = lax.dynamic_update_slice(mul2_mul2, mul2_mul_rows, (1, 0))
-    mul3_mul22 = lax.dynamic_update_slice(mul3_mul2, mul3_mul_rows, (1, 0))
-    mul4_mul22 = lax.dynamic_update_slice(mul4_mul2, mul4_mul_rows, (1, 0))
-    return push_re2, push_im2, mul_mul22, mul2_mul22, mul3_mul22, mul4_mul22
+    mul_mul2_2 = lax.dynamic_update_slice(mul_mul2, mul_mul_rows, (1, 0))
+    mul2_mul2_2 = lax.dynamic_update_slice(mul2_mul2, mul2_mul_rows, (1, 0))
+    mul3_mul2_2 = lax.dynamic_update_slice(mul3_mul2, mul3_mul_rows, (1, 0))
+    mul4_mul2_2 = lax.dynamic_update_slice(mul4_mul2, mul4_mul_rows, (1, 0))
+    return push_re2, push_im2, mul_mul2_2, mul2_mul2_2, mul3_mul2_2, mul4_mul2_2
 
 
 def cost_scan_d_stretch_keep_im_getitem(
@@ -508,7 +508,7 @@ def block(
     (
         x_re_rows, x_re_rows_out1, states_associative_scan_out2, states_associative_scan_out3,
         cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
-        cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take42,
+        cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4_2,
         found,
     ) = cost_scan_d_states_associative_scan_take4(
         (), push_re, push_im, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2, stretch_keep_re,
@@ -532,7 +532,7 @@ def block(
         (), cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
         cost_d_y_answer_y_matmul2_einsum2, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2,
         cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
-        cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take42,
+        cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4_2,
         stretch_keep_re, stretch_keep_im, push_re, push_im,
         cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2,
         T=T,
@@ -561,7 +561,9 @@ def block(
         cost_scan_d_states_associative_scan_fold_out3,
         cost_scan_d_states_associative_scan_fold_out1,
     )
-    cost_d_pole_im_add4, cost_scan_d_pole_im_add42 = cost_scan_d_pole_im_add4(
+    (
+        cost_d_pole_im_add4, cost_scan_d_pole_im_add4_2,
+    ) = cost_scan_d_pole_im_add4(
         (), cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul3_mul, keep_zoh_cdiv_size2_add, hold_re,
         cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul, hold_im, cost_d_x_cmul_mul_mul,
         cost_d_x_cmul_mul3_mul, pole_re, layer_frequency, keep_zoh_p_cexp_exp,
@@ -571,4 +573,4 @@ def block(
         cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
         cost_scan_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_im_getitem2, T=T,
     )
-    return (y, y_scan2, cost, cost_scan2, cost_d_pole_im_add4, cost_scan_d_pole_im_add42, fault)
+    return (y, y_scan2, cost, cost_scan2, cost_d_pole_im_add4, cost_scan_d_pole_im_add4_2, fault)

@@ -168,6 +168,6 @@ def block(at, place, mix, head, word, *, T, tiles):
     (
         loss2, loss_d_scores_einsum, loss_d_scores_einsum2,
     ) = loss((), loss_now, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2, T=T, tiles=tiles)
-    (loss_d_h_mul22,) = loss_d_h_mul2((), loss_d_h_sub, loss_d_scores_einsum)
-    (loss_d_mix_einsum2,) = loss_d_mix_einsum((), loss_d_h_mul22, place)
+    (loss_d_h_mul2_2,) = loss_d_h_mul2((), loss_d_h_sub, loss_d_scores_einsum)
+    (loss_d_mix_einsum2,) = loss_d_mix_einsum((), loss_d_h_mul2_2, place)
     return (loss2, loss_d_scores_einsum2, loss_d_mix_einsum2)

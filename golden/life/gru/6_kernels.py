@@ -758,7 +758,7 @@ def block2(
     )
     (
         loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
-        loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add22,
+        loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2_2,
     ) = loss_d_state_gru_cell_g_add_add2(
         (i,), state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
         loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
@@ -768,13 +768,13 @@ def block2(
     return (
         h_rows2, h, loss2, state, loss_d_logits_add, loss_d_state_gru_cell_n_tanh_mul2,
         loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2,
-        loss_d_state_gru_cell_g_add_add22, fault,
+        loss_d_state_gru_cell_g_add_add2_2, fault,
     )
 
 
 def block3(
     at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
-    loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter2, loss_d_state_gru_cell_g_add_add22,
+    loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter2, loss_d_state_gru_cell_g_add_add2_2,
     loss_d_logits_add, state_getitem, h, state,
 ):
     """What stands between two tasks of the host: loss_d_logits_sum, net_adam_adam_direction_v_mul7."""
@@ -786,7 +786,7 @@ def block3(
     ) = loss_d_logits_sum(
         (i,), loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
         loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter2,
-        loss_d_state_gru_cell_g_add_add22, loss_d_logits_add,
+        loss_d_state_gru_cell_g_add_add2_2, loss_d_logits_add,
     )
     fault = first_fault(fault, 15, found, (i,))
     (
@@ -796,10 +796,10 @@ def block3(
         net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
         net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
         net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul72,
+        net_adam_adam_direction_v_mul7_2,
     ) = net_adam_adam_direction_v_mul7(
         (i,), loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_add2, state_getitem,
-        loss_d_state_gru_cell_g_add_add22, h, loss_d_state_gru_cell_a_add_sum,
+        loss_d_state_gru_cell_g_add_add2_2, h, loss_d_state_gru_cell_a_add_sum,
         loss_d_state_gru_cell_g_add_sum, loss_d_logits_add, state, loss_d_logits_sum2,
     )
     return (
@@ -809,5 +809,5 @@ def block3(
         net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
         net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
         net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul72, fault,
+        net_adam_adam_direction_v_mul7_2, fault,
     )

@@ -426,7 +426,7 @@ def x_rows(
     return (lax.fori_loop(0, S-1, step, jnp.broadcast_to(x, (S, 512, 2))),)
 
 
-def less(at, random_seed, angle, less2, x_sqrt2, x_mul32, *, S):
+def less(at, random_seed, angle, less2, x_sqrt2, x_mul3_2, *, S):
     """moons.rt:50: sqrt(1.0 - less ** 2 - fresh ** 2) * rest +
     moons.rt:51: fresh * random.normal([samples, 2])
     moons.rt:55: less[s] = cos(angle[s-1]) when s >= 1
@@ -444,10 +444,10 @@ def less(at, random_seed, angle, less2, x_sqrt2, x_mul32, *, S):
     less_rows, x_sqrt_rows, x_mul3_rows = jax.vmap(point)(
         jnp.arange(1, S, dtype=jnp.int32), angle[:S-1], angle[1:S],
     )
-    less22 = lax.dynamic_update_slice(less2, less_rows, (1,))
-    x_sqrt22 = lax.dynamic_update_slice(x_sqrt2, x_sqrt_rows, (1,))
-    x_mul322 = lax.dynamic_update_slice(x_mul32, x_mul3_rows, (1, 0, 0))
-    return less22, x_sqrt22, x_mul322
+    less2_2 = lax.dynamic_update_slice(less2, less_rows, (1,))
+    x_sqrt2_2 = lax.dynamic_update_slice(x_sqrt2, x_sqrt_rows, (1,))
+    x_mul3_2_2 = lax.dynamic_update_slice(x_mul3_2, x_mul3_rows, (1, 0, 0))
+    return less2_2, x_sqrt2_2, x_mul3_2_2
 
 
 def print_loss(at, loss):
@@ -467,7 +467,7 @@ def block(
 ):
     """What stands between two tasks of the host: loss_d_loss_expand_dims2, loss, net_adam_adam_direction_v_mul8, ..."""
     loss2 = jnp.zeros((I,), jnp.float32)
-    (loss_d_loss_expand_dims22,) = loss_d_loss_expand_dims2(())
+    (loss_d_loss_expand_dims2_2,) = loss_d_loss_expand_dims2(())
     (
         loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu,
         loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
@@ -488,9 +488,9 @@ def block(
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul82,
+        net_adam_adam_direction_v_mul8_2,
     ) = net_adam_adam_direction_v_mul8(
-        (jnp.int32(0),), loss_sub2, loss_d_loss_expand_dims22, net_3_w,
+        (jnp.int32(0),), loss_sub2, loss_d_loss_expand_dims2_2, net_3_w,
         loss_direction_mlp_h_linear3_add, net_2_w, loss_direction_mlp_h_linear2_add, net_1_w,
         loss_direction_mlp_h_linear_add, loss_direction_concat, loss_direction_mlp_h_silu,
         loss_direction_mlp_h_silu2, loss_direction_mlp_h_silu3,
@@ -524,7 +524,7 @@ def block(
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul82,
+        net_adam_adam_direction_v_mul8_2,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
@@ -549,7 +549,7 @@ def block(
     )
     return (
         net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-        loss_d_loss_expand_dims22, loss_direction_concat, loss_direction_mlp_h_linear_add,
+        loss_d_loss_expand_dims2_2, loss_direction_concat, loss_direction_mlp_h_linear_add,
         loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
         loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss2,
         loss_d_loss_direction_mlp_h_linear_transpose_transpose,
@@ -563,7 +563,7 @@ def block(
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul82, net_adam_adam_direction_m_moving_average_m_0_w,
+        net_adam_adam_direction_v_mul8_2, net_adam_adam_direction_m_moving_average_m_0_w,
         net_adam_adam_direction_m_moving_average_m_0_b,
         net_adam_adam_direction_m_moving_average_m_1_w,
         net_adam_adam_direction_m_moving_average_m_1_b,
@@ -592,8 +592,8 @@ def block2(
     net_adam_adam_direction_v_moving_average_m_1_b, net_adam_adam_direction_v_moving_average_m_2_w,
     net_adam_adam_direction_v_moving_average_m_2_b, net_adam_adam_direction_v_moving_average_m_3_w,
     net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
-    net_2_b, net_3_w, net_3_b, random_seed, loss_direction_wave_power, loss_d_loss_expand_dims22, *,
-    I,
+    net_2_b, net_3_w, net_3_b, random_seed, loss_direction_wave_power, loss_d_loss_expand_dims2_2,
+    *, I,
 ):
     """What stands between two tasks of the host: loss, net_adam_adam_direction_v_mul8, net_adam_adam_direction_v_moving_average_m_3_b_0, ..."""
     i = at[0]
@@ -617,9 +617,9 @@ def block2(
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul82,
+        net_adam_adam_direction_v_mul8_2,
     ) = net_adam_adam_direction_v_mul8(
-        (i,), loss_sub2, loss_d_loss_expand_dims22, net_3_w, loss_direction_mlp_h_linear3_add,
+        (i,), loss_sub2, loss_d_loss_expand_dims2_2, net_3_w, loss_direction_mlp_h_linear3_add,
         net_2_w, loss_direction_mlp_h_linear2_add, net_1_w, loss_direction_mlp_h_linear_add,
         loss_direction_concat, loss_direction_mlp_h_silu, loss_direction_mlp_h_silu2,
         loss_direction_mlp_h_silu3,
@@ -668,7 +668,7 @@ def block2(
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul82,
+        net_adam_adam_direction_v_mul8_2,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
@@ -722,7 +722,7 @@ def block2(
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul82,
+        net_adam_adam_direction_v_mul8_2,
     )
 
 
