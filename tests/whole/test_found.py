@@ -164,6 +164,20 @@ y4 = tanh(grad(y4g ** 2, x))
 output y0, y1, y4
 """
 
+# The gradient says for all `b` at once where `t` ends, and what it reads differs with `b`.
+ENDS_AT_ONCE = """
+dim t < T until stop
+dim b < B
+input x[t, b]: f32
+input e[t]: f32
+stop[t] = e > 0.4
+y[t, b] = x[t, B-1-b] when t == T-1
+y[t, b] = x[0, max(b-t, 0)] * y[t+1, b] + x[t, max(b-t, 0)]
+l = sum(tanh(y[0:T, 0:B]))
+g = grad(l, x)
+output y, g
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()
