@@ -30,6 +30,7 @@ from tempoc.program.nodes import (
 )  # fmt: skip
 from tempoc.program.parts import calls
 from tempoc.program.precision import precision_of
+from tempoc.program.spelling import variable
 from tempoc.runtime import backend
 from tempoc.runtime.blocks import whole_blocks
 from tempoc.runtime.load import Loaded
@@ -123,7 +124,7 @@ def _compiled(
     args = _args(called)
     at = backend.described((_coordinates(called, program),), "i32")
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
-    static = {name: bounds[name] for name in kernel.bounds}
+    static = {variable(name): bounds[name] for name in kernel.bounds}
     if isinstance(called, Region) and backend.compiles_late():
         static["steps"] = backend.whole_steps(STEPS)
     wanted = (at, *given), precision_of(loaded.program)
