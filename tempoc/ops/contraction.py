@@ -20,7 +20,7 @@ from tempoc.ops.reduction import HALVES
 from tempoc.ops.shapes import broadcast, require, same, shape_text
 from tempoc.ops.spell import jax_dtype, meant_by, scalar
 from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Const, Expr
+from tempoc.symbolic.expr import ONE, Expr
 from tempoc.symbolic.text import show
 
 
@@ -158,11 +158,8 @@ def matvec(matrix, vector, points):
 
 def _matrix_vector(matrix: str, vector: str, out: Emitter) -> str:
     """A matrix times a vector, at all points for which this is written."""
-    match out.points:
-        case Const(value=1):
-            return f"jnp.matmul({matrix}, {vector})"
-        case Const():
-            return f"jnp.matmul({vector}, {matrix}.T)"
+    if out.points == ONE:
+        return f"jnp.matmul({matrix}, {vector})"
     return f"matvec({matrix}, {vector}, {out.static(out.points)})"
 
 
