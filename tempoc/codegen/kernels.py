@@ -25,7 +25,7 @@ from tempoc.ops.emission import KernelEmitter
 from tempoc.program.spelling import variable
 from tempoc.sdg.statements import Statement, Vector
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ZERO, Expr, Sym, compare, maximum
+from tempoc.symbolic.expr import ZERO, Expr, Sym, compare, maximum, product, sub
 from tempoc.symbolic.walk import substitute, symbols
 
 
@@ -81,7 +81,7 @@ def function(
         bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),
         names=names,
         imports=stages.imports,
-        mapped=bool(statement.vector),
+        points=product(sub(v.upper, v.lower) for v in statement.vector),
         spelled=variable,
     )
     write = writer or (Together if statement.vector else Body)

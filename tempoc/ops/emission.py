@@ -17,6 +17,7 @@ from tempoc.ops.opdef import Import, Stretch, Value
 from tempoc.ops.padding import along, taken
 from tempoc.ops.spell import bare, jax_dtype, scalar
 from tempoc.symbolic.expr import (
+    ONE,
     ZERO,
     And,
     Compare,
@@ -61,8 +62,8 @@ class KernelEmitter:
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
     else the number, counted from 1, of the first that did not. The runner tests it.
 
-    ``mapped`` says that ``jax.vmap`` will run the code so far at many points. ``spelled`` gives the
-    variables of dimensions and bounds.
+    ``points`` says at how many ``jax.vmap`` will run the code so far, all together. ``spelled``
+    gives the variables of dimensions and bounds.
     ``ahead`` has the arrays of which a function of one point must know whether they are finite, and
     what that is called; who writes the call of that function says so ahead of it.
     """
@@ -74,11 +75,11 @@ class KernelEmitter:
         bound: Callable[[Expr], Expr],
         names: Names,
         imports: Mapping[Import, str] = MappingProxyType({}),
-        mapped: bool = False,
+        points: Expr = ONE,
         spelled: Callable[[str], str] = str,
     ) -> None:
         self.dims = tuple(dims)
-        self.mapped = mapped
+        self.points = points
         self._variable = spelled
         self.lines: list[str] = []
         self.checks: list[str] = []

@@ -95,10 +95,10 @@ class Value:
 class Emitter(Protocol):
     """What an operator may ask of the kernel that is being written (see ``emission.py``).
 
-    ``mapped``: ``jax.vmap`` runs what is written at many points.
+    ``points``: at so many, over bounds, ``jax.vmap`` runs what is written; 1 without it.
     """
 
-    mapped: bool
+    points: Expr
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the fresh name."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tempoc.ops.contraction import MATVEC
 from tempoc.ops.draw_text import DRAWING
 from tempoc.ops.linear import LINEAR_ROWS
 
-HELPERS = {**DRAWING, "linear_rows": LINEAR_ROWS}
+HELPERS = {**DRAWING, "linear_rows": LINEAR_ROWS, "matvec": MATVEC}
 """Those that operators call, each after those that it calls itself."""
 
 
