@@ -79,7 +79,7 @@ def function(
         bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),
         names=names,
         imports=stages.imports,
-        mapped=bool(statement.vector),
+        mapped=tuple(v.dim for v in statement.vector),
     )
     write = writer or (Together if statement.vector else Body)
     body = write(statement, stages, out, names)

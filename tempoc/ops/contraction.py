@@ -134,7 +134,7 @@ class MatMul(Op):
         a, b = (retyped(v, result.dtype, out) for v in (a, b))
         inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
         dtype = result.dtype
-        turned = out.mapped and (a.type.ndim, b.type.ndim) == (2, 1)
+        turned = bool(out.mapped) and (a.type.ndim, b.type.ndim) == (2, 1)
 
         def times(x: str, y: str) -> str:
             return f"jnp.matmul({y}, {x}.T)" if turned else f"jnp.matmul({x}, {y})"

@@ -61,7 +61,7 @@ class KernelEmitter:
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
     else the number, counted from 1, of the first that did not. The runner tests it.
 
-    ``mapped`` says that ``jax.vmap`` will run the code so far at many points.
+    ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far.
     ``ahead`` has the arrays of which a function of one point must know whether they are finite, and
     what that is called; who writes the call of that function says so ahead of it.
     """
@@ -73,7 +73,7 @@ class KernelEmitter:
         bound: Callable[[Expr], Expr],
         names: Names,
         imports: Mapping[Import, str] = MappingProxyType({}),
-        mapped: bool = False,
+        mapped: tuple[str, ...] = (),
     ) -> None:
         self.dims = tuple(dims)
         self.mapped = mapped

@@ -95,10 +95,10 @@ class Value:
 class Emitter(Protocol):
     """What an operator may ask of the kernel that is being written (see ``emission.py``).
 
-    ``mapped``: ``jax.vmap`` runs what is written at many points.
+    ``mapped``: at the points of these dimensions ``jax.vmap`` runs what is written.
     """
 
-    mapped: bool
+    mapped: tuple[str, ...]
 
     def bind(self, hint: str, text: str) -> str:
         """Write ``name = text`` and return the fresh name."""
