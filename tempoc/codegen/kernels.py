@@ -81,6 +81,7 @@ def function(
         bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),
         names=names,
         imports=stages.imports,
+        mapped=tuple(v.dim for v in statement.vector),
         points=product(sub(v.upper, v.lower) for v in statement.vector),
         spelled=variable,
     )

@@ -1,6 +1,6 @@
 """What ``threefry.py`` computes, as text for kernels: functions that stand in front of them.
 
-They use only ``jnp`` and ``lax``, and work on one key at a time, so they may be mapped over others.
+They use only JAX, and work on one key at a time, so they may be mapped over others.
 JAX has the generator too, but on CPUs as loops of their own, which a kernel of small draws feels.
 ``DRAWING`` has them by name; some call others.
 """
@@ -33,13 +33,30 @@ def threefry(key, x, y):
     return x, y
 '''
 
+_FOLD = '''\
+def random_fold(key, *path):
+    """The key folded with numbers, written out: rounds at many points fuse with what follows."""
+    for number in path:
+        key = jnp.stack(threefry(key, jnp.uint32(0), jnp.uint32(number)))
+    return key
+'''
+
 _KEY = '''\
 def random_key(seed, *path):
-    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
-    key = seed
-    for number in path:
-        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
-    return jnp.stack(key)
+    """The key of a draw: the seed's, folded with the place and with indices of the draw.
+
+    On a CPU in a loop, of two turns at least: rounds that are written out XLA copies into all that
+    reads the key, and then it takes seconds to compile that.
+    """
+    if jax.default_backend() != "cpu":
+        return random_fold(seed, *path)
+    words = jnp.stack([jnp.uint32(number) for number in path])
+
+    def fold(i, key):
+        word = lax.dynamic_index_in_dim(words, i, keepdims=False)
+        return jnp.where(i < len(path), random_fold(key, word), key)
+
+    return lax.fori_loop(0, max(2, len(path)), fold, seed)
 '''
 
 _BITS = '''\
@@ -108,6 +125,7 @@ def random_gumbel(key, positions):
 
 DRAWING = {
     "threefry": _THREEFRY,
+    "random_fold": _FOLD,
     "random_key": _KEY,
     "random_bits": _BITS,
     "random_uniform": _UNIFORM,

@@ -62,8 +62,8 @@ class KernelEmitter:
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
     else the number, counted from 1, of the first that did not. The runner tests it.
 
-    ``points`` says at how many ``jax.vmap`` will run the code so far, all together. ``spelled``
-    gives the variables of dimensions and bounds.
+    ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far, ``points``
+    says how many that are. ``spelled`` gives the variables of dimensions and bounds.
     ``ahead`` has the arrays of which a function of one point must know whether they are finite, and
     what that is called; who writes the call of that function says so ahead of it.
     """
@@ -75,10 +75,12 @@ class KernelEmitter:
         bound: Callable[[Expr], Expr],
         names: Names,
         imports: Mapping[Import, str] = MappingProxyType({}),
+        mapped: tuple[str, ...] = (),
         points: Expr = ONE,
         spelled: Callable[[str], str] = str,
     ) -> None:
         self.dims = tuple(dims)
+        self.mapped = mapped
         self.points = points
         self._variable = spelled
         self.lines: list[str] = []

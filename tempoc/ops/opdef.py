@@ -95,9 +95,11 @@ class Value:
 class Emitter(Protocol):
     """What an operator may ask of the kernel that is being written (see ``emission.py``).
 
-    ``points``: at so many, over bounds, ``jax.vmap`` runs what is written; 1 without it.
+    ``mapped``: at the points of these dimensions ``jax.vmap`` runs what is written, at ``points``
+    in all, over bounds; 1 without it.
     """
 
+    mapped: tuple[str, ...]
     points: Expr
 
     def bind(self, hint: str, text: str) -> str:

@@ -21,7 +21,7 @@ from tempoc.ops.source import Given, concrete
 from tempoc.ops.spell import cast, jax_dtype, numpy_dtype
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr, product
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 KEY = TensorType(DType.KEY, (Const(2),))
 _DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
@@ -66,9 +66,13 @@ class RandomKey(Op):
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """Folded one by one."""
-        path = [args[0].text, str(self.place), *(out.index(e) for e in self.at)]
-        return (f"random_key({', '.join(path)})",)
+        """Folded one by one; from the first index that differs between mapped points, at each."""
+        varies = (k for k, e in enumerate(self.at) if {*symbols(e)} & {*out.mapped})
+        common = next(varies, len(self.at))
+        path = [out.index(e) for e in self.at]
+        text = f"random_key({', '.join([args[0].text, str(self.place), *path[:common]])})"
+        own = ", ".join(path[common:])
+        return (f"random_fold({text}, {own})" if own else text,)
 
 
 class Draw(Op):

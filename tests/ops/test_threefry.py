@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tempoc.base.names import Names
 from tempoc.ops import threefry
+from tempoc.ops.draw_text import DRAWING
+from tempoc.ops.emission import KernelEmitter
+from tempoc.ops.opdef import Value
+from tempoc.ops.random import KEY, RandomKey
+from tempoc.symbolic.expr import Sym
 
 SEEDS = (0, 1, 2**31, 2**40 + 3)
 SHAPES = ((), (7,), (3, 5), (2, 0))
@@ -95,3 +102,38 @@ def test_uniform_and_normal_numbers_have_their_moments() -> None:
     assert u.min() >= 0 and u.max() < 1
     moments = [u.mean() - 0.5, u.var() - 1 / 12, z.mean(), z.var() - 1, (z**3).mean()]
     assert np.abs(moments).max() < 0.03
+
+
+@pytest.mark.parametrize("path", [(7,), (7, 0), (2**32 - 1, 3, 5)])
+def test_kernels_find_the_same_keys_in_a_loop(path: tuple[int, ...]) -> None:
+    """A loop of one turn would be none: then XLA copies its rounds into all that reads the key."""
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+    exec("\n".join(DRAWING[n] for n in ("threefry", "random_fold", "random_key")), scope)
+    words = [np.uint32(number) for number in path]
+    root = threefry.root(9)
+    made = jax.jit(scope["random_key"]).lower(root, *words).compile()
+    expected = root
+    for number in path:
+        expected = threefry.fold_in(expected, number)
+    assert list(np.asarray(made(root, *words))) == list(expected)
+    assert " while(" in made.as_text()
+    points = np.arange(3, dtype=np.uint32)
+    key = scope["random_key"](root, *words)
+    many = jax.vmap(lambda n: scope["random_fold"](key, n, 4))(points)
+    ones = [threefry.fold_in(threefry.fold_in(expected, n), 4) for n in points]
+    np.testing.assert_array_equal(many, ones)
+
+
+@pytest.mark.parametrize(
+    "mapped, text",
+    [
+        ((), "random_key(seed, 7, t, b)"),
+        (("b",), "random_fold(random_key(seed, 7, t), b)"),
+        (("t",), "random_fold(random_key(seed, 7), t, b)"),
+    ],
+)
+def test_keys_of_many_points_share_what_they_can(mapped: tuple[str, ...], text: str) -> None:
+    dims = ("t", "b")
+    out = KernelEmitter(dims=dims, bound=lambda e: e, names=Names(dims), mapped=mapped)
+    op = RandomKey(place=7, at=(Sym("t"), Sym("b")))
+    assert op.emit((Value("seed", KEY, KEY.shape),), (KEY,), out) == (text,)
