@@ -9,7 +9,16 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def g_gru_cell_r_split(at, forth_w, x, retour_w, retour_b):
+def matvec(matrix, vector, points):
+    """matrix @ vector, which so many points compute together.
+
+    Vectors of several points are rows of an array, which one product takes and gives as they lie.
+    For one vector XLA for CPUs is faster if the matrix comes first.
+    """
+    return jnp.matmul(vector, matrix.T) if points > 1 else jnp.matmul(matrix, vector)
+
+
+def g_gru_cell_r_split(at, forth_w, x, retour_w, retour_b, *, T):
     """nn.rt:132: a = x @ cell.w.T + cell.b
     nn.rt:134: r = sigmoid(split(a, 3, -1)[0] + split(g, 3, -1)[0])
     nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
@@ -17,11 +26,10 @@ def g_gru_cell_r_split(at, forth_w, x, retour_w, retour_b):
     nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
     """
     def point(x):
-        a_add = jnp.matmul(x, retour_w.T) + retour_b
-        r_split_0 = lax.slice_in_dim(a_add, 0, 5, axis=0)
+        a_add = matvec(retour_w, x, T) + retour_b
         r_split_1 = lax.slice_in_dim(a_add, 5, 10, axis=0)
         r_split_2 = lax.slice_in_dim(a_add, 10, 15, axis=0)
-        return (jnp.matmul(x, forth_w.T), r_split_0, r_split_1, r_split_2)
+        return (matvec(forth_w, x, T), lax.slice_in_dim(a_add, 0, 5, axis=0), r_split_1, r_split_2)
     lstm_cell_a_matmul_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows = jax.vmap(point)(x)
     return lstm_cell_a_matmul_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows
 
@@ -65,7 +73,7 @@ def after_rows(
 
 def both(
     at, forth_u, a_matmul, forth_b, retour_u, retour_c, r_split, split_out1, split_out2,
-    hidden_rows, rows_out1, after_rows,
+    hidden_rows, rows_out1, after_rows, *, T,
 ):
     """06_lstm.rt:16: hidden[0] = zeros([H])
     06_lstm.rt:17: memory[0] = zeros([H])
@@ -86,12 +94,12 @@ def both(
     nn.rt:146: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
     """
     def point(hidden_rows_t, a_matmul, rows_out1_t, after_rows_t, r_split, split_out1, split_out2):
-        a_add2 = a_matmul + jnp.matmul(hidden_rows_t, forth_u.T) + forth_b
+        a_add2 = a_matmul + matvec(forth_u, hidden_rows_t, T) + forth_b
         new_tanh = jnp.tanh(lax.slice_in_dim(a_add2, 10, 15, axis=0))
         new_mul = jax.nn.sigmoid(lax.slice_in_dim(a_add2, 0, 5, axis=0)) * new_tanh
         new_add = jax.nn.sigmoid(lax.slice_in_dim(a_add2, 5, 10, axis=0)) * rows_out1_t + new_mul
         h = jax.nn.sigmoid(lax.slice_in_dim(a_add2, 15, 20, axis=0)) * jnp.tanh(new_add)
-        g_add = jnp.matmul(after_rows_t, retour_u.T) + retour_c
+        g_add = matvec(retour_u, after_rows_t, T) + retour_c
         r_sigmoid = jax.nn.sigmoid(r_split + lax.slice_in_dim(g_add, 0, 5, axis=0))
         z_sigmoid = jax.nn.sigmoid(split_out1 + lax.slice_in_dim(g_add, 5, 10, axis=0))
         n_tanh = jnp.tanh(split_out2 + r_sigmoid * lax.slice_in_dim(g_add, 10, 15, axis=0))
@@ -108,7 +116,7 @@ def block(at, forth_w, x, retour_w, retour_b, forth_u, forth_b, retour_u, retour
     """What stands between two tasks of the host: g_gru_cell_r_split, after_rows, both."""
     (
         h_lstm_cell_a_matmul, g_gru_cell_r_split2, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2,
-    ) = g_gru_cell_r_split((), forth_w, x, retour_w, retour_b)
+    ) = g_gru_cell_r_split((), forth_w, x, retour_w, retour_b, T=T)
     hidden_rows, hidden_rows_out1, after_rows2 = after_rows(
         (), h_lstm_cell_a_matmul, forth_u, forth_b, g_gru_cell_r_split_out1,
         g_gru_cell_r_split_out2, g_gru_cell_r_split2, retour_u, retour_c, T=T,
@@ -116,6 +124,6 @@ def block(at, forth_w, x, retour_w, retour_b, forth_u, forth_b, retour_u, retour
     h_lstm_cell_new_add, both2 = both(
         (), forth_u, h_lstm_cell_a_matmul, forth_b, retour_u, retour_c, g_gru_cell_r_split2,
         g_gru_cell_r_split_out1, g_gru_cell_r_split_out2, hidden_rows, hidden_rows_out1,
-        after_rows2,
+        after_rows2, T=T,
     )
     return (h_lstm_cell_new_add, both2)

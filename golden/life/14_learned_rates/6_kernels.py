@@ -21,12 +21,28 @@ def threefry(key, x, y):
     return x, y
 
 
-def random_key(seed, *path):
-    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
-    key = seed
+def random_fold(key, *path):
+    """The key folded with numbers, written out: rounds at many points fuse with what follows."""
     for number in path:
-        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
-    return jnp.stack(key)
+        key = jnp.stack(threefry(key, jnp.uint32(0), jnp.uint32(number)))
+    return key
+
+
+def random_key(seed, *path):
+    """The key of a draw: the seed's, folded with the place and with indices of the draw.
+
+    On a CPU in a loop, of two turns at least: rounds that are written out XLA copies into all that
+    reads the key, and then it takes seconds to compile that.
+    """
+    if jax.default_backend() != "cpu":
+        return random_fold(seed, *path)
+    words = jnp.stack([jnp.uint32(number) for number in path])
+
+    def fold(i, key):
+        word = lax.dynamic_index_in_dim(words, i, keepdims=False)
+        return jnp.where(i < len(path), random_fold(key, word), key)
+
+    return lax.fori_loop(0, max(2, len(path)), fold, seed)
 
 
 def random_bits(key, positions):

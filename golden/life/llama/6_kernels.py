@@ -9,6 +9,15 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def matvec(matrix, vector, points):
+    """matrix @ vector, which so many points compute together.
+
+    Vectors of several points are rows of an array, which one product takes and gives as they lie.
+    For one vector XLA for CPUs is faster if the matrix comes first.
+    """
+    return jnp.matmul(vector, matrix.T) if points > 1 else jnp.matmul(matrix, vector)
+
+
 def updated(array, part, start):
     """The array with a part put in; axes of length 1 are left out meanwhile.
 
@@ -59,7 +68,7 @@ def tok_2(at, best_prev, tok):
     return (tok2,)
 
 
-def v_early(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v):
+def v_early(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v, *, B, S, T):
     """model.rt:52: n = nn.rms_norm(x, attn_norm)
     model.rt:53: q = nn.rope(reshape(wq @ n, [KV * G, H]), t, theta)
     model.rt:54: k = nn.rope(reshape(wk @ n, [KV, H]), t, theta)
@@ -72,30 +81,30 @@ def v_early(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v):
     """
     def point(x, rope_cos, rope_sin):
         n = x * lax.rsqrt(jnp.sum(x * x, axis=0, keepdims=True) / 576 + 1e-05) * attn_norm
-        q_reshape = jnp.reshape(jnp.matmul(n, wq.T), (9, 64))
+        q_reshape = jnp.reshape(matvec(wq, n, B*min(S, T)), (9, 64))
         q_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 32, axis=1)
         q_rope_low_split_1 = lax.slice_in_dim(q_reshape, 32, 64, axis=1)
         q_rope_sub = q_rope_low_split_0 * rope_cos - q_rope_low_split_1 * rope_sin
         q_rope_add = q_rope_low_split_1 * rope_cos + q_rope_low_split_0 * rope_sin
         q = jnp.concatenate([q_rope_sub, q_rope_add], axis=1)
-        k_reshape = jnp.reshape(jnp.matmul(n, wk.T), (3, 64))
+        k_reshape = jnp.reshape(matvec(wk, n, B*min(S, T)), (3, 64))
         k_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 32, axis=1)
         k_rope_low_split_1 = lax.slice_in_dim(k_reshape, 32, 64, axis=1)
         k_rope_sub = k_rope_low_split_0 * rope_cos - k_rope_low_split_1 * rope_sin
         k_rope_add = k_rope_low_split_1 * rope_cos + k_rope_low_split_0 * rope_sin
         k_early = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
-        v_early = jnp.reshape(jnp.matmul(n, wv.T), (3, 64))
+        v_early = jnp.reshape(matvec(wv, n, B*min(S, T)), (3, 64))
         return (jnp.reshape(q, (3, 3, 64)), k_early, v_early)
     point = jax.vmap(point)
     a_reshape_rows, k_early_rows, v_early_rows = jax.vmap(point, in_axes=(0, None, None))(
         x, rope_cos, rope_sin,
     )
-    k2 = updated(k, jnp.moveaxis(k_early_rows, 1, 2), (0, 0, 0, 0))
+    k2 = updated(k, jnp.moveaxis(k_early_rows, 1, 3), (0, 0, 0, 0))
     v2 = updated(v, jnp.moveaxis(v_early_rows, 1, 2), (0, 0, 0, 0))
     return a_reshape_rows, k2, v2
 
 
-def v_late(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v):
+def v_late(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v, *, B):
     """model.rt:52: n = nn.rms_norm(x, attn_norm)
     model.rt:53: q = nn.rope(reshape(wq @ n, [KV * G, H]), t, theta)
     model.rt:54: k = nn.rope(reshape(wk @ n, [KV, H]), t, theta)
@@ -109,22 +118,22 @@ def v_late(at, x, attn_norm, wq, rope_cos, rope_sin, wk, wv, k, v):
     t = at[0]
     def point(x):
         n = x * lax.rsqrt(jnp.sum(x * x, axis=0, keepdims=True) / 576 + 1e-05) * attn_norm
-        q_reshape = jnp.reshape(jnp.matmul(n, wq.T), (9, 64))
+        q_reshape = jnp.reshape(matvec(wq, n, B), (9, 64))
         q_rope_low_split_0 = lax.slice_in_dim(q_reshape, 0, 32, axis=1)
         q_rope_low_split_1 = lax.slice_in_dim(q_reshape, 32, 64, axis=1)
         q_rope_sub = q_rope_low_split_0 * rope_cos - q_rope_low_split_1 * rope_sin
         q_rope_add = q_rope_low_split_1 * rope_cos + q_rope_low_split_0 * rope_sin
         q = jnp.concatenate([q_rope_sub, q_rope_add], axis=1)
-        k_reshape = jnp.reshape(jnp.matmul(n, wk.T), (3, 64))
+        k_reshape = jnp.reshape(matvec(wk, n, B), (3, 64))
         k_rope_low_split_0 = lax.slice_in_dim(k_reshape, 0, 32, axis=1)
         k_rope_low_split_1 = lax.slice_in_dim(k_reshape, 32, 64, axis=1)
         k_rope_sub = k_rope_low_split_0 * rope_cos - k_rope_low_split_1 * rope_sin
         k_rope_add = k_rope_low_split_1 * rope_cos + k_rope_low_split_0 * rope_sin
         k_late = jnp.concatenate([k_rope_sub, k_rope_add], axis=1)
-        v_late = jnp.reshape(jnp.matmul(n, wv.T), (3, 64))
+        v_late = jnp.reshape(matvec(wv, n, B), (3, 64))
         return (jnp.reshape(q, (3, 3, 64)), k_late, v_late)
     a_reshape_rows, k_late_rows, v_late_rows = jax.vmap(point)(x)
-    k2 = updated(k, k_late_rows[:, :, None], (0, 0, t, 0))
+    k2 = updated(k, k_late_rows[:, :, :, None], (0, 0, 0, t))
     v2 = updated(v, v_late_rows[:, :, None], (0, 0, t, 0))
     return a_reshape_rows, k2, v2
 
@@ -155,7 +164,7 @@ def q_rope_sin_late(at, angle_power):
     return jnp.cos(angle_mul), jnp.sin(angle_mul)
 
 
-def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, S, T, L):
+def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, S, T, L):
     """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
     model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
@@ -168,8 +177,8 @@ def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, S, T, L):
     l = at[0]
     v_finite = jnp.all(jnp.isfinite(v))
     def point(t, a_reshape, k, v, x):
-        scores_einsum = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(k[:, :min(S, T)], 1, 0))
-        scores_div = scores_einsum * 0.125
+        k_slice = jnp.moveaxis(k[:, :, :min(S, T)], 2, 0)
+        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, k_slice) * 0.125
         valid = jnp.arange(min(S, T), dtype=jnp.int32) < t+1
         e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
         e_exp = jnp.exp(e_sub)
@@ -185,12 +194,12 @@ def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, S, T, L):
                 )
             )(softmax_div_masked, v_slice, valid2),
         )
-        z = x + jnp.matmul(jnp.reshape(a, (576,)), wo.T)
+        z = x + matvec(wo, jnp.reshape(a, (576,)), B*min(S, T))
         rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
         rms_norm_mul3 = rms_norm_mul2 * mlp_norm
-        swiglu_matmul2 = jnp.matmul(rms_norm_mul3, up.T)
-        swiglu_mul = jax.nn.silu(jnp.matmul(rms_norm_mul3, gate.T)) * swiglu_matmul2
-        y = z + jnp.matmul(swiglu_mul, down.T)
+        swiglu_matmul2 = matvec(up, rms_norm_mul3, B*min(S, T))
+        swiglu_mul = jax.nn.silu(matvec(gate, rms_norm_mul3, B*min(S, T))) * swiglu_matmul2
+        y = z + matvec(down, swiglu_mul, B*min(S, T))
         return (y, y)
     point = jax.vmap(point, in_axes=(0, 0, None, None, 0))
     y_rows, y_rows2 = jax.vmap(point, in_axes=(None, 0, 0, 0, 0))(
@@ -200,7 +209,7 @@ def y_early(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, S, T, L):
     return y_rows, x2
 
 
-def y_late(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, L):
+def y_late(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, B, L):
     """model.rt:56: a = nn.grouped_attention( reshape(q, [KV, G, H]), k[t = max(0, (t+1-window)*windowed):t+1], v[t = max(0, (t+1-window)*windowed):t+1], )
     model.rt:61: z = x + wo @ reshape(a, [KV * G * H])
     model.rt:62: y = z + nn.swiglu(nn.rms_norm(z, mlp_norm), gate, up, down)
@@ -211,20 +220,19 @@ def y_late(at, a_reshape, k, v, wo, x, mlp_norm, gate, up, down, *, L):
     nn.rt:126: return down @ (silu(gate @ x) * (up @ x))
     """
     t, l = at[0], at[1]
-    T_room = k.shape[2]
+    T_room = k.shape[3]
     def point(a_reshape, k, v, x):
-        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(k, 1, 0)) * 0.125
+        scores_div = jnp.einsum("kgd,skd->kgs", a_reshape, jnp.moveaxis(k, 2, 0)) * 0.125
         valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
         e_sub = scores_div - jnp.max(jnp.where(valid, scores_div, -jnp.inf), axis=2, keepdims=True)
         e_exp = jnp.exp(e_sub)
         softmax_div = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=2, keepdims=True)
         a = jnp.einsum("kgs,skd->kgd", jnp.where(valid, softmax_div, 0.0), jnp.moveaxis(v, 1, 0))
-        z = x + jnp.matmul(jnp.reshape(a, (576,)), wo.T)
+        z = x + matvec(wo, jnp.reshape(a, (576,)), B)
         rms_norm_mul2 = z * lax.rsqrt(jnp.sum(z * z, axis=0, keepdims=True) / 576 + 1e-05)
         rms_norm_mul3 = rms_norm_mul2 * mlp_norm
-        swiglu_matmul2 = jnp.matmul(rms_norm_mul3, up.T)
-        swiglu_mul = jax.nn.silu(jnp.matmul(rms_norm_mul3, gate.T)) * swiglu_matmul2
-        y = z + jnp.matmul(swiglu_mul, down.T)
+        swiglu_mul = jax.nn.silu(matvec(gate, rms_norm_mul3, B)) * matvec(up, rms_norm_mul3, B)
+        y = z + matvec(down, swiglu_mul, B)
         return (y, y)
     y_rows, y_rows2 = jax.vmap(point)(a_reshape, k, v, x)
     x2 = jnp.where(l+1 < L, lax.dynamic_update_slice(x, y_rows2, (0, 0)), x)
@@ -245,7 +253,7 @@ def x_0_late(at, embed, tok):
     return x_0_late_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
-def best_early(at, y_at, norm, embed):
+def best_early(at, y_at, norm, embed, *, B):
     """model.rt:65: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
     model.rt:66: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
@@ -254,20 +262,20 @@ def best_early(at, y_at, norm, embed):
     def point(y_at):
         y_t = y_at[t]
         rms_norm_mul2 = y_t * lax.rsqrt(jnp.sum(y_t * y_t, axis=0, keepdims=True) / 576 + 1e-05)
-        logits = jnp.matmul(rms_norm_mul2 * norm, embed.T)
+        logits = matvec(embed, rms_norm_mul2 * norm, B)
         best_early = jnp.argmax(logits, axis=None).astype(jnp.int32)
         return best_early
     return (jax.vmap(point)(y_at),)
 
 
-def best_late(at, y_at, norm, embed):
+def best_late(at, y_at, norm, embed, *, B):
     """model.rt:65: logits[b, t] = embed @ nn.rms_norm(y[b, t, L-1], norm)
     model.rt:66: best[b, t] = argmax(logits[b, t])
     nn.rt:43: return x * rsqrt(mean(x * x, axis = -1, keepdims = true) + eps) * scale
     """
     def point(y_at):
         rms_norm_mul2 = y_at * lax.rsqrt(jnp.sum(y_at * y_at, axis=0, keepdims=True) / 576 + 1e-05)
-        logits = jnp.matmul(rms_norm_mul2 * norm, embed.T)
+        logits = matvec(embed, rms_norm_mul2 * norm, B)
         best_late = jnp.argmax(logits, axis=None).astype(jnp.int32)
         return best_late
     return (jax.vmap(point)(y_at),)
@@ -294,15 +302,16 @@ def block(at, prompt, embed, *, B, S, T):
 
 def block2(
     at, k, v, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early2, wk, wv, wo, mlp_norm,
-    gate, up, down, *, S, T, L,
+    gate, up, down, *, B, S, T, L,
 ):
     """What stands between two tasks of the host: v_early, y_early."""
     l = at[0]
     a_reshape_early, k, v = v_early(
-        (l,), x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early2, wk, wv, k, v,
+        (l,), x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early2, wk, wv, k, v, B=B, S=S,
+        T=T,
     )
     y_early2, x_early = y_early(
-        (l,), a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, S=S, T=T, L=L,
+        (l,), a_reshape_early, k, v, wo, x_early, mlp_norm, gate, up, down, B=B, S=S, T=T, L=L,
     )
     return (k, v, x_early, y_early2)
 
@@ -320,16 +329,16 @@ def block3(at, tok, length, prompt, best, q_rope_angle_power2, embed):
 
 def block4(
     at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
-    up, down, *, L,
+    up, down, *, B, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
     l = at[1]
     a_reshape_late, k, v = v_late(
-        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, k, v,
+        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, k, v, B=B,
     )
     y_late2, x_late = y_late(
-        (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, L=L,
+        (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,
     )
     return (k, v, x_late, a_reshape_late, y_late2)
 
@@ -347,15 +356,15 @@ def block5(at, tok, best, q_rope_angle_power2, embed):
 
 def block6(
     at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
-    up, down, *, L,
+    up, down, *, B, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
     l = at[1]
     a_reshape_late, k, v = v_late(
-        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, k, v,
+        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, k, v, B=B,
     )
     y_late2, x_late = y_late(
-        (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, L=L,
+        (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,
     )
     return (k, v, x_late, a_reshape_late, y_late2)

@@ -21,12 +21,28 @@ def threefry(key, x, y):
     return x, y
 
 
-def random_key(seed, *path):
-    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
-    key = seed
+def random_fold(key, *path):
+    """The key folded with numbers, written out: rounds at many points fuse with what follows."""
     for number in path:
-        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
-    return jnp.stack(key)
+        key = jnp.stack(threefry(key, jnp.uint32(0), jnp.uint32(number)))
+    return key
+
+
+def random_key(seed, *path):
+    """The key of a draw: the seed's, folded with the place and with indices of the draw.
+
+    On a CPU in a loop, of two turns at least: rounds that are written out XLA copies into all that
+    reads the key, and then it takes seconds to compile that.
+    """
+    if jax.default_backend() != "cpu":
+        return random_fold(seed, *path)
+    words = jnp.stack([jnp.uint32(number) for number in path])
+
+    def fold(i, key):
+        word = lax.dynamic_index_in_dim(words, i, keepdims=False)
+        return jnp.where(i < len(path), random_fold(key, word), key)
+
+    return lax.fori_loop(0, max(2, len(path)), fold, seed)
 
 
 def random_bits(key, positions):
@@ -436,7 +452,7 @@ def less(at, random_seed, angle, less2, x_sqrt2, x_mul3_2, *, S):
         less = jnp.cos(angle_prev_s)
         fresh_div2 = jnp.cos(angle_s) / less
         fresh = jnp.sin(angle_prev_s) / jnp.sin(angle_s) * jnp.sqrt(1.0 - fresh_div2 * fresh_div2)
-        x_key2 = random_key(random_seed, 2089245189, s)
+        x_key2 = random_fold(random_key(random_seed, 2089245189), s)
         x_normal = random_normal(
             x_key2, jnp.arange(1024, dtype=jnp.uint32).reshape((512, 2)), jnp.float32,
         )

@@ -21,12 +21,28 @@ def threefry(key, x, y):
     return x, y
 
 
-def random_key(seed, *path):
-    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
-    key = seed
+def random_fold(key, *path):
+    """The key folded with numbers, written out: rounds at many points fuse with what follows."""
     for number in path:
-        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
-    return jnp.stack(key)
+        key = jnp.stack(threefry(key, jnp.uint32(0), jnp.uint32(number)))
+    return key
+
+
+def random_key(seed, *path):
+    """The key of a draw: the seed's, folded with the place and with indices of the draw.
+
+    On a CPU in a loop, of two turns at least: rounds that are written out XLA copies into all that
+    reads the key, and then it takes seconds to compile that.
+    """
+    if jax.default_backend() != "cpu":
+        return random_fold(seed, *path)
+    words = jnp.stack([jnp.uint32(number) for number in path])
+
+    def fold(i, key):
+        word = lax.dynamic_index_in_dim(words, i, keepdims=False)
+        return jnp.where(i < len(path), random_fold(key, word), key)
+
+    return lax.fori_loop(0, max(2, len(path)), fold, seed)
 
 
 def random_bits(key, positions):
@@ -314,9 +330,9 @@ def drawn_temperature_categorical(
     attention_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_v)
     attention_v_reshape_t = jnp.reshape(attention_v_matmul, (12, 16))
     attention_k_rope_concat = lax.dynamic_update_index_in_dim(
-        attention_k_rope_concat, attention_k_rope_concat_t, t % min(32, T), 1,
+        attention_k_rope_concat, attention_k_rope_concat_t, t % min(32, T), 2,
     )
-    attention_k_rope_concat_slice = jnp.moveaxis(attention_k_rope_concat, 1, 0)
+    attention_k_rope_concat_slice = jnp.moveaxis(attention_k_rope_concat, 2, 0)
     attention_past_multi_head_attention_scores_einsum = jnp.einsum(
         "hd,shd->hs", attention_q_rope_concat, attention_k_rope_concat_slice,
     )
@@ -389,9 +405,9 @@ def drawn_temperature_categorical(
     attention2_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2, blocks_1_attention_v)
     attention2_v_reshape_t = jnp.reshape(attention2_v_matmul, (12, 16))
     attention2_k_rope_concat = lax.dynamic_update_index_in_dim(
-        attention2_k_rope_concat, attention2_k_rope_concat_t, t % min(32, T), 1,
+        attention2_k_rope_concat, attention2_k_rope_concat_t, t % min(32, T), 2,
     )
-    attention2_k_rope_concat_slice = jnp.moveaxis(attention2_k_rope_concat, 1, 0)
+    attention2_k_rope_concat_slice = jnp.moveaxis(attention2_k_rope_concat, 2, 0)
     attention2_past_multi_head_attention_scores_einsum = jnp.einsum(
         "hd,shd->hs", attention2_q_rope_concat, attention2_k_rope_concat_slice,
     )
@@ -629,9 +645,9 @@ def block(
     """What stands between two tasks of the host: drawn_logits_x_attention_q_rope_angle_power, letter_0, drawn_temperature_categorical, ..."""
     fault = jnp.zeros(4, jnp.int32)
     letter = jnp.zeros((T, 3), jnp.int32)
-    drawn_logits_x_attention_k_rope_concat = jnp.zeros((12, min(T, 32), 16), jnp.float32)
+    drawn_logits_x_attention_k_rope_concat = jnp.zeros((12, 16, min(T, 32)), jnp.float32)
     drawn_logits_x_attention_v_reshape = jnp.zeros((12, min(T, 32), 16), jnp.float32)
-    drawn_logits_x_attention2_k_rope_concat = jnp.zeros((12, min(T, 32), 16), jnp.float32)
+    drawn_logits_x_attention2_k_rope_concat = jnp.zeros((12, 16, min(T, 32)), jnp.float32)
     drawn_logits_x_attention2_v_reshape = jnp.zeros((12, min(T, 32), 16), jnp.float32)
     drawn_temperature_categorical2 = jnp.zeros((3,), jnp.int32)
     (drawn_logits_x_attention_q_rope_angle_power2,) = drawn_logits_x_attention_q_rope_angle_power(

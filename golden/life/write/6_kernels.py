@@ -21,12 +21,28 @@ def threefry(key, x, y):
     return x, y
 
 
-def random_key(seed, *path):
-    """The key of a draw: the seed's, folded with the place and the indices of the draw."""
-    key = seed
+def random_fold(key, *path):
+    """The key folded with numbers, written out: rounds at many points fuse with what follows."""
     for number in path:
-        key = threefry(key, jnp.uint32(0), jnp.uint32(number))
-    return jnp.stack(key)
+        key = jnp.stack(threefry(key, jnp.uint32(0), jnp.uint32(number)))
+    return key
+
+
+def random_key(seed, *path):
+    """The key of a draw: the seed's, folded with the place and with indices of the draw.
+
+    On a CPU in a loop, of two turns at least: rounds that are written out XLA copies into all that
+    reads the key, and then it takes seconds to compile that.
+    """
+    if jax.default_backend() != "cpu":
+        return random_fold(seed, *path)
+    words = jnp.stack([jnp.uint32(number) for number in path])
+
+    def fold(i, key):
+        word = lax.dynamic_index_in_dim(words, i, keepdims=False)
+        return jnp.where(i < len(path), random_fold(key, word), key)
+
+    return lax.fori_loop(0, max(2, len(path)), fold, seed)
 
 
 def random_bits(key, positions):
@@ -55,6 +71,15 @@ def random_gumbel(key, positions):
     exponential = jnp.maximum(minus_log(random_bits(key, positions) | 1), jnp.uint32(1))
     noise = (minus_log(exponential) >> 1).astype(jnp.int32) - 232581600
     return noise.astype(jnp.float32) * jnp.float32(2.0**-26)
+
+
+def matvec(matrix, vector, points):
+    """matrix @ vector, which so many points compute together.
+
+    Vectors of several points are rows of an array, which one product takes and gives as they lie.
+    For one vector XLA for CPUs is faster if the matrix comes first.
+    """
+    return jnp.matmul(vector, matrix.T) if points > 1 else jnp.matmul(matrix, vector)
 
 
 def updated(array, part, start):
@@ -90,8 +115,8 @@ def after(
         after_getitem = jnp.take(
             net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
         )
-        a_add = jnp.matmul(after_getitem, cell_w.T) + cell_b
-        g_add = jnp.matmul(state, cell_u.T) + cell_c
+        a_add = matvec(cell_w, after_getitem, B) + cell_b
+        g_add = matvec(cell_u, state, B) + cell_c
         r_add = lax.slice_in_dim(a_add, 0, 96, axis=0) + lax.slice_in_dim(g_add, 0, 96, axis=0)
         z_add = lax.slice_in_dim(a_add, 96, 192, axis=0) + lax.slice_in_dim(g_add, 96, 192, axis=0)
         z_sigmoid = jax.nn.sigmoid(z_add)
@@ -99,8 +124,8 @@ def after(
         gru_cell_sub = 1.0 - z_sigmoid
         gru_cell_mul = gru_cell_sub * jnp.tanh(lax.slice_in_dim(a_add, 192, 288, axis=0) + n_mul)
         after = gru_cell_mul + z_sigmoid * state
-        temperature_div = (jnp.matmul(after, out_w.T) + out_b) / 0.7
-        temperature_key = random_key(random_seed, 3419918578, b, t)
+        temperature_div = (matvec(out_w, after, B) + out_b) / 0.7
+        temperature_key = random_fold(random_key(random_seed, 3419918578), b, t)
         scores = temperature_div + random_gumbel(temperature_key, jnp.arange(58, dtype=jnp.uint32))
         temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
         return (after, temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
