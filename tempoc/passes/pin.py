@@ -67,9 +67,8 @@ class Pin:
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""
         loops, lazy = walked(graph, context.space), together(graph)
-        kept = {o.source for o in graph.outputs}
         for name, node in tuple(graph.nodes.items()):
-            if name in lazy or name in kept or not _may_copy(node):
+            if name in lazy or not _may_copy(node):
                 continue
             for dim in node.domain.dims:
                 if dim in loops and dim not in node.vector:
@@ -79,6 +78,9 @@ class Pin:
     def pinned(self, graph: Graph, node: Node, dim: str, context: PassContext) -> Graph:
         """The graph with the first points of a node apart, if the others go in turn then."""
         space, place = context.space, node.domain.dims.index(dim)
+        results = [o.entries[place] for o in graph.outputs if o.source == node.name]
+        if any(isinstance(e, Slice) or self.is_few(e, space) for e in results):
+            return graph
         early: list[_Read] = []
         sizes: list[Expr] = []
         lasting = False
