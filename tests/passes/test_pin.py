@@ -119,6 +119,17 @@ def test_memory_does_not_grow_with_time() -> None:
     assert formula == "16*min(4, T)+128"
 
 
+def test_a_window_that_begins_behind_the_first() -> None:
+    rest = "k[max(2, t-3):max(2, t+1)]"
+    apart = f"w[t] = ({rest} @ x[t]) @ {rest}"
+    lines = [apart if line.startswith("w[t]") else line for line in SINKS.splitlines()]
+    compilation = Compilation(load_source(Source("m.rt", "\n".join(lines))), Options())
+    assert compilation.proof.is_whole
+    program = compilation.emitted.program
+    formula = text_of(peak(program, usual_given(program)).formula)
+    assert formula == "16*min(4, T)+128"
+
+
 def test_attention_to_the_first_and_the_last() -> None:
     agree(SINKS, {"T": 1}, {"T": 9})
 
