@@ -64,11 +64,20 @@ def pattern(entry: Slice, dim: str, where: Domain, space: Space) -> str:
     short = not any(space.universe.is_dim(n) for n in symbols(most))
     if short and _is_cut(entry.lo):
         return f"chunk of {show(most)}"
+    last = space.upper_bound(entry.hi, where)
+    if entry.lo == ZERO and _is_few(last, bound.name, space):
+        return f"first {show(last)}"
     if short and is_small(most, bound.name, space.universe):
         return f"window of {show(most)}"
     if entry.lo == ZERO:
         return "causal"
     return "from here on" if entry.hi == bound else show(entry)
+
+
+def _is_few(e: Expr, bound: str, space: Space) -> bool:
+    """Whether so many points are few however many there are."""
+    known = not any(space.universe.is_dim(n) for n in symbols(e))
+    return known and is_small(e, bound, space.universe)
 
 
 def _is_cut(e: Expr) -> bool:

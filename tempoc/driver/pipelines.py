@@ -9,6 +9,7 @@ from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
 from tempoc.passes.fuse import Fuse
 from tempoc.passes.lift import Lift
+from tempoc.passes.pin import Pin
 from tempoc.passes.reassociate import Reassociate
 from tempoc.passes.recompute import Recompute
 from tempoc.passes.reduce_domain import ReduceDomain
@@ -39,6 +40,7 @@ O2: tuple[Pass, ...] = (
     Lift(),
     Tile(),
     Accumulate(),
+    Pin(),
     Fuse(),
 )
 LEVELS: tuple[tuple[Pass, ...], ...] = (O0, O1, O2)
@@ -57,6 +59,7 @@ REGISTRY: Mapping[str, Callable[..., Pass]] = {
     "scans": Scans,
     "tile": Tile,
     "accumulate": Accumulate,
+    "pin": Pin,
     "recompute": Recompute,
     "walk": Walk,
     "fuse": Fuse,

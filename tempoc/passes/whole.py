@@ -26,11 +26,12 @@ from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, interval,
 from tempoc.symbolic.walk import extent, substitute
 
 
-def kept_whole(graph: Graph, dim: str) -> set[str]:
+def kept_whole(graph: Graph, dim: str, *, ranges: bool = True) -> set[str]:
     """The nodes, merges among them, whose values are kept at all points of a dimension.
 
     Besides what is given, these are tensors of which later rounds read, and those of which somebody
-    reads slices of no fixed length, except to add them up, which a loop can do on the way.
+    reads slices of no fixed length, except to add them up, which a loop can do on the way. Without
+    ``ranges`` such slices do not count.
     """
     found = {n.name for n in graph.nodes.values() if isinstance(n.op, Input | Param)}
     found |= {o.source for o in graph.outputs if _is_long(_along(graph, o.source, o.entries, dim))}
@@ -50,7 +51,7 @@ def kept_whole(graph: Graph, dim: str) -> set[str]:
             for edge, writers in zip(node.inputs, ways, strict=True):
                 entry = _along(graph, edge.source, edge.entries, dim)
                 later = any(here > rounds[w.writer].number for w in writers)
-                if entry is not None and (later or (_is_long(entry) and not adds)):
+                if entry is not None and (later or (ranges and _is_long(entry) and not adds)):
                     found.add(edge.source)
     return found
 

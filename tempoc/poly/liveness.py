@@ -29,10 +29,12 @@ from tempoc.symbolic.expr import (
     FALSE,
     ONE,
     TRUE,
+    Const,
     Entry,
     Expr,
     Sym,
     conjunction,
+    interval,
     maximum,
     minimum,
 )
@@ -162,7 +164,11 @@ class Liveness:
         ):
             larger = [minimum(*larger)]
         known = any(fast.at_least(p, 1, universe) for p in larger)
-        return maximum(*larger) if known else maximum(ONE, *larger)
+        found = maximum(*larger) if known else maximum(ONE, *larger)
+        if exact is None and interval(found)[1] is None and (most := _most(size)) is not None:
+            # There is a limit for all bounds, which the greatest of all parts does not show.
+            return minimum(Const(most), Sym(universe.dim(dim).bound))
+        return found
 
     def releases(self, tensor: str) -> tuple[Release, ...]:
         """Which cells die right after which statement, for all cells that die.
@@ -324,6 +330,12 @@ class Liveness:
         where = recover.condition(cells.domain(), points)
         if where != FALSE:
             yield Release(task="", entries=found[0], where=where)
+
+
+def _most(size: isl.PwAff) -> int | None:
+    """The greatest value of a size for all bounds, if there is one."""
+    most = size.max_val()
+    return int(most.to_python()) if most.is_int() else None
 
 
 def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:

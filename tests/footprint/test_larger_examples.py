@@ -26,10 +26,15 @@ from tests.support.examples import ROOT
 pytestmark = pytest.mark.slow
 
 LLAMA = {"L": 2, "D": 16, "F": 24, "V": 11, "H": 4, "KV": 2, "G": 2}
+LEARNED = {"V": 7, "D": 8, "layers": 1, "heads": 2, "window": 3}
 CASES = {
     "characters/gru": ({"I": 3, "T": 5, "N": 9}, {"V": 7, "E": 3, "H": 4, "B": 2}),
+    "characters/write": ({"B": 2, "P": 3, "T": 9}, {"V": 7, "E": 3, "H": 5}),
+    "characters/learn": ({"I": 2, "T": 4, "N": 9}, LEARNED | {"B": 2}),
+    "characters/recite": ({"P": 3, "T": 9}, LEARNED | {"B": 2}),
     "diffusion/moons": ({"I": 3, "S": 4}, {}),
     "llama/model": ({"B": 2, "P": 4, "S": 2, "T": 9}, {**LLAMA, "window": 0}),
+    "llama/sample": ({"B": 2, "P": 4, "S": 2, "T": 9}, LLAMA | {"L": 1}),
     "llama/model, window": ({"B": 2, "P": 4, "S": 2, "T": 9}, {**LLAMA, "window": 3}),
 }
 
