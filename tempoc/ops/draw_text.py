@@ -106,6 +106,21 @@ def random_gumbel(key, positions):
     return noise.astype(jnp.float32) * jnp.float32(2.0**{1 - UNIT})
 '''
 
+_FEW = '''\
+def random_of_few(key, logits, positions):
+    """The first place along the last axis where a logit with its noise is greatest, or NaN.
+
+    Place by place: XLA for CPUs draws numbers one by one in the loop of an argmax.
+    """
+    noise = [random_gumbel(key, positions[..., k]) for k in range(logits.shape[-1])]
+    best, *others = (logits[..., k] + x.astype(logits.dtype) for k, x in enumerate(noise))
+    place = jnp.zeros(best.shape, jnp.int32)
+    for k, score in enumerate(others, 1):
+        more = ~(score <= best) & (best == best)
+        best, place = jnp.where(more, score, best), jnp.where(more, jnp.int32(k), place)
+    return place
+'''
+
 DRAWING = {
     "threefry": _THREEFRY,
     "random_key": _KEY,
@@ -116,5 +131,6 @@ DRAWING = {
     "random_normal64": _NORMAL64,
     "minus_log": _MINUS_LOG,
     "random_gumbel": _GUMBEL,
+    "random_of_few": _FEW,
 }
 """The functions by name, each after those that it calls."""
