@@ -27,14 +27,6 @@ def d_1(at, x, y, d_prev, d_1_one, d):
     case.sdg:15: %d.1 = where %d.1.same, %d.1.diag, %d.1.skip : [i, j | i >= 1 and j >= 1] i32
     """
     i, j = at[0], at[1]
-    x_i = x[i]
-    y_j = y[j]
-    d_1_same = x_i == y_j
-    d_prev2 = d_prev[j-1]
-    d_1_diag = d_prev2 + d_1_one
-    d_j = d_prev[j]
-    d_prev3 = d[j-1]
-    d_1_skip = jnp.maximum(d_j, d_prev3)
-    d_1 = jnp.where(d_1_same, d_1_diag, d_1_skip)
+    d_1 = jnp.where(x[i] == y[j], d_prev[j-1] + d_1_one, jnp.maximum(d_prev[j], d[j-1]))
     d = lax.dynamic_update_index_in_dim(d, d_1, j, 0)
     return (d,)

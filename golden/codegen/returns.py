@@ -10,8 +10,7 @@ from jax import lax
 
 def g_0(at, r, g, *, T):
     """case.sdg:8: %g.0 = copy %r[T-1] : [] f32"""
-    r_at = r[T-1]
-    g = lax.dynamic_update_index_in_dim(g, r_at, T-1, 0)
+    g = lax.dynamic_update_index_in_dim(g, r[T-1], T-1, 0)
     return (g,)
 
 
@@ -23,16 +22,13 @@ def g_1_half(at):
 def g_1_mul(at, g, g_1_half):
     """case.sdg:10: %g.1.mul = mul %g[t+1], %g.1.half : [t | t < T-1] f32"""
     t = at[0]
-    g_next = g[t+1]
-    g_1_mul = g_next * g_1_half
-    return (g_1_mul,)
+    return (g[t+1] * g_1_half,)
 
 
 def g_1(at, r, g_1_mul, g):
     """case.sdg:11: %g.1 = add %r, %g.1.mul : [t | t < T-1] f32"""
     t = at[0]
-    r_t = r[t]
-    g_1 = r_t + g_1_mul
+    g_1 = r[t] + g_1_mul
     g = lax.dynamic_update_index_in_dim(g, g_1, t, 0)
     return (g,)
 
@@ -42,9 +38,7 @@ def n(at, r, n, *, T, N):
     t = at[0]
     r_slice = jnp.take(r, t + jnp.arange(min(N, T), dtype=jnp.int32), axis=0, mode="clip")
     valid = jnp.arange(min(N, T), dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(N, T-t))
-    r_slice_masked = jnp.where(valid, r_slice, jnp.float32(0.0))
-    n_t = jnp.sum(r_slice_masked, axis=0)
-    n = lax.dynamic_update_index_in_dim(n, n_t, t, 0)
+    n = lax.dynamic_update_index_in_dim(n, jnp.sum(jnp.where(valid, r_slice, 0.0), axis=0), t, 0)
     return (n,)
 
 
@@ -53,7 +47,5 @@ def e(at, r, e, *, T):
     t = at[0]
     r_slice = jnp.take(r, t + 2 * jnp.arange((T+1)//2, dtype=jnp.int32), axis=0, mode="clip")
     valid = jnp.arange((T+1)//2, dtype=jnp.int32) < jnp.maximum(0, (T-t+1)//2)
-    r_slice_masked = jnp.where(valid, r_slice, jnp.float32(0.0))
-    e_t = jnp.sum(r_slice_masked, axis=0)
-    e = lax.dynamic_update_index_in_dim(e, e_t, t, 0)
+    e = lax.dynamic_update_index_in_dim(e, jnp.sum(jnp.where(valid, r_slice, 0.0), axis=0), t, 0)
     return (e,)

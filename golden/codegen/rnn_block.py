@@ -21,10 +21,6 @@ def h_1(at, h, W, x):
     case.sdg:11: %h.1 = tanh %h.1.add : [t | t+1 < T] f32[8]
     """
     t = at[0]
-    h_t = h[t]
-    h_1_matmul = jnp.matmul(h_t, W)
-    x_t = x[t]
-    h_1_add = h_1_matmul + x_t
-    h_1 = jnp.tanh(h_1_add)
+    h_1 = jnp.tanh(jnp.matmul(h[t], W) + x[t])
     h = lax.dynamic_update_index_in_dim(h, h_1, t+1, 0)
     return (h,)

@@ -19,8 +19,5 @@ def h_1(at, h, W, x):
     case.sdg:11: %h.1 = tanh %h.1.add : [t | t+1 < T] f32[8]
     """
     t = at[0]
-    h_1_matmul = jnp.matmul(h, W)
-    x_t = x[t]
-    h_1_add = h_1_matmul + x_t
-    h_1 = jnp.tanh(h_1_add)
+    h_1 = jnp.tanh(jnp.matmul(h, W) + x[t])
     return (h_1,)

@@ -20,19 +20,11 @@ def a(at, x, k, a, *, T, W):
     """
     t = at[0]
     x_t = x[t]
-    k_t = jnp.tanh(x_t)
-    k = lax.dynamic_update_index_in_dim(k, k_t, t, 0)
+    k = lax.dynamic_update_index_in_dim(k, jnp.tanh(x_t), t, 0)
     k_slice = lax.dynamic_slice_in_dim(k, jnp.maximum(0, t-W+1), min(T, W), axis=0)
     s = jnp.matmul(k_slice, x_t)
     valid = jnp.arange(min(T, W), dtype=jnp.int32) < jnp.minimum(W, t+1)
-    s_masked = jnp.where(valid, s, jnp.float32(-jnp.inf))
-    p_max = jnp.max(s_masked, axis=0)
-    p_sub = s - p_max
-    p_exp = jnp.exp(p_sub)
-    p_exp_masked = jnp.where(valid, p_exp, jnp.float32(0.0))
-    p_sum = jnp.sum(p_exp_masked, axis=0)
-    p = p_exp / p_sum
-    p_masked = jnp.where(valid, p, jnp.float32(0.0))
-    a_t = jnp.matmul(p_masked, k_slice)
-    a = lax.dynamic_update_index_in_dim(a, a_t, t, 0)
+    p_exp = jnp.exp(s - jnp.max(jnp.where(valid, s, -jnp.inf), axis=0))
+    p = p_exp / jnp.sum(jnp.where(valid, p_exp, 0.0), axis=0)
+    a = lax.dynamic_update_index_in_dim(a, jnp.matmul(jnp.where(valid, p, 0.0), k_slice), t, 0)
     return k, a

@@ -7,22 +7,23 @@ class Names:
     """Hands out names that differ from each other and from `taken`.
 
     The first `x` is `x`, the next `x2`, then `x3`: the same calls give the same names, whatever
-    ran before in the process.
+    ran before in the process. With `spaced` the next `x2` is `x2_2`, else `x22`.
     """
 
-    __slots__ = ("_next", "_taken")
+    __slots__ = ("_next", "_spaced", "_taken")
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), *, spaced: bool = False) -> None:
         """Start with names that are not to be handed out."""
         self._taken = dict.fromkeys(taken)
+        self._spaced = spaced
         self._next: dict[str, int] = {}
 
     def fresh(self, wish: str) -> str:
         """`wish` if it is free, else `wish` with the lowest number that makes it so."""
-        name = wish
+        name, space = wish, "_" if self._spaced and wish[-1:].isdigit() else ""
         number = self._next.get(wish, 2)
         while name in self._taken:
-            name = f"{wish}{number}"
+            name = f"{wish}{space}{number}"
             number += 1
         self._next[wish] = number
         self._taken[name] = None

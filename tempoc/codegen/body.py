@@ -17,7 +17,7 @@ from tempoc.codegen import access
 from tempoc.codegen.access import Frame
 from tempoc.codegen.choices import served_by, wanted_outside
 from tempoc.codegen.garbage import has_many_ends, is_zeros
-from tempoc.codegen.naming import access_name, identifier
+from tempoc.codegen.naming import access_name
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages, either
 from tempoc.codegen.unordered import unordered
@@ -213,8 +213,7 @@ class Body:
 
     def _hint(self, member: str) -> str:
         """The node's name; with the dimensions of the row where that is the name of its store."""
-        base = identifier(member)
-        store = self.stages.plan.stores.get(member)
+        base, store = self.stages.called(member), self.stages.plan.stores.get(member)
         if store is None or all(base != a.name for a in self.arguments.values()):
             return base
         return "_".join([base, *(axis.dim for axis in store.axes)])
@@ -290,7 +289,7 @@ class Body:
             return
         tensor, key = cell
         dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
-        name = self.names.fresh(access_name(identifier(tensor), dims, key))
+        name = self.names.fresh(access_name(self.stages.called(tensor), dims, key))
         self.arguments[cell] = Argument(cell=cell, name=name, when=when)
         self._latest[cell] = name
 
@@ -312,8 +311,8 @@ class Body:
         store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
         at = dict(zip(dims, read.entries, strict=True))
         axes = [axis.dim for axis in store.axes]
-        hint = access_name(identifier(read.tensor), axes, [at[d] for d in axes])
-        if axes and hint == identifier(read.tensor):
+        hint = access_name(self.stages.called(read.tensor), axes, [at[d] for d in axes])
+        if axes and hint == self.stages.called(read.tensor):
             hint = "_".join([hint, *axes])
         name = self._contents(read)
         turned = (read.member, read.slot) in self._unordered

@@ -12,21 +12,20 @@ from dataclasses import dataclass, replace
 from tempoc.base.names import Names
 from tempoc.codegen.body import Body
 from tempoc.codegen.equations import shown
-from tempoc.codegen.naming import RESERVED
+from tempoc.codegen.folding import folded
+from tempoc.codegen.naming import RESERVED, is_source_name, local_names
 from tempoc.codegen.rooms import lines as room_lines
 from tempoc.codegen.rooms import rooms, with_rooms
 from tempoc.codegen.stages import Argument, Result, Stages
 from tempoc.codegen.vector import Together
 from tempoc.codegen.window import Window
 from tempoc.codegen.windows import windows
+from tempoc.codegen.wrapping import INDENT, WIDTH, filled, wrapped
 from tempoc.ops.emission import KernelEmitter
 from tempoc.sdg.statements import Statement, Vector
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr, Sym, compare, maximum
 from tempoc.symbolic.walk import substitute, symbols
-
-WIDTH = 100
-INDENT = "    "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,10 @@ def function(
     stages = replace(stages, rooms=sizes, plan=with_rooms(stages.plan, sizes))
     stages = replace(stages, windows=windows(statement, stages, taken))
     taken = (*taken, *(n for w in stages.windows for n in (w.size, w.start)))
-    names = Names([*RESERVED, *taken])
+    tensors = [*(r.tensor for r in statement.reads), *(w.tensor for w in statement.writes)]
+    local = local_names(statement.members, tensors)
+    stages = replace(stages, local=local)
+    names = Names([*RESERVED, *taken], spaced=True)
     out = KernelEmitter(
         dims=(*point.domain.dims, *lengths, *stages.starts),
         bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),
@@ -85,7 +87,8 @@ def function(
     returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
     if out.checks:
         returned.append(body.failure())
-    lines = [*out.lines, _return(returned)]
+    kept = {local[m] for m in statement.members if is_source_name(m)}
+    lines = folded([*out.lines, _return(returned)], kept, WIDTH - len(INDENT))
     used = _names("\n".join(lines))
     passed = tuple(n for n in lengths if n in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
@@ -94,7 +97,8 @@ def function(
     spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
     equations = shown(spans, stages.graph.name)
     text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
-    text += [INDENT + line if line else "" for line in [*_docstring(equations, name), *lines]]
+    text += [INDENT + line if line else "" for line in _docstring(equations, name)]
+    text += [part for line in lines for part in wrapped(INDENT + line)]
     return Function(
         name=name,
         text="\n".join(text) + "\n",
@@ -152,18 +156,7 @@ def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> li
     line = f"def {name}({', '.join(parts)}):"
     if len(line) <= WIDTH:
         return [line]
-    return [f"def {name}(", *_filled(parts), "):"]
-
-
-def _filled(parts: list[str]) -> list[str]:
-    """Parameters on as few indented lines as fit the width."""
-    lines: list[str] = []
-    for part in parts:
-        if lines and len(lines[-1]) + len(part) + 2 <= WIDTH:
-            lines[-1] += f" {part},"
-        else:
-            lines.append(f"{INDENT}{part},")
-    return lines
+    return [f"def {name}(", *filled(parts, INDENT), "):"]
 
 
 # ---------------------------------------------------------------- the docstring

@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from tempoc.ops.prelude import HELPERS
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
@@ -38,6 +39,47 @@ def identifier(name: str) -> str:
     """A source name as an identifier: ``h.matmul`` is ``h_matmul``."""
     text = re.sub(r"\W+", "_", name)
     return text if text and not text[0].isdigit() else f"_{text}"
+
+
+def is_source_name(node: str) -> bool:
+    """Whether a node has the name of an equation, and is no intermediate result of one."""
+    return len(_path(node)) == 1
+
+
+def local_names(nodes: Iterable[str], tensors: Iterable[str]) -> dict[str, str]:
+    """What a kernel calls the results of nodes that it computes, and tensors that it is given.
+
+    Of a path such as ``a.attention.softmax.e.exp``, the name of a result within functions that
+    were written in place, as much of the end as tells it from others, but what it is
+    computed by not alone: ``e_exp``. Where that would be one name for two, tensors come first, and
+    others say which part of the domain they are of: ``k_late``.
+    """
+    paths = {name: _path(name) for name in (*tensors, *nodes)}
+    ends: Counter[tuple[str, ...]] = Counter()
+    for path in dict.fromkeys(paths.values()):
+        ends.update(path[k:] for k in range(len(path)))
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name, path in paths.items():
+        end, part = _end(path, ends), name.split(".")[len(path) :]
+        wanted = (".".join(end), ".".join([*end, *part]), name)
+        found[name] = next((n for n in map(identifier, wanted) if n not in taken), wanted[0])
+        taken.add(found[name])
+    return found
+
+
+def _path(node: str) -> tuple[str, ...]:
+    """The parts of a node's name, without what tells parts of its domain from each other."""
+    first, *rest = node.split(".")
+    while rest and (rest[-1] in ("early", "late") or rest[-1].isdigit()):
+        rest.pop()
+    return first, *rest
+
+
+def _end(path: tuple[str, ...], ends: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
+    """The shortest end, two parts or more, that no other path has; it begins with a word."""
+    found = (path[k:] for k in range(len(path) - 2, -1, -1))
+    return next((e for e in found if ends[e] == 1 and not e[0].isdigit()), path)
 
 
 def access_name(tensor: str, dims: Sequence[str], entries: Sequence[Entry]) -> str:

@@ -10,10 +10,11 @@ from typing import assert_never
 
 from tempoc.base.names import Names
 from tempoc.codegen.carried import happens
-from tempoc.codegen.kernels import INDENT, WIDTH, signature
+from tempoc.codegen.kernels import signature
 from tempoc.codegen.naming import RESERVED, identifier
 from tempoc.codegen.region_lengths import ended, may_end
 from tempoc.codegen.region_spelled import Spelled
+from tempoc.codegen.wrapping import INDENT, WIDTH, wrapped
 from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import TRUE, Arith, Operation
@@ -43,7 +44,7 @@ class Writer(Spelled):
     def begin(self, s: nodes.Statement) -> None:
         """Names for all that the function has."""
         taken = [*RESERVED, *self.known.bounds, *self.known.kernels, "steps", "count", "carry"]
-        self.locals = Names(taken)
+        self.locals = Names(taken, spaced=True)
         for var in (*self.outer, *variables(s), FAULT, "found"):
             self.locals.take(var)
         self.index = self.locals.fresh("i")
@@ -113,14 +114,8 @@ class Writer(Spelled):
         self.after = outside
 
     def line(self, depth: int, content: str) -> None:
-        """A line; what is too long is continued after a comma, indented further."""
-        whole = INDENT * depth + content
-        while len(whole) > WIDTH and (end := whole.rfind(", ", 0, WIDTH)) > 0:
-            if not whole[:end].strip():
-                break
-            self.lines.append(whole[: end + 1])
-            whole = INDENT * (depth + 2) + whole[end + 2 :]
-        self.lines.append(whole)
+        """A line, on several where it is too long."""
+        self.lines += wrapped(INDENT * depth + content)
 
     # ------------------------------------------------------------ statements
 
@@ -341,8 +336,6 @@ class Writer(Spelled):
         given += [f"{name}={name}" for name in kernel.bounds]
         right = f"{call.kernel}({', '.join(given)})"
         left = tupled(targets) if len(targets) == 1 else ", ".join(targets)
-        if len(INDENT * depth + f"{left} = {right}") > WIDTH:
-            left = tupled(targets)  # so that it may go on in the next line
         self.line(depth, f"{left} = {right}")
         for content in after:
             self.line(depth, content)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.codegen.naming import identifier
 from tempoc.codegen.rooms import Room
 from tempoc.codegen.window import Window
 from tempoc.memory.storage import Plan
@@ -33,7 +34,7 @@ class Stages:
     ``batch``: how many bytes the largest array may have that points make together.
     ``imports`` has the name in ``kernels.py`` of each Python function that kernels call. ``rooms``
     are the sizes that a kernel takes from arrays that grow, ``windows`` what its points read of
-    arrays around themselves.
+    arrays around themselves, ``local`` what it calls nodes and tensors.
     """
 
     graph: Graph
@@ -48,6 +49,12 @@ class Stages:
     batch: int = BATCH
     rooms: tuple[Room, ...] = ()
     windows: tuple[Window, ...] = ()
+    local: Mapping[str, str] = field(default_factory=dict)
+
+    def called(self, name: str) -> str:
+        """What the kernel that is being written calls a node's result or a tensor."""
+        tensor, _, part = name.partition("@")
+        return identifier("_".join([self.local.get(tensor, tensor), *part.split()]))
 
     @property
     def starts(self) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from tempoc.codegen.access import out_of_order
 from tempoc.codegen.batches import axes_text, bytes_of_a_point, joined, vmapped
 from tempoc.codegen.body import Body
 from tempoc.codegen.home import Home
-from tempoc.codegen.naming import identifier
 from tempoc.codegen.positions import pointwise, shift
 from tempoc.codegen.slots import same_slots
 from tempoc.codegen.stages import Argument, Cell, Result, Stages
@@ -124,7 +123,7 @@ class Together:
             return self.arguments.setdefault(argument.cell, argument)
         cell = self.origins[tensor], self._slot(self.origins[tensor], key)
         if cell not in self.arguments:
-            name = self.names.fresh(identifier(cell[0]))
+            name = self.names.fresh(self.stages.called(cell[0]))
             self.arguments[cell] = replace(argument, cell=cell, name=name)
         return self.arguments[cell]
 
@@ -273,7 +272,7 @@ class Together:
         text = (
             inner.text
             if inner.text.isidentifier()
-            else identifier(write.member if write else tensor)
+            else self.stages.called(write.member if write else tensor)
         )
         return f"{text}_rows"
 
@@ -389,7 +388,7 @@ class Together:
         for (known, other), name in self._latest.items():
             if known == tensor and same_slots(self.homes[tensor].store, key, other):
                 return name
-        name = self.names.fresh(re.sub(r"\W", "_", tensor))
+        name = self.names.fresh(self.stages.called(tensor))
         self.arguments[cell] = Argument(cell=cell, name=name)
         self._latest[cell] = name
         return name

@@ -9,9 +9,9 @@ What needs no more than the budget is left as it is. Otherwise these ways are lo
   lowered further than it has to be, within a factor of two;
 - *away*: what is not needed for a while lives with the host (``offload/choose.py``), which costs
   copies: in the program as it is; then with all loops run by the host, which can move cells between
-  their steps, and inputs in an array for each point; then with large points computed one after the
-  other where a loop runs (``passes/walk.py``), so that nobody reads all of them; then in the
-  smallest tiles; at last with one point of everything at a time (``-O1``).
+  their steps, and inputs and outputs in an array for each point; then with large points computed
+  one after the other where a loop runs (``passes/walk.py``), so that nobody reads all of them; then
+  in the smallest tiles; at last with one point of everything at a time (``-O1``).
 
 Tiles are also tried together with values made again, where neither is enough. Of what fits the
 cheapest is taken, as far as calls, copies and operations tell.
@@ -19,7 +19,7 @@ cheapest is taken, as far as calls, copies and operations tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -31,7 +31,7 @@ from tempoc.passes.tile import Tile
 from tempoc.passes.work import operations
 from tempoc.program.nodes import Program
 from tempoc.runtime.bounds import resolve
-from tempoc.runtime.budget import check_budget
+from tempoc.runtime.budget import Wanted, refused
 from tempoc.runtime.problems import RunError
 from tempoc.runtime.progress import count_calls
 from tempoc.runtime.rehearsal import forecast
@@ -139,34 +139,44 @@ def about_tiles(limit: int) -> str:
     return f"tiles of what takes more than {size_text(limit)}"
 
 
-def fit(compilation: Compilation, bounds: Mapping[str, int], given: Filled, budget: int) -> Fit:
+def fit(
+    compilation: Compilation,
+    bounds: Mapping[str, int],
+    given: Filled,
+    budget: int,
+    *,
+    exact: bool = True,
+) -> Fit:
     """The cheapest variant whose run with these bounds keeps to the budget.
 
-    Raises ``RunError`` if none does, with a budget that would do, the smallest that was seen.
+    Raises ``RunError`` if none does, with the smallest budget for which one is found. To be
+    ``exact`` all there are have to be looked at; else the smallest that was seen is named.
     """
-    search = _Search(bounds=bounds, given=given, budget=budget)
+    search = _Search(bounds=bounds, given=given, budget=budget, exact=exact)
     fitting = search.run(compilation)
     if fitting is not None:
         others = (v for v in search.found if v is not fitting)
         return Fit(budget=budget, variants=(*others, fitting))
-    best = search.least()
-    program = best.compilation.emitted.program
-    check_budget(program, _values(program, bounds), given(program), budget)
-    raise AssertionError("a variant fits after all")
+    program = min(search.found, key=lambda v: v.peak).compilation.emitted.program
+    wanted = Wanted(program, _values(program, bounds), given(program))
+    raise RunError(refused([wanted], budget, searched=True))
 
 
 @dataclass(slots=True, kw_only=True)
 class _Search:
     """Looks at variants of a program; ``found`` are all of them.
 
-    Others are ``skipped``, with the fewest bytes of those that are like them.
+    Others are ``skipped`` at first, and looked at if nothing else fits and it is to be ``exact``:
+    then which ones there are does not depend on the budget, so that none refuses what a smaller one
+    does not.
     """
 
     bounds: Mapping[str, int]
     given: Filled
     budget: int
+    exact: bool
     found: list[Variant] = field(default_factory=list)
-    skipped: list[tuple[int, Compilation]] = field(default_factory=list)
+    skipped: list[Compilation] = field(default_factory=list)
 
     def run(self, compilation: Compilation) -> Variant | None:
         """The cheapest one that fits."""
@@ -174,16 +184,19 @@ class _Search:
         if natural.peak <= self.budget:
             return natural
         again = self.again(compilation)
-        tiles = [compilation, *self.tiles(compilation)]
+        limits = _limits(compilation, natural.peak)
+        tiles = [compilation, *self.tiles(compilation, limits)]
         fitting = [v for v in self.found if v.peak <= self.budget]
         fitting += self.away(compilation)
         if again and not fitting:
-            tiles += self.tiles(again[-1])
+            tiles += self.tiles(again[-1], limits)
             fitting += [v for v in self.found if v.peak <= self.budget]
         for variant in self.by_host(compilation, tiles[-1]):
             if fitting:
                 break
             fitting += self.away(variant)
+        if self.exact and not fitting:
+            fitting += [v for v in self.rest() if v.peak <= self.budget]
         return min(fitting, key=lambda v: (v.cost, -v.limit), default=None)
 
     def again(self, compilation: Compilation) -> list[Compilation]:
@@ -197,18 +210,19 @@ class _Search:
                 found.append(variant)
         return found
 
-    def tiles(self, compilation: Compilation) -> list[Compilation]:
+    def tiles(self, compilation: Compilation, limits: Sequence[int]) -> list[Compilation]:
         """Variants with smaller and smaller tiles until one fits; no two are alike.
 
-        Those between the largest and the smallest are skipped where these are ``FAR`` too large.
+        Limits above the budget are skipped, and so are those between the largest and the smallest
+        where these are ``FAR`` too large.
         """
-        limits = _limits(compilation, self.budget)
         found: dict[int, Variant] = {}
-        for limit in dict.fromkeys((*limits[:1], *limits[-1:], *limits)):
+        small = [limit for limit in limits if limit <= self.budget] or [*limits[-1:]]
+        for limit in dict.fromkeys((*small[:1], *small[-1:], *small, *limits)):
             variant = self.limited(compilation, limit)
             least = min((v.peak for v in found.values()), default=0)
-            if len(found) > 1 and least > FAR * self.budget:
-                self.skipped.append((least, variant))
+            if limit not in small or (len(found) > 1 and least > FAR * self.budget):
+                self.skipped.append(variant)
                 continue
             if variant.passes.graph == compilation.passes.graph:
                 continue
@@ -221,6 +235,14 @@ class _Search:
         if fitting:
             self.measured(self.limited(compilation, 2 * max(fitting)))
         return [found[limit].compilation for limit in sorted(found, reverse=True)]
+
+    def rest(self) -> Iterator[Variant]:
+        """What was skipped, and is not like another one."""
+        known = [v.compilation for v in self.found if not v.compilation.options.apart]
+        for variant in self.skipped:
+            if not any(_is_alike(variant, other) for other in known):
+                known.append(variant)
+                yield self.measured(variant)
 
     def said(self, variant: Variant, limit: int) -> Variant:
         """A variant that is the same with a larger limit, which says more of it."""
@@ -235,50 +257,50 @@ class _Search:
         options = replace(compilation.options, limit=limit, sizes=dict(self.bounds))
         return compilation.variant(options)
 
-    def least(self) -> Variant:
-        """The variant that takes least; none is skipped that would not be for its budget."""
-        for least, compilation in self.skipped:
-            if least <= FAR * min(v.peak for v in self.found):
-                self.measured(compilation)
-        return min(self.found, key=lambda v: v.peak)
-
     def by_host(self, compilation: Compilation, smallest: Compilation) -> Iterator[Compilation]:
         """The same with all loops run by the host, and inputs in pieces, in several ways."""
         options = replace(compilation.options, regions=False, bucket=0, apart=True)
+        sized = replace(options, sizes=dict(self.bounds))
+        deep = options.level > 1 and options.passes is None
         yield compilation.variant(options)
-        if options.level > 1 and options.passes is None:
-            yield compilation.variant(replace(options, walk=True, sizes=dict(self.bounds)))
+        if deep:
+            yield compilation.variant(replace(sized, walk=True))
         if smallest is not compilation:
-            limit, sizes = smallest.options.limit, smallest.options.sizes
-            again = smallest.options.recompute
-            yield compilation.variant(replace(options, limit=limit, sizes=sizes, recompute=again))
-        if options.level > 1 and options.passes is None:
+            limit, again = smallest.options.limit, smallest.options.recompute
+            yield compilation.variant(replace(sized, limit=limit, recompute=again))
+        if deep:
             yield compilation.variant(replace(options, level=1))
 
     def away(self, compilation: Compilation) -> list[Variant]:
-        """The same with stores that live with the host, if that fits."""
+        """The same, with stores that live with the host where it has to be, if that fits."""
         program = compilation.emitted.program
         values, given = _values(program, self.bounds), self.given(program)
         if count_calls(program.tree, values) > MOST:
-            return []
+            return self.as_it_is(compilation)
         choice = choose(program, values, given, self.budget)
-        if not choice.reach:  # nothing can go, or nothing helps
-            return []
+        if not choice.reach:  # nothing has to go, nothing can, or nothing helps
+            return self.as_it_is(compilation)
         fits = choice.needed <= self.budget
         moved = copied(choice, values, given) if fits else 0
         variant = self.measured(compilation.with_away(choice.reach, choice.ahead), moved)
         return [variant] if fits else []
+
+    def as_it_is(self, compilation: Compilation) -> list[Variant]:
+        """The same, if that fits."""
+        if any(v.compilation is compilation for v in self.found):
+            return []
+        variant = self.measured(compilation)
+        return [variant] if variant.peak <= self.budget else []
 
     def measured(self, compilation: Compilation, moved: int = 0) -> Variant:
         """What a run of a program takes."""
         program = compilation.emitted.program
         values = _values(program, self.bounds)
         found = forecast(program, values, self.given(program))
-        calls = count_calls(program.tree, values)
         variant = Variant(
             compilation=compilation,
             peak=found.peak,
-            calls=calls,
+            calls=count_calls(program.tree, values),
             operations=operations(compilation.optimized, values),
             away=found.away,
             copied=moved,
@@ -287,10 +309,10 @@ class _Search:
         return variant
 
 
-def _limits(compilation: Compilation, budget: int) -> list[int]:
-    """The limits that are tried, the largest first; none if the program gets no tiles by limits."""
+def _limits(compilation: Compilation, natural: int) -> list[int]:
+    """The limits there are, the largest first; none if the program gets no tiles by limits."""
     limits = [LEAST]
-    while limits[-1] * TIMES <= budget:
+    while limits[-1] * TIMES <= natural:
         limits.append(limits[-1] * TIMES)
     tiled = any(isinstance(s, Tile) for s in compilation.steps)
     return limits[::-1] if tiled and compilation.options.tile is None else []

@@ -27,10 +27,10 @@ class Options:
     are made again instead of kept across the peak, those that cost little or all; `None`: none.
     `precision`: of products of matrices. `away`: stores that live with the host, and how far from
     their uses they are brought (`offload/rewrite.py`), `ahead`: those that come a step before;
-    `apart`: inputs are an array for each point, and no recurrence is a scan within one kernel;
-    `walk`: large points are computed one after the other where a loop runs anyway, to save memory;
-    `cached`: so are those that are large products, to stay in caches. `commands`: how a GPU gets
-    the commands of kernels (`program/commands.py`), `""` for all.
+    `apart`: inputs and outputs are an array for each point, and no recurrence is a scan within one
+    kernel; `walk`: large points are computed one after the other where a loop runs anyway, to save
+    memory; `cached`: so are those that are large products, to stay in caches. `commands`: how a GPU
+    gets the commands of kernels (`program/commands.py`), `""` for all.
     """
 
     level: int = 2

@@ -104,7 +104,7 @@ def family(compilation: Compilation, reach: Reach, given: Filled, budget: int) -
     times = max(TIMES, math.ceil((high / max(low, at)) ** (1 / MANY)))
     while at < high:
         try:
-            at = walk.further(compilation, min(high, times * max(low, at)), at)
+            at = walk.further(compilation, min(high, times * max(low, at)), at, exact=False)
         except RunError:  # what is said is to be about the largest bounds, or they do fit
             at = walk.further(compilation, high, high - 1)
     return Family(budget=budget, members=walk.members)
@@ -128,7 +128,7 @@ def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
     walk = _Walk(Reach(least=ones, most=dict.fromkeys(free, most)), given, budget, first.members)
     while 0 < at < most:
         try:
-            at = walk.further(compilation, min(most, at * TIMES), at)
+            at = walk.further(compilation, min(most, at * TIMES), at, exact=False)
         except RunError:
             break
     return Family(budget=budget, members=walk.members)
@@ -149,10 +149,16 @@ class _Walk:
         self.budget = budget
         self.members = {**members}
 
-    def further(self, compilation: Compilation, value: int, least: int) -> int:
-        """Another variant, one for that value; how far it is right. Raises ``RunError``."""
+    def further(
+        self, compilation: Compilation, value: int, least: int, *, exact: bool = True
+    ) -> int:
+        """Another variant, one for that value; how far it is right.
+
+        Raises ``RunError``, which says ``exact`` numbers or such as were seen.
+        """
         value = self.allowed(compilation.emitted.program, value, least)
-        found = fit(compilation, self.reach.at(value), self.given, self.budget).chosen
+        bounds = self.reach.at(value)
+        found = fit(compilation, bounds, self.given, self.budget, exact=exact).chosen
         if found.compilation is compilation:
             return value
         return max(value, self.add(found.compilation, found.about()))

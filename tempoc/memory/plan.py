@@ -42,8 +42,9 @@ def plan(
     """Stores for all tensors, what dies when, and what may be overwritten.
 
     Stores that grow have ``least`` slots at first; with 0 none grows. With the ``graph`` stores
-    have their axes in the order that suits who reads them. ``apart``: inputs are an array for each
-    point where nobody reads several at once, so that not all of them need be there together.
+    have their axes in the order that suits who reads them. ``apart``: inputs and outputs are an
+    array for each point where no statement takes several at once, so that not all of them need be
+    there together.
     """
     lives = lifetimes(statements, scheduled, outputs)
     # Room is made for all that may happen.
@@ -136,7 +137,8 @@ class _Planner:
         """Dimensions of which somebody reads or writes several points at once."""
         found = [r.entries for _, r in self.statements.readers(tensor.name)]
         found += [w.entries for _, w in self.statements.writers(tensor.name)]
-        found += self.lives.kept.get(tensor.name, ())
+        if not (self.apart and tensor.type.ndim):
+            found += self.lives.kept.get(tensor.name, ())
         columns = zip(tensor.domain.dims, zip(*found, strict=True), strict=True) if found else ()
         return tuple(d for d, column in columns if any(isinstance(e, Slice) for e in column))
 

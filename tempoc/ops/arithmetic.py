@@ -15,7 +15,7 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import padded, spread
 from tempoc.ops.promote import Kind, common, inexact, numeric, promote, real
 from tempoc.ops.shapes import broadcast, require
-from tempoc.ops.spell import cast, is_nonzero, meant_by, scalar
+from tempoc.ops.spell import cast, is_nonzero, meant_by, paired, scalar
 from tempoc.ops.types import DType, TensorType
 
 
@@ -56,7 +56,9 @@ class Nary(Op):
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
         """One expression; garbage meets garbage."""
-        return (self.jax.format(*self.texts(args, results, out)),)
+        texts = self.texts(args, results, out)
+        texts = [*paired(*texts)] if len(texts) == 2 else texts
+        return (self.jax.format(*texts),)
 
     def texts(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter

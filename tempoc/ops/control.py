@@ -12,7 +12,7 @@ from tempoc.ops.padding import padded, spread
 from tempoc.ops.promote import common, promote
 from tempoc.ops.shapes import broadcast, require, same_shape, shape_text, type_text
 from tempoc.ops.source import concrete
-from tempoc.ops.spell import cast
+from tempoc.ops.spell import cast, paired
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import Expr, compare, conjunction
 
@@ -139,7 +139,7 @@ class Select(Op):
         wanted = padded(results[0].shape, out)
         c, a, b = (spread(v, wanted, out) for v in args)
         x, y = (cast(v.text, v.type.dtype, results[0].dtype) for v in (a, b))
-        return (f"jnp.where({c.text}, {x}, {y})",)
+        return (f"jnp.where({', '.join((c.text, *paired(x, y)))})",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from tempoc.base.names import Names
 from tempoc.ops.opdef import Import, Stretch, Value
 from tempoc.ops.padding import along, taken
-from tempoc.ops.spell import scalar
+from tempoc.ops.spell import bare, jax_dtype, scalar
 from tempoc.symbolic.expr import (
     ZERO,
     And,
@@ -253,7 +253,8 @@ class KernelEmitter:
     def masking(self, v: Value, axes: tuple[int, ...], neutral: str) -> str:
         """What ``masked`` binds, as a text."""
         mask = " & ".join(self.valid(v, k) for k in axes if v.is_ragged(k))
-        return f"jnp.where({mask}, {v.text}, {neutral})"
+        alike = neutral.startswith(f"{jax_dtype(v.type.dtype)}(")
+        return f"jnp.where({mask}, {v.text}, {bare(neutral) if alike else neutral})"
 
     def finite(self, v: Value) -> str:
         """The name of a boolean scalar that is found out ``ahead`` of a function of one point."""

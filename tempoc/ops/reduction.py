@@ -17,7 +17,7 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import natural, retyped
 from tempoc.ops.promote import Kind, inexact, kind_of, numeric, real
 from tempoc.ops.shapes import axes_of, require
-from tempoc.ops.spell import cast, greatest, jax_dtype, least, meant_by, scalar
+from tempoc.ops.spell import bare, cast, greatest, jax_dtype, least, meant_by, scalar
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import ONE, Expr, compare, product
 from tempoc.symbolic.text import show
@@ -272,7 +272,8 @@ class Mean(RealReduction):
         x, axes = self.prepared(args[0], wide, out)
         if not axes:
             return (cast(x, wide, dtype),)
-        total = f"{self.call(self.jax, x, axes)} / {element_count(args[0], axes, wide, out)}"
+        count = bare(element_count(args[0], axes, wide, out))
+        total = f"{self.call(self.jax, x, axes)} / {count}"
         return (cast(total if wide is dtype else f"({total})", wide, dtype),)
 
 

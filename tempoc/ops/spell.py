@@ -64,6 +64,24 @@ def scalar(value: Number, dtype: DType) -> str:
     return f"{_JAX[dtype]}({number(value, dtype)})"
 
 
+_BARE = re.compile(r"jnp\.(?:float32|float64|int32|int64)\((-?(?:\d[\d.e+-]*|jnp\.\w+))\)")
+
+
+def bare(text: str) -> str:
+    """A number as ``scalar`` spells it without its dtype: it takes that of the array that it meets.
+
+    Half precision keeps it: JAX would round twice.
+    """
+    found = _BARE.fullmatch(text)
+    return found[1] if found else text
+
+
+def paired(a: str, b: str) -> tuple[str, str]:
+    """Two operands of one dtype, of which a number does without it if the other is an array."""
+    shorter = bare(a), bare(b)
+    return (a, b) if shorter[0] != a and shorter[1] != b else shorter
+
+
 def is_nonzero(text: str, dtype: DType) -> bool:
     """Whether emitted code is an integer that is not 0, as ``scalar`` spells it."""
     return bool(re.fullmatch(rf"{re.escape(_JAX[dtype])}\((?!-?0+\))-?\d+\)", text))

@@ -13,6 +13,7 @@ from typing import TypeVar, assert_never
 
 from tempoc.program.arith import Arith, is_well_formed, names, text
 from tempoc.program.bounds import lengths_in
+from tempoc.program.dropped import verify_dropped
 from tempoc.program.errors import inconsistent
 from tempoc.program.nodes import (
     Block,
@@ -145,6 +146,7 @@ class _Checker:
                 self.require(known, f"kernel {kernel.name}", f"{name} is no length")
         self.statement(self.program.tree, ())
         verify_places(self.program)
+        verify_dropped(self.program)
 
     def variants(self) -> None:
         """Other programs are in folders of this one, and this one is among them."""

@@ -52,8 +52,11 @@ def check_budget(
         raise RunError(refused([Wanted(program, bounds, given)], limit))
 
 
-def refused(runs: Sequence[Wanted], budget: int) -> Problem:
-    """None of these programs keeps to a budget: the smallest that would do, the largest bounds."""
+def refused(runs: Sequence[Wanted], budget: int, *, searched: bool = False) -> Problem:
+    """None of these programs keeps to a budget: the smallest that would do, the largest bounds.
+
+    ``searched``: they are what takes least of all that could be compiled.
+    """
     largest: dict[str, int] = {}
     for run in runs if all(map(_can_wait, runs)) else ():
         for name in [b.name for b in run.program.bounds if b.value is None]:
@@ -63,7 +66,7 @@ def refused(runs: Sequence[Wanted], budget: int) -> Problem:
             except RunError:
                 continue
             largest[name] = max(fitting, largest.get(name, 0))
-    return over_budget(min(needed(*run) for run in runs), budget, largest)
+    return over_budget(min(needed(*run) for run in runs), budget, largest, searched=searched)
 
 
 def _can_wait(run: Wanted) -> bool:

@@ -8,13 +8,19 @@ from tempoc.runtime.problems import Problem
 from tempoc.runtime.sizes import size_text
 
 
-def over_budget(needed: int, budget: int, largest: Mapping[str, int]) -> Problem:
-    """The stores of a run would not fit. ``largest``: bounds that do, the others as they are."""
+def over_budget(
+    needed: int, budget: int, largest: Mapping[str, int], *, searched: bool = False
+) -> Problem:
+    """The stores of a run would not fit. ``largest``: bounds that do, the others as they are.
+
+    ``searched``: no other way to compile the program takes less.
+    """
+    least = "however it is compiled, the run takes at least" if searched else "the run takes"
     notes = [f"the smallest budget that would do is {needed} bytes"]
     notes += [f"the largest {n} that fits, all else as it is: {v}" for n, v in largest.items()]
     return Problem(
         code="RT580",
-        message=f"the run takes {size_text(needed)}, more than the budget of {size_text(budget)}",
+        message=f"{least} {size_text(needed)}, more than the budget of {size_text(budget)}",
         notes=tuple(notes),
         help="tempoc explain --memory shows what takes how much",
     )

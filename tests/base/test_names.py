@@ -10,3 +10,8 @@ def test_taken_names_are_known() -> None:
     names = Names()
     names.take("a")
     assert "a" in names and names.fresh("a") == "a2" and "a2" in names
+
+
+def test_numbers_stand_apart() -> None:
+    names = Names(["x2"], spaced=True)
+    assert [names.fresh(w) for w in ("x2", "x", "x2", "")] == ["x2_2", "x", "x2_3", ""]

@@ -34,7 +34,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, int]]:
     found: list[Mapping[str, int]] = []
     half = compiled(HALF)
 
-    def fit(compilation: Compilation, bounds: Mapping[str, int], given: object, budget: int):
+    def fit(
+        compilation: Compilation, bounds: Mapping[str, int], given: object, budget: int, exact: bool
+    ):
         found.append(bounds)
         if 2 * bounds["T"] * bounds["B"] > budget:
             raise RunError(over_budget(0, budget, dict(bounds)))

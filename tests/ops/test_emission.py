@@ -60,7 +60,7 @@ def test_masks_are_written_once() -> None:
     assert out.masked(v, (1,), "jnp.float32(0.0)") == "x"
     assert out.lines == [
         "valid = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]",
-        "x_masked = jnp.where(valid, x, jnp.float32(0.0))",
+        "x_masked = jnp.where(valid, x, 0.0)",
     ]
     out.assign("x", "x + 1")
     assert out.masked(v, (0,), "jnp.float32(0.0)") == "x_masked2"

@@ -23,9 +23,7 @@ def fib_1(at, fib):
 def fib_2(at, fib):
     """01_fibonacci.rt:14: fib[n] = fib[n-1] + fib[n-2]"""
     n = at[0]
-    fib_prev = fib[n-1]
-    fib_prev2 = fib[n-2]
-    fib_2 = fib_prev + fib_prev2
+    fib_2 = fib[n-1] + fib[n-2]
     fib = lax.dynamic_update_index_in_dim(fib, fib_2, n, 0)
     return (fib,)
 

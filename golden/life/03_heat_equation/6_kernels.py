@@ -26,13 +26,7 @@ def u_1(at, u, *, N):
     t = at[0]
     def point(i):
         u_t_i = u[t % 2, i]
-        u_mul = jnp.float32(2.0) * u_t_i
-        u_prev = u[t % 2, i-1]
-        u_sub = u_prev - u_mul
-        u_next = u[t % 2, i+1]
-        u_add = u_sub + u_next
-        u_mul2 = jnp.float32(0.2) * u_add
-        u_1 = u_t_i + u_mul2
+        u_1 = u_t_i + 0.2 * (u[t % 2, i-1] - 2.0 * u_t_i + u[t % 2, i+1])
         return u_1
     u_1_rows = jax.vmap(point)(jnp.arange(1, N-1, dtype=jnp.int32))
     u2 = lax.dynamic_update_slice(u, u_1_rows[None, :], ((t+1) % (2), 1))
@@ -48,17 +42,14 @@ def u_0(at, start, u):
 def u_2(at, u):
     """03_heat_equation.rt:15: u[t+1, i] = u[t, i]"""
     t, i = at[0], at[1]
-    u_t_i = u[t % 2, i]
-    u = lax.dynamic_update_slice(u, u_t_i[None, None], ((t+1) % 2, i))
+    u = lax.dynamic_update_slice(u, u[t % 2, i][None, None], ((t+1) % 2, i))
     return (u,)
 
 
 def heat(at, u, heat, *, N):
     """03_heat_equation.rt:17: heat[t] = mean(u[t, 0:N])"""
     t = at[0]
-    u_slice = u[t % 2]
-    heat_t = jnp.sum(u_slice, axis=0) / jnp.float32(N)
-    heat = lax.dynamic_update_index_in_dim(heat, heat_t, t, 0)
+    heat = lax.dynamic_update_index_in_dim(heat, jnp.sum(u[t % 2], axis=0) / jnp.float32(N), t, 0)
     return (heat,)
 
 

@@ -61,28 +61,28 @@ def lately_windows(at, reward, *, T):
     04_discounted_returns.rt:25: lately[t] = sum(reward[max(0, t-n+1):t+1])
     rl.rt:10: weight = gamma ** arange(size(r, 0))
     """
-    reward_at = reward[T-1]
     def row(k, before):
-        reward_row = reward[k]
-        mul = jnp.float32(0.95) * before
-        add = reward_row + mul
-        return (add,)
-    ahead_run_rows = linear_rows(row, (reward_at,), T-1, reverse=True)[0]
+        return (reward[k] + 0.95 * before,)
     reward_wide = lax.pad(reward, jnp.float32(0.0), ((0, 4, 0),))
-    sum_2 = lax.slice_in_dim(reward_wide, 0, -1, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(reward_wide, 1, None, axis=0)
+    sum_2 = lax.slice_in_dim(reward_wide, 0, -1, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(
+        reward_wide, 1, None, axis=0,
+    )
     factor_2 = jnp.float32(0.95) * jnp.float32(0.95)
-    sum_4 = lax.slice_in_dim(sum_2, 0, -2, axis=0) + factor_2 * lax.slice_in_dim(sum_2, 2, None, axis=0)
+    sum_4 = lax.slice_in_dim(sum_2, 0, -2, axis=0) + factor_2 * lax.slice_in_dim(
+        sum_2, 2, None, axis=0,
+    )
     factor_4 = factor_2 * factor_2
-    near_windows = lax.slice_in_dim(reward_wide, 0, T, axis=0) + jnp.float32(0.95) * lax.slice_in_dim(sum_4, 1, 1 + T, axis=0)
+    near_windows = lax.slice_in_dim(
+        reward_wide, 0, T, axis=0,
+    ) + jnp.float32(0.95) * lax.slice_in_dim(sum_4, 1, 1 + T, axis=0)
     reward_wide2 = lax.pad(reward, jnp.float32(0.0), ((4, 0, 0),))
     lately_windows = lax.reduce_window(reward_wide2, jnp.float32(0.0), lax.add, (5,), (1,), "VALID")
-    return ahead_run_rows, near_windows, lately_windows
+    return linear_rows(row, (reward[T-1],), T-1, reverse=True)[0], near_windows, lately_windows
 
 
 def near_at(at, near_windows, n_step, *, T):
     """04_discounted_returns.rt:20: near[t] = rl.discounted_sum(reward[t:min(t+n, T)], gamma)"""
-    near_windows_t_rows = near_windows[max(0, T-5):T]
-    n_step2 = lax.dynamic_update_slice(n_step, near_windows_t_rows, (max(0, T-5),))
+    n_step2 = lax.dynamic_update_slice(n_step, near_windows[max(0, T-5):T], (max(0, T-5),))
     return (n_step2,)
 
 
@@ -91,8 +91,7 @@ def n_step_0(at, value, near_windows, n_step, *, T):
     04_discounted_returns.rt:21: n_step[t] = near[t] + gamma ** n * value[t+n] when t + n < T
     """
     def point(value, near_windows_t):
-        n_step_mul = jnp.float32(0.7737809374999998) * value
-        n_step_0 = near_windows_t + n_step_mul
+        n_step_0 = near_windows_t + 0.7737809374999998 * value
         return n_step_0
     n_step_0_rows = jax.vmap(point)(value[5:T], near_windows[:T-5])
     n_step2 = lax.dynamic_update_slice(n_step, n_step_0_rows, (0,))

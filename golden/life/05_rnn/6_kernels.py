@@ -13,39 +13,30 @@ def h_at(at, W, x, bias, h_matmul2, U, *, T):
     """05_rnn.rt:15: h[0] = tanh(W @ x[0] + bias)
     05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)
     """
-    x_0 = x[0]
-    h_matmul = jnp.matmul(W, x_0)
-    h_add = h_matmul + bias
-    h_0 = jnp.tanh(h_add)
+    h = jnp.tanh(jnp.matmul(W, x[0]) + bias)
     h_matmul2_slice = h_matmul2[1:max(1, T)]
-    h_matmul2_slice2 = lax.pad(h_matmul2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)))
+    h_matmul2_slice2 = lax.pad(
+        h_matmul2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)),
+    )
     def step(k, rows):
-        before = rows[k]
-        h_matmul2_slice2_row = h_matmul2_slice2[k]
-        matmul = jnp.matmul(U, before)
-        add = h_matmul2_slice2_row + matmul
-        add2 = add + bias
-        tanh = jnp.tanh(add2)
+        tanh = jnp.tanh(h_matmul2_slice2[k] + jnp.matmul(U, rows[k]) + bias)
         return lax.dynamic_update_index_in_dim(rows, tanh, k+1, 0)
-    h_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(h_0, (T, 16)))
-    h_at = lax.dynamic_index_in_dim(h_rows, T-1, 0, keepdims=False)
-    return h_rows, h_at
+    h_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(h, (T, 16)))
+    return h_rows, lax.dynamic_index_in_dim(h_rows, T-1, 0, keepdims=False)
 
 
-def h_matmul2(at, W, x, h_matmul22, *, T):
+def h_matmul2(at, W, x, h_matmul2_2, *, T):
     """05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)"""
     def point(x):
-        h_matmul2 = jnp.matmul(x, W.T)
-        return h_matmul2
-    h_matmul2_rows = jax.vmap(point)(x[1:T])
-    h_matmul222 = lax.dynamic_update_slice(h_matmul22, h_matmul2_rows, (1, 0))
-    return (h_matmul222,)
+        return jnp.matmul(x, W.T)
+    h_matmul2_2_2 = lax.dynamic_update_slice(h_matmul2_2, jax.vmap(point)(x[1:T]), (1, 0))
+    return (h_matmul2_2_2,)
 
 
 def block(at, W, x, bias, U, *, T):
     """What stands between two tasks of the host: h_matmul2, h_at."""
-    h_matmul22 = jnp.zeros((T, 16), jnp.float32)
+    h_matmul2_2 = jnp.zeros((T, 16), jnp.float32)
     if T >= 2:
-        (h_matmul22,) = h_matmul2((), W, x, h_matmul22, T=T)
-    h_rows, h_at2 = h_at((), W, x, bias, h_matmul22, U, T=T)
+        (h_matmul2_2,) = h_matmul2((), W, x, h_matmul2_2, T=T)
+    h_rows, h_at2 = h_at((), W, x, bias, h_matmul2_2, U, T=T)
     return (h_rows, h_at2)

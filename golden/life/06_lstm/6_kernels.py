@@ -17,20 +17,17 @@ def g_gru_cell_r_split(at, forth_w, x, retour_w, retour_b):
     nn.rt:143: a = x @ cell.w.T + h @ cell.u.T + cell.b
     """
     def point(x):
-        h_lstm_cell_a_matmul = jnp.matmul(x, forth_w.T)
-        g_gru_cell_a_matmul = jnp.matmul(x, retour_w.T)
-        g_gru_cell_a_add = g_gru_cell_a_matmul + retour_b
-        g_gru_cell_r_split_0 = lax.slice_in_dim(g_gru_cell_a_add, 0, 5, axis=0)
-        g_gru_cell_r_split_1 = lax.slice_in_dim(g_gru_cell_a_add, 5, 10, axis=0)
-        g_gru_cell_r_split_2 = lax.slice_in_dim(g_gru_cell_a_add, 10, 15, axis=0)
-        return (h_lstm_cell_a_matmul, g_gru_cell_r_split_0, g_gru_cell_r_split_1, g_gru_cell_r_split_2)
-    h_lstm_cell_a_matmul_rows, g_gru_cell_r_split_0_rows, g_gru_cell_r_split_1_rows, g_gru_cell_r_split_2_rows = jax.vmap(point)(x)
-    return h_lstm_cell_a_matmul_rows, g_gru_cell_r_split_0_rows, g_gru_cell_r_split_1_rows, g_gru_cell_r_split_2_rows
+        a_add = jnp.matmul(x, retour_w.T) + retour_b
+        r_split_0 = lax.slice_in_dim(a_add, 0, 5, axis=0)
+        r_split_1 = lax.slice_in_dim(a_add, 5, 10, axis=0)
+        r_split_2 = lax.slice_in_dim(a_add, 10, 15, axis=0)
+        return (jnp.matmul(x, forth_w.T), r_split_0, r_split_1, r_split_2)
+    lstm_cell_a_matmul_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows = jax.vmap(point)(x)
+    return lstm_cell_a_matmul_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows
 
 
 def after_rows(
-    at, h_lstm_cell_a_matmul, forth_u, forth_b, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2,
-    g_gru_cell_r_split, retour_u, retour_c, *, T,
+    at, a_matmul, forth_u, forth_b, split_out1, split_out2, r_split, retour_u, retour_c, *, T,
 ):
     """06_lstm.rt:16: hidden[0] = zeros([H])
     06_lstm.rt:17: memory[0] = zeros([H])
@@ -39,59 +36,36 @@ def after_rows(
     06_lstm.rt:22: after[t-1] = g[t]
     nn.rt:137: return (1.0 - z) * n + z * h
     """
-    hidden_0 = jnp.full((5,), jnp.float32(0.0))
+    hidden = jnp.full((5,), jnp.float32(0.0))
     def step(k, rows_0, rows_1, before_0, before_1):
-        h_lstm_cell_a_matmul_row = h_lstm_cell_a_matmul[k]
-        matmul = jnp.matmul(forth_u, before_0)
-        add = h_lstm_cell_a_matmul_row + matmul
-        add2 = add + forth_b
-        split = lax.slice_in_dim(add2, 0, 5, axis=0)
-        split2 = lax.slice_in_dim(add2, 5, 10, axis=0)
-        split3 = lax.slice_in_dim(add2, 10, 15, axis=0)
-        split4 = lax.slice_in_dim(add2, 15, 20, axis=0)
-        sigmoid = jax.nn.sigmoid(split4)
-        sigmoid2 = jax.nn.sigmoid(split2)
-        mul = sigmoid2 * before_1
-        sigmoid3 = jax.nn.sigmoid(split)
-        tanh = jnp.tanh(split3)
-        mul2 = sigmoid3 * tanh
-        add3 = mul + mul2
-        tanh2 = jnp.tanh(add3)
-        mul3 = sigmoid * tanh2
-        return (lax.dynamic_update_index_in_dim(rows_0, mul3, k+1, 0), lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0), mul3, add3)
-    made = lax.fori_loop(0, T-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(hidden_0, (T, 5)), jnp.broadcast_to(hidden_0, (T, 5)), hidden_0, hidden_0))
-    hidden_rows_0 = made[0]
-    hidden_rows_1 = made[1]
+        add2 = a_matmul[k] + jnp.matmul(forth_u, before_0) + forth_b
+        tanh = jnp.tanh(lax.slice_in_dim(add2, 10, 15, axis=0))
+        mul2 = jax.nn.sigmoid(lax.slice_in_dim(add2, 0, 5, axis=0)) * tanh
+        add3 = jax.nn.sigmoid(lax.slice_in_dim(add2, 5, 10, axis=0)) * before_1 + mul2
+        mul3 = jax.nn.sigmoid(lax.slice_in_dim(add2, 15, 20, axis=0)) * jnp.tanh(add3)
+        return (
+            lax.dynamic_update_index_in_dim(rows_0, mul3, k+1, 0),
+            lax.dynamic_update_index_in_dim(rows_1, add3, k+1, 0), mul3, add3,
+        )
+    made = lax.fori_loop(
+        0, T-1, lambda k, rows: step(k, *rows),
+        (jnp.broadcast_to(hidden, (T, 5)), jnp.broadcast_to(hidden, (T, 5)), hidden, hidden),
+    )
     def step2(k2, rows):
         k3 = T-2 - k2
         before = rows[k3+1]
-        g_gru_cell_r_split_out1_row = g_gru_cell_r_split_out1[k3+1]
-        g_gru_cell_r_split_out2_row = g_gru_cell_r_split_out2[k3+1]
-        g_gru_cell_r_split_row = g_gru_cell_r_split[k3+1]
-        matmul2 = jnp.matmul(retour_u, before)
-        add4 = matmul2 + retour_c
-        split5 = lax.slice_in_dim(add4, 0, 5, axis=0)
-        split6 = lax.slice_in_dim(add4, 5, 10, axis=0)
-        split7 = lax.slice_in_dim(add4, 10, 15, axis=0)
-        add5 = g_gru_cell_r_split_out1_row + split6
-        sigmoid4 = jax.nn.sigmoid(add5)
-        sub = jnp.float32(1.0) - sigmoid4
-        add6 = g_gru_cell_r_split_row + split5
-        sigmoid5 = jax.nn.sigmoid(add6)
-        mul4 = sigmoid5 * split7
-        add7 = g_gru_cell_r_split_out2_row + mul4
-        tanh3 = jnp.tanh(add7)
-        mul5 = sub * tanh3
-        mul6 = sigmoid4 * before
-        add8 = mul5 + mul6
+        add4 = jnp.matmul(retour_u, before) + retour_c
+        sigmoid4 = jax.nn.sigmoid(split_out1[k3+1] + lax.slice_in_dim(add4, 5, 10, axis=0))
+        sigmoid5 = jax.nn.sigmoid(r_split[k3+1] + lax.slice_in_dim(add4, 0, 5, axis=0))
+        tanh3 = jnp.tanh(split_out2[k3+1] + sigmoid5 * lax.slice_in_dim(add4, 10, 15, axis=0))
+        add8 = (1.0 - sigmoid4) * tanh3 + sigmoid4 * before
         return lax.dynamic_update_index_in_dim(rows, add8, k3, 0)
-    after_rows = lax.fori_loop(0, T-1, step2, jnp.broadcast_to(hidden_0, (T, 5)))
-    return hidden_rows_0, hidden_rows_1, after_rows
+    return made[0], made[1], lax.fori_loop(0, T-1, step2, jnp.broadcast_to(hidden, (T, 5)))
 
 
 def both(
-    at, forth_u, h_lstm_cell_a_matmul, forth_b, retour_u, retour_c, g_gru_cell_r_split,
-    g_gru_cell_r_split_out1, g_gru_cell_r_split_out2, hidden_rows, hidden_rows_out1, after_rows,
+    at, forth_u, a_matmul, forth_b, retour_u, retour_c, r_split, split_out1, split_out2,
+    hidden_rows, rows_out1, after_rows,
 ):
     """06_lstm.rt:16: hidden[0] = zeros([H])
     06_lstm.rt:17: memory[0] = zeros([H])
@@ -111,53 +85,37 @@ def both(
     nn.rt:145: new = keep + sigmoid(split(a, 4, -1)[0]) * tanh(split(a, 4, -1)[2])
     nn.rt:146: return sigmoid(split(a, 4, -1)[3]) * tanh(new), new
     """
-    def point(hidden_rows_t, h_lstm_cell_a_matmul, hidden_rows_out1_t, after_rows_t, g_gru_cell_r_split, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2):
-        h_lstm_cell_a_matmul2 = jnp.matmul(hidden_rows_t, forth_u.T)
-        h_lstm_cell_a_add = h_lstm_cell_a_matmul + h_lstm_cell_a_matmul2
-        h_lstm_cell_a_add2 = h_lstm_cell_a_add + forth_b
-        h_lstm_cell_keep_split_0 = lax.slice_in_dim(h_lstm_cell_a_add2, 0, 5, axis=0)
-        h_lstm_cell_keep_split_1 = lax.slice_in_dim(h_lstm_cell_a_add2, 5, 10, axis=0)
-        h_lstm_cell_keep_split_2 = lax.slice_in_dim(h_lstm_cell_a_add2, 10, 15, axis=0)
-        h_lstm_cell_keep_split_3 = lax.slice_in_dim(h_lstm_cell_a_add2, 15, 20, axis=0)
-        h_lstm_cell_keep_sigmoid = jax.nn.sigmoid(h_lstm_cell_keep_split_1)
-        h_lstm_cell_keep_mul = h_lstm_cell_keep_sigmoid * hidden_rows_out1_t
-        h_lstm_cell_new_sigmoid = jax.nn.sigmoid(h_lstm_cell_keep_split_0)
-        h_lstm_cell_new_tanh = jnp.tanh(h_lstm_cell_keep_split_2)
-        h_lstm_cell_new_mul = h_lstm_cell_new_sigmoid * h_lstm_cell_new_tanh
-        h_lstm_cell_new_add = h_lstm_cell_keep_mul + h_lstm_cell_new_mul
-        h_lstm_cell_sigmoid = jax.nn.sigmoid(h_lstm_cell_keep_split_3)
-        h_lstm_cell_tanh = jnp.tanh(h_lstm_cell_new_add)
-        h = h_lstm_cell_sigmoid * h_lstm_cell_tanh
-        g_gru_cell_g_matmul = jnp.matmul(after_rows_t, retour_u.T)
-        g_gru_cell_g_add = g_gru_cell_g_matmul + retour_c
-        g_gru_cell_r_split2_0 = lax.slice_in_dim(g_gru_cell_g_add, 0, 5, axis=0)
-        g_gru_cell_r_split2_1 = lax.slice_in_dim(g_gru_cell_g_add, 5, 10, axis=0)
-        g_gru_cell_r_split2_2 = lax.slice_in_dim(g_gru_cell_g_add, 10, 15, axis=0)
-        g_gru_cell_r_add = g_gru_cell_r_split + g_gru_cell_r_split2_0
-        g_gru_cell_r_sigmoid = jax.nn.sigmoid(g_gru_cell_r_add)
-        g_gru_cell_z_add = g_gru_cell_r_split_out1 + g_gru_cell_r_split2_1
-        g_gru_cell_z_sigmoid = jax.nn.sigmoid(g_gru_cell_z_add)
-        g_gru_cell_n_mul = g_gru_cell_r_sigmoid * g_gru_cell_r_split2_2
-        g_gru_cell_n_add = g_gru_cell_r_split_out2 + g_gru_cell_n_mul
-        g_gru_cell_n_tanh = jnp.tanh(g_gru_cell_n_add)
-        g_gru_cell_sub = jnp.float32(1.0) - g_gru_cell_z_sigmoid
-        g_gru_cell_mul = g_gru_cell_sub * g_gru_cell_n_tanh
-        g_gru_cell_mul2 = g_gru_cell_z_sigmoid * after_rows_t
-        g = g_gru_cell_mul + g_gru_cell_mul2
+    def point(hidden_rows_t, a_matmul, rows_out1_t, after_rows_t, r_split, split_out1, split_out2):
+        a_add2 = a_matmul + jnp.matmul(hidden_rows_t, forth_u.T) + forth_b
+        new_tanh = jnp.tanh(lax.slice_in_dim(a_add2, 10, 15, axis=0))
+        new_mul = jax.nn.sigmoid(lax.slice_in_dim(a_add2, 0, 5, axis=0)) * new_tanh
+        new_add = jax.nn.sigmoid(lax.slice_in_dim(a_add2, 5, 10, axis=0)) * rows_out1_t + new_mul
+        h = jax.nn.sigmoid(lax.slice_in_dim(a_add2, 15, 20, axis=0)) * jnp.tanh(new_add)
+        g_add = jnp.matmul(after_rows_t, retour_u.T) + retour_c
+        r_sigmoid = jax.nn.sigmoid(r_split + lax.slice_in_dim(g_add, 0, 5, axis=0))
+        z_sigmoid = jax.nn.sigmoid(split_out1 + lax.slice_in_dim(g_add, 5, 10, axis=0))
+        n_tanh = jnp.tanh(split_out2 + r_sigmoid * lax.slice_in_dim(g_add, 10, 15, axis=0))
+        g = (1.0 - z_sigmoid) * n_tanh + z_sigmoid * after_rows_t
         both = jnp.concatenate([h, g], axis=0)
-        return (h_lstm_cell_new_add, both)
-    h_lstm_cell_new_add_rows, both_rows = jax.vmap(point)(hidden_rows, h_lstm_cell_a_matmul, hidden_rows_out1, after_rows, g_gru_cell_r_split, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2)
-    return h_lstm_cell_new_add_rows, both_rows
+        return (new_add, both)
+    new_add_rows, both_rows = jax.vmap(point)(
+        hidden_rows, a_matmul, rows_out1, after_rows, r_split, split_out1, split_out2,
+    )
+    return new_add_rows, both_rows
 
 
 def block(at, forth_w, x, retour_w, retour_b, forth_u, forth_b, retour_u, retour_c, *, T):
     """What stands between two tasks of the host: g_gru_cell_r_split, after_rows, both."""
-    (h_lstm_cell_a_matmul, g_gru_cell_r_split2, g_gru_cell_r_split_out1,
-            g_gru_cell_r_split_out2) = g_gru_cell_r_split((), forth_w, x, retour_w, retour_b)
-    (hidden_rows, hidden_rows_out1, after_rows2) = after_rows((), h_lstm_cell_a_matmul, forth_u,
-            forth_b, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2, g_gru_cell_r_split2,
-            retour_u, retour_c, T=T)
-    (h_lstm_cell_new_add, both2) = both((), forth_u, h_lstm_cell_a_matmul, forth_b, retour_u,
-            retour_c, g_gru_cell_r_split2, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2,
-            hidden_rows, hidden_rows_out1, after_rows2)
+    (
+        h_lstm_cell_a_matmul, g_gru_cell_r_split2, g_gru_cell_r_split_out1, g_gru_cell_r_split_out2,
+    ) = g_gru_cell_r_split((), forth_w, x, retour_w, retour_b)
+    hidden_rows, hidden_rows_out1, after_rows2 = after_rows(
+        (), h_lstm_cell_a_matmul, forth_u, forth_b, g_gru_cell_r_split_out1,
+        g_gru_cell_r_split_out2, g_gru_cell_r_split2, retour_u, retour_c, T=T,
+    )
+    h_lstm_cell_new_add, both2 = both(
+        (), forth_u, h_lstm_cell_a_matmul, forth_b, retour_u, retour_c, g_gru_cell_r_split2,
+        g_gru_cell_r_split_out1, g_gru_cell_r_split_out2, hidden_rows, hidden_rows_out1,
+        after_rows2,
+    )
     return (h_lstm_cell_new_add, both2)

@@ -21,23 +21,21 @@ def surprise(at, Wq, x, k, v, *, T):
     v_finite = jnp.all(jnp.isfinite(v))
     def point(t, x):
         q = jnp.matmul(x, Wq.T)
-        score_matmul = jnp.matmul(q, k.T)
-        score = score_matmul / jnp.float32(2.8284271247461903)
+        score = jnp.matmul(q, k.T) / 2.8284271247461903
         valid = jnp.arange(T, dtype=jnp.int32) < t+1
-        score_masked = jnp.where(valid, score, jnp.float32(-jnp.inf))
-        weight_softmax_e_max = jnp.max(score_masked, axis=0, keepdims=True)
-        weight_softmax_e_sub = score - weight_softmax_e_max
-        weight_softmax_e_exp = jnp.exp(weight_softmax_e_sub)
-        weight_softmax_e_exp_masked = jnp.where(valid, weight_softmax_e_exp, jnp.float32(0.0))
-        weight_softmax_sum = jnp.sum(weight_softmax_e_exp_masked, axis=0, keepdims=True)
-        weight = weight_softmax_e_exp / weight_softmax_sum
-        weight_masked = jnp.where(valid, weight, jnp.float32(0.0))
+        e_exp = jnp.exp(score - jnp.max(jnp.where(valid, score, -jnp.inf), axis=0, keepdims=True))
+        weight = e_exp / jnp.sum(jnp.where(valid, e_exp, 0.0), axis=0, keepdims=True)
+        weight_masked = jnp.where(valid, weight, 0.0)
         valid2 = (jnp.arange(T, dtype=jnp.int32) < t+1)[:, None]
-        a = lax.cond(v_finite, lambda: jnp.matmul(weight_masked, v), lambda: jax.custom_batching.sequential_vmap(lambda weight_masked, v, valid2: jnp.matmul(weight_masked, jnp.where(valid2, v, jnp.float32(0.0))))(weight_masked, v, valid2))
-        weight_masked2 = jnp.where(valid, weight, jnp.float32(-jnp.inf))
-        surprise_max = jnp.max(weight_masked2, axis=0)
-        surprise_log = jnp.log(surprise_max)
-        surprise = -surprise_log
+        a = lax.cond(
+            v_finite, lambda: jnp.matmul(weight_masked, v),
+            lambda: jax.custom_batching.sequential_vmap(
+                lambda weight_masked, v, valid2: jnp.matmul(
+                    weight_masked, jnp.where(valid2, v, 0.0),
+                )
+            )(weight_masked, v, valid2),
+        )
+        surprise = -jnp.log(jnp.max(jnp.where(valid, weight, -jnp.inf), axis=0))
         return (a, surprise)
     a_rows, surprise_rows = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
     return a_rows, surprise_rows

@@ -12,17 +12,8 @@ from jax import lax
 def d_2(at, left, right, d):
     """09_edit_distance.rt:17: d[i, j] = minimum( d[i-1, j-1] + where(left[i-1] == right[j-1], 0, 1), minimum(d[i-1, j], d[i, j-1]) + 1, )"""
     i, j = at[0], at[1]
-    left_at = left[i-1]
-    right_at = right[j-1]
-    d_eq = left_at == right_at
-    d_where = jnp.where(d_eq, jnp.int32(0), jnp.int32(1))
-    d_prev_prev = d[i-1, j-1]
-    d_add = d_prev_prev + d_where
-    d_prev = d[i-1, j]
-    d_prev2 = d[i, j-1]
-    d_minimum = jnp.minimum(d_prev, d_prev2)
-    d_add2 = d_minimum + jnp.int32(1)
-    d_2 = jnp.minimum(d_add, d_add2)
+    d_add = d[i-1, j-1] + jnp.where(left[i-1] == right[j-1], jnp.int32(0), jnp.int32(1))
+    d_2 = jnp.minimum(d_add, jnp.minimum(d[i-1, j], d[i, j-1]) + 1)
     d = lax.dynamic_update_slice(d, d_2[None, None], (i, j))
     return (d,)
 

@@ -17,19 +17,15 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     """
     seen_0 = seen[0]
     holds = (seen_0 >= -4) & (seen_0 < 4)
-    score_getitem = jnp.take(emit, jnp.where(seen_0 < 0, seen_0 + 4, seen_0), axis=0, mode="clip")
-    score_0 = start + score_getitem
+    score = start + jnp.take(emit, jnp.where(seen_0 < 0, seen_0 + 4, seen_0), axis=0, mode="clip")
     score_getitem2_slice = score_getitem2[1:max(1, T)]
-    score_getitem2_slice2 = lax.pad(score_getitem2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)))
+    score_getitem2_slice2 = lax.pad(
+        score_getitem2_slice, jnp.float32(0.0), ((0, max(1, T-1)-max(0, T-1), 0), (0, 0, 0)),
+    )
     def step(k, rows):
-        before = rows[k]
-        score_getitem2_slice2_row = score_getitem2_slice2[k]
-        expand_dims = jnp.expand_dims(before, 1)
-        add = expand_dims + move
-        max2 = jnp.max(add, axis=0)
-        add2 = max2 + score_getitem2_slice2_row
+        add2 = jnp.max(jnp.expand_dims(rows[k], 1) + move, axis=0) + score_getitem2_slice2[k]
         return lax.dynamic_update_index_in_dim(rows, add2, k+1, 0)
-    score_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(score_0, (T, 3)))
+    score_rows = lax.fori_loop(0, T-1, step, jnp.broadcast_to(score, (T, 3)))
     score_at2 = lax.dynamic_index_in_dim(score_rows, T-1, 0, keepdims=False)
     path_0 = jnp.argmax(score_at2, axis=None).astype(jnp.int32)
     likelihood = jnp.max(score_at2, axis=0)
@@ -37,17 +33,16 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     return score_rows, path, likelihood, jnp.where(holds, jnp.int32(0), jnp.int32(1))
 
 
-def score_getitem2(at, emit, seen, score_getitem22, *, T):
+def score_getitem2(at, emit, seen, score_getitem2_2, *, T):
     """10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]"""
     def point(seen):
-        holds = (seen >= -4) & (seen < 4)
         score_getitem2 = jnp.take(emit, jnp.where(seen < 0, seen + 4, seen), axis=0, mode="clip")
-        return (score_getitem2, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+        return (score_getitem2, jnp.where((seen >= -4) & (seen < 4), jnp.int32(0), jnp.int32(1)))
     score_getitem2_rows, fault = jax.vmap(point)(seen[1:T])
-    score_getitem222 = lax.dynamic_update_slice(score_getitem22, score_getitem2_rows, (1, 0))
+    score_getitem2_2_2 = lax.dynamic_update_slice(score_getitem2_2, score_getitem2_rows, (1, 0))
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
-    return score_getitem222, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return score_getitem2_2_2, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
 def back(at, move, score_rows, back2, *, T):
@@ -57,13 +52,11 @@ def back(at, move, score_rows, back2, *, T):
     10_viterbi.rt:19: back[t] = argmax(reach[t], axis = 0) when t >= 1
     """
     def point(score_rows_prev_t):
-        reach_expand_dims = jnp.expand_dims(score_rows_prev_t, 1)
-        reach = reach_expand_dims + move
+        reach = jnp.expand_dims(score_rows_prev_t, 1) + move
         back = jnp.argmax(reach, axis=0).astype(jnp.int32)
         return back
-    back_rows = jax.vmap(point)(score_rows[:T-1])
-    back22 = lax.dynamic_update_slice(back2, back_rows, (1, 0))
-    return (back22,)
+    back2_2 = lax.dynamic_update_slice(back2, jax.vmap(point)(score_rows[:T-1]), (1, 0))
+    return (back2_2,)
 
 
 def path_1(at, back, path):
@@ -71,10 +64,11 @@ def path_1(at, back, path):
     t = at[0]
     back_next = back[t+1]
     path_next = path[t+1]
-    holds = (path_next >= -3) & (path_next < 3)
-    path_1 = jnp.take(back_next, jnp.where(path_next < 0, path_next + 3, path_next), axis=0, mode="clip")
+    path_1 = jnp.take(
+        back_next, jnp.where(path_next < 0, path_next + 3, path_next), axis=0, mode="clip",
+    )
     path = lax.dynamic_update_index_in_dim(path, path_1, t, 0)
-    return path, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    return path, jnp.where((path_next >= -3) & (path_next < 3), jnp.int32(0), jnp.int32(1))
 
 
 def first_fault(fault, kernel, found, point):
@@ -103,14 +97,15 @@ def loop_t(at, path, back2, *, steps=None, T):
 def block(at, emit, seen, start, move, *, T):
     """What stands between two tasks of the host: score_getitem2, likelihood, back, ..."""
     fault = jnp.zeros(4, jnp.int32)
-    score_getitem22 = jnp.zeros((T, 3), jnp.float32)
+    score_getitem2_2 = jnp.zeros((T, 3), jnp.float32)
     path = jnp.zeros((T,), jnp.int32)
     back2 = jnp.zeros((T, 3), jnp.int32)
     if T >= 2:
-        score_getitem22, found = score_getitem2((), emit, seen, score_getitem22, T=T)
+        score_getitem2_2, found = score_getitem2((), emit, seen, score_getitem2_2, T=T)
         fault = first_fault(fault, 1, found, ())
-    (score_rows, path, likelihood2, found) = likelihood((), emit, seen, start, score_getitem22,
-            move, path, T=T)
+    score_rows, path, likelihood2, found = likelihood(
+        (), emit, seen, start, score_getitem2_2, move, path, T=T,
+    )
     fault = first_fault(fault, 0, found, ())
     if T >= 2:
         (back2,) = back((), move, score_rows, back2, T=T)

@@ -12,12 +12,8 @@ def c_1(at, c):
     """11_collatz.rt:11: c[t+1] = where(c[t] % 2 == 0, c[t] // 2, 3 * c[t] + 1)"""
     t = at[0]
     c_t = c[t]
-    c_mod = jnp.remainder(c_t, jnp.int32(2))
-    c_eq = c_mod == jnp.int32(0)
     c_floordiv = jnp.floor_divide(c_t, jnp.int32(2))
-    c_mul = jnp.int32(3) * c_t
-    c_add = c_mul + jnp.int32(1)
-    c_1 = jnp.where(c_eq, c_floordiv, c_add)
+    c_1 = jnp.where(jnp.remainder(c_t, jnp.int32(2)) == 0, c_floordiv, 3 * c_t + 1)
     c = lax.dynamic_update_index_in_dim(c, c_1, t+1, 0)
     return (c,)
 
@@ -26,9 +22,8 @@ def c_0(at, start, c):
     """11_collatz.rt:10: c[0] = start
     11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
     """
-    odd_none = jnp.full((), jnp.int32(0))
     c = lax.dynamic_update_index_in_dim(c, start, 0, 0)
-    return c, odd_none
+    return c, jnp.full((), jnp.int32(0))
 
 
 def one(at, c):
@@ -37,8 +32,7 @@ def one(at, c):
     11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
     """
     t = at[0]
-    c_t = c[t]
-    one = c_t == jnp.int32(1)
+    one = c[t] == 1
     return (one,)
 
 
@@ -47,9 +41,7 @@ def peak(at, c, *, T_max):
     11_collatz.rt:16: steps = T - 1
     """
     T = at[0]
-    valid = jnp.arange(T_max, dtype=jnp.int32) < T
-    c_masked = jnp.where(valid, c, jnp.int32(-2147483648))
-    peak = jnp.max(c_masked, axis=0)
+    peak = jnp.max(jnp.where(jnp.arange(T_max, dtype=jnp.int32) < T, c, -2147483648), axis=0)
     steps = jnp.int32(T-1)
     return peak, steps
 
@@ -59,11 +51,7 @@ def odd_now(at, c, odd_past):
     11_collatz.rt:15: odd = sum(i32(c % 2 == 1)[t = 0:T])
     """
     t = at[0]
-    c_t = c[t]
-    odd_mod = jnp.remainder(c_t, jnp.int32(2))
-    odd_eq = odd_mod == jnp.int32(1)
-    odd_cast = odd_eq.astype(jnp.int32)
-    odd_now = odd_past + odd_cast
+    odd_now = odd_past + (jnp.remainder(c[t], jnp.int32(2)) == 1).astype(jnp.int32)
     return odd_now, odd_now
 
 

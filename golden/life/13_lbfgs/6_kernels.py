@@ -14,44 +14,30 @@ def length(at, *, K):
     13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
     """
     def point(k):
-        length_index = jnp.int32(k)
-        length = jnp.power(jnp.float32(0.5), length_index.astype(jnp.float32))
-        enough_mul2 = jnp.float32(0.0001) * length
-        return (length, enough_mul2)
+        length = jnp.power(jnp.float32(0.5), jnp.int32(k).astype(jnp.float32))
+        return (length, 0.0001 * length)
     length_rows, enough_mul2_rows = jax.vmap(point)(jnp.arange(K, dtype=jnp.int32))
     return length_rows, enough_mul2_rows
 
 
-def enough(at, length, r_0, w, x, label, enough_mul2, enough_matmul_matmul, loss, *, N):
+def enough(at, length, r_0, w, x, label, enough_mul2, matmul_matmul, loss, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
     """
     i = at[0]
     def point(length, enough_mul2):
-        enough_add_mul = length * r_0
-        w_i = w[i % 2]
-        enough_add = w_i - enough_add_mul
-        enough_objective_matmul = jnp.matmul(enough_add, x.T)
-        enough_objective_softplus = jax.nn.softplus(enough_objective_matmul)
-        enough_objective_mul = label.astype(jnp.float32) * enough_objective_matmul
-        enough_objective_sub = enough_objective_softplus - enough_objective_mul
-        enough_objective_mean = jnp.sum(enough_objective_sub, axis=0) / jnp.float32(N)
-        enough_objective_matmul3 = jnp.matmul(enough_add, enough_add)
-        enough_objective_mul2 = jnp.float32(0.01) * enough_objective_matmul3
-        enough_objective_add = enough_objective_mean + enough_objective_mul2
-        enough_add2_mul = enough_mul2 * enough_matmul_matmul
-        loss_i = loss[i]
-        enough_add2 = loss_i - enough_add2_mul
-        enough = enough_objective_add <= enough_add2
+        enough_add = w[i % 2] - length * r_0
+        objective_matmul = jnp.matmul(enough_add, x.T)
+        objective_mul = label.astype(jnp.float32) * objective_matmul
+        objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
+        objective_mul2 = 0.01 * jnp.matmul(enough_add, enough_add)
+        enough_add2 = loss[i] - enough_mul2 * matmul_matmul
+        enough = jnp.sum(objective_sub, axis=0) / jnp.float32(N) + objective_mul2 <= enough_add2
         return enough
-    enough_rows = jax.vmap(point)(length, enough_mul2)
-    return (enough_rows,)
+    return (jax.vmap(point)(length, enough_mul2),)
 
 
-def loss(
-    at, x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, loss, loss_d_w_add3, *,
-    N,
-):
+def loss(at, x, w, label, mean_div, add_mul, loss, w_add3, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
@@ -59,24 +45,15 @@ def loss(
     """
     i = at[0]
     w_i = w[i % 2]
-    loss_objective_matmul = jnp.matmul(x, w_i)
-    loss_objective_softplus = jax.nn.softplus(loss_objective_matmul)
-    loss_objective_mul = label.astype(jnp.float32) * loss_objective_matmul
-    loss_objective_sub = loss_objective_softplus - loss_objective_mul
-    loss_objective_mean = jnp.sum(loss_objective_sub, axis=0) / jnp.float32(N)
-    loss_objective_matmul3 = jnp.matmul(w_i, w_i)
-    loss_objective_mul2 = jnp.float32(0.01) * loss_objective_matmul3
-    loss_i = loss_objective_mean + loss_objective_mul2
-    loss_d_loss_objective_matmul3_mul = jnp.float32(0.009999999776482582) * w_i
-    loss_d_w_add = loss_d_loss_objective_matmul3_mul + loss_d_loss_objective_matmul3_mul
-    loss_d_loss_objective_softplus_sigmoid = jax.nn.sigmoid(loss_objective_matmul)
-    loss_d_loss_objective_softplus_mul = loss_d_loss_objective_mean_div * loss_d_loss_objective_softplus_sigmoid
-    loss_d_w_add3_add = loss_d_loss_objective_softplus_mul - loss_d_w_add3_add_mul
-    loss_d_w_add3_matmul = jnp.matmul(loss_d_w_add3_add, x)
-    loss_d_w_add3_i = loss_d_w_add + loss_d_w_add3_matmul
+    objective_matmul = jnp.matmul(x, w_i)
+    objective_sub = jax.nn.softplus(objective_matmul) - label.astype(jnp.float32) * objective_matmul
+    loss_i = jnp.sum(objective_sub, axis=0) / jnp.float32(N) + 0.01 * jnp.matmul(w_i, w_i)
+    matmul3_mul = 0.009999999776482582 * w_i
+    add3_matmul = jnp.matmul(mean_div * jax.nn.sigmoid(objective_matmul) - add_mul, x)
+    w_add3_i = matmul3_mul + matmul3_mul + add3_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
-    loss_d_w_add3 = lax.dynamic_update_index_in_dim(loss_d_w_add3, loss_d_w_add3_i, i % 2, 0)
-    return loss, loss_d_w_add3, loss_d_w_add3_i
+    w_add3 = lax.dynamic_update_index_in_dim(w_add3, w_add3_i, i % 2, 0)
+    return loss, w_add3, w_add3_i
 
 
 def loss_d_w_add3_add_mul(at, label, w, *, N):
@@ -88,51 +65,38 @@ def loss_d_w_add3_add_mul(at, label, w, *, N):
     13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
     13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
-    loss_d_loss_objective_mean_index = jnp.int32(N)
-    loss_d_loss_objective_mean_cast = loss_d_loss_objective_mean_index.astype(jnp.float32)
-    loss_d_loss_objective_mean_div = jnp.float32(1.0) / loss_d_loss_objective_mean_cast
-    loss_d_w_add3_add_mul = loss_d_loss_objective_mean_div * label.astype(jnp.float32)
+    mean_div = 1.0 / jnp.int32(N).astype(jnp.float32)
     w_0 = jnp.full((5,), jnp.float32(0.0))
     w = lax.dynamic_update_index_in_dim(w, w_0, 0 % 2, 0)
-    return loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul, w
+    return mean_div, mean_div * label.astype(jnp.float32), w
 
 
-def enough_matmul_matmul(at, loss_d_w_add3, r_0):
+def enough_matmul_matmul(at, w_add3, r_0):
     """13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)"""
     i = at[0]
-    loss_d_w_add3_i = loss_d_w_add3[i % 2]
-    enough_matmul_matmul = jnp.matmul(loss_d_w_add3_i, r_0)
-    return (enough_matmul_matmul,)
+    return (jnp.matmul(w_add3[i % 2], r_0),)
 
 
 def size(at, enough, length, *, K):
     """13_lbfgs.rt:45: size = length[k = argmax(enough[k = 0:K]) in 0:K]"""
     size_argmax = jnp.argmax(enough, axis=None).astype(jnp.int32)
-    holds = (size_argmax >= 0) & (size_argmax < K)
-    place = jnp.maximum(jnp.minimum(size_argmax, K-1), 0)
-    size = length[place]
-    return size, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    size = length[jnp.maximum(jnp.minimum(size_argmax, K-1), 0)]
+    return size, jnp.where((size_argmax >= 0) & (size_argmax < K), jnp.int32(0), jnp.int32(1))
 
 
 def w_1(at, size, r_0, w):
     """13_lbfgs.rt:22: w[i+1] = w + size * direction"""
     i = at[0]
-    w_1_mul = size * r_0
-    w_i = w[i % 2]
-    w_1 = w_i - w_1_mul
+    w_1 = w[i % 2] - size * r_0
     w = lax.dynamic_update_index_in_dim(w, w_1, (i+1) % 2, 0)
     return (w,)
 
 
-def moved_y(at, w, loss_d_w_add3, moved_s, moved_y, *, I, J):
+def moved_y(at, w, w_add3, moved_s, moved_y, *, I, J):
     """13_lbfgs.rt:27: moved[i] = {s: w - w[i-1], y: slope - slope[i-1]} when i >= 1"""
     i = at[0]
-    w_i = w[i % 2]
-    w_prev = w[(i-1) % 2]
-    moved_s_i = w_i - w_prev
-    loss_d_w_add3_i = loss_d_w_add3[i % 2]
-    loss_d_w_add3_prev = loss_d_w_add3[(i-1) % 2]
-    moved_y_i = loss_d_w_add3_i - loss_d_w_add3_prev
+    moved_s_i = w[i % 2] - w[(i-1) % 2]
+    moved_y_i = w_add3[i % 2] - w_add3[(i-1) % 2]
     moved_s = lax.dynamic_update_index_in_dim(moved_s, moved_s_i, i % (max(1, min(I-1, J))), 0)
     moved_y = lax.dynamic_update_index_in_dim(moved_y, moved_y_i, i % (max(1, min(I-1, J))), 0)
     return moved_s, moved_y
@@ -141,10 +105,8 @@ def moved_y(at, w, loss_d_w_add3, moved_s, moved_y, *, I, J):
 def past_y_0(at, moved_s, moved_y, past_s, past_y, *, I, J):
     """13_lbfgs.rt:28: past[i, j] = moved[i-j] when j < i"""
     i, j = at[0], at[1]
-    moved_s_at = moved_s[(i-j) % (max(1, min(I-1, J)))]
-    moved_y_at = moved_y[(i-j) % (max(1, min(I-1, J)))]
-    past_s = lax.dynamic_update_index_in_dim(past_s, moved_s_at, j, 0)
-    past_y = lax.dynamic_update_index_in_dim(past_y, moved_y_at, j, 0)
+    past_s = lax.dynamic_update_index_in_dim(past_s, moved_s[(i-j) % (max(1, min(I-1, J)))], j, 0)
+    past_y = lax.dynamic_update_index_in_dim(past_y, moved_y[(i-j) % (max(1, min(I-1, J)))], j, 0)
     return past_s, past_y
 
 
@@ -153,9 +115,9 @@ def past_s_1(at, past_s, past_y):
     13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
     """
     j = at[1]
-    w_0_2 = jnp.full((5,), jnp.float32(0.0))
-    past_s = lax.dynamic_update_index_in_dim(past_s, w_0_2, j, 0)
-    past_y = lax.dynamic_update_index_in_dim(past_y, w_0_2, j, 0)
+    w = jnp.full((5,), jnp.float32(0.0))
+    past_s = lax.dynamic_update_index_in_dim(past_s, w, j, 0)
+    past_y = lax.dynamic_update_index_in_dim(past_y, w, j, 0)
     return past_s, past_y
 
 
@@ -167,12 +129,9 @@ def scale(at, past_s, past_y):
     """
     def point(past_s, past_y):
         bend = jnp.matmul(past_s, past_y)
-        rho_gt = bend > jnp.float32(0.0)
-        rho_div = jnp.float32(1.0) / bend
-        rho = jnp.where(rho_gt, rho_div, jnp.float32(0.0))
-        scale_matmul = jnp.matmul(past_y, past_y)
-        scale_div = bend / scale_matmul
-        scale = jnp.where(rho_gt, scale_div, jnp.float32(1.0))
+        rho_gt = bend > 0.0
+        rho = jnp.where(rho_gt, 1.0 / bend, 0.0)
+        scale = jnp.where(rho_gt, bend / jnp.matmul(past_y, past_y), 1.0)
         return (rho, scale)
     rho_rows, scale_rows = jax.vmap(point)(past_s, past_y)
     return rho_rows, scale_rows
@@ -181,43 +140,27 @@ def scale(at, past_s, past_y):
 def alpha(at, past_s, q, rho, alpha):
     """13_lbfgs.rt:36: alpha = rho * (past.s @ q)"""
     j = at[1]
-    past_s_j = past_s[j]
-    alpha_matmul = jnp.matmul(past_s_j, q)
-    rho_j = rho[j]
-    alpha_j = rho_j * alpha_matmul
-    alpha = lax.dynamic_update_index_in_dim(alpha, alpha_j, j, 0)
+    alpha = lax.dynamic_update_index_in_dim(alpha, rho[j] * jnp.matmul(past_s[j], q), j, 0)
     return (alpha,)
 
 
 def q_1(at, alpha, past_y, q):
     """13_lbfgs.rt:35: q[i, j+1] = q - alpha * past.y"""
     j = at[1]
-    alpha_j = alpha[j]
-    past_y_j = past_y[j]
-    q_mul = alpha_j * past_y_j
-    q_1 = q - q_mul
+    q_1 = q - alpha[j] * past_y[j]
     return (q_1,)
 
 
 def r_1(at, past_y, r, rho, alpha, past_s):
     """13_lbfgs.rt:39: r[i, j-1] = r[i, j] + past[i, j-1].s * (alpha[i, j-1] - rho[i, j-1] * (past[i, j-1].y @ r[i, j]))"""
     j = at[1]
-    past_y_prev = past_y[j-1]
-    r_matmul = jnp.matmul(past_y_prev, r)
-    rho_prev = rho[j-1]
-    r_mul = rho_prev * r_matmul
-    alpha_prev = alpha[j-1]
-    r_sub = alpha_prev - r_mul
-    past_s_prev = past_s[j-1]
-    r_mul2 = past_s_prev * r_sub
-    r_1 = r + r_mul2
+    r_1 = r + past_s[j-1] * (alpha[j-1] - rho[j-1] * jnp.matmul(past_y[j-1], r))
     return (r_1,)
 
 
 def r_0(at, scale, q_at):
     """13_lbfgs.rt:38: r[i, J-1] = scale[i, 0] * q[i, J-1]"""
-    scale_0 = scale[0]
-    r_0 = scale_0 * q_at
+    r_0 = scale[0] * q_at
     return (r_0,)
 
 
@@ -240,8 +183,10 @@ def loop_i(
     def step_i(i2, carry):
         (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = carry
         i = at[0] + i2
-        (loss2, loss_d_w_add3, q) = loss((i,), x, w, label, loss_d_loss_objective_mean_div,
-                loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
+        loss2, loss_d_w_add3, q = loss(
+            (i,), x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, loss2,
+            loss_d_w_add3, N=N,
+        )
         def taken(carry):
             (moved_s, moved_y2) = carry
             if I >= 2:
@@ -268,8 +213,9 @@ def loop_i(
         for j in range(J - 1, 0, -1):
             (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)
         (enough_matmul_matmul2,) = enough_matmul_matmul((i,), loss_d_w_add3, r)
-        (enough2,) = enough((i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2,
-                loss2, N=N)
+        (enough2,) = enough(
+            (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss2, N=N,
+        )
         size2, found = size((i,), enough2, length2, K=K)
         fault = first_fault(fault, 5, found, (i,))
         def taken2(carry):
@@ -279,8 +225,9 @@ def loop_i(
         (w,) = lax.cond(i < (I - 1), taken2, lambda carry: carry, (w,))
         return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
     carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
-    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(0,
-            count, step_i, carry)
+    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
+        0, count, step_i, carry,
+    )
     return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
 
 
@@ -296,12 +243,15 @@ def block(at, label, x, *, N, I, J, K):
     past_y = jnp.zeros((J, 5), jnp.float32)
     alpha2 = jnp.zeros((J,), jnp.float32)
     length2, enough_mul2 = length((), K=K)
-    (loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, w) = loss_d_w_add3_add_mul((), label,
-            w, N=N)
+    (
+        loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, w,
+    ) = loss_d_w_add3_add_mul((), label, w, N=N)
     def step_i(i, carry):
         (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = carry
-        (loss2, loss_d_w_add3, q) = loss((i,), x, w, label, loss_d_loss_objective_mean_div,
-                loss_d_w_add3_add_mul2, loss2, loss_d_w_add3, N=N)
+        loss2, loss_d_w_add3, q = loss(
+            (i,), x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, loss2,
+            loss_d_w_add3, N=N,
+        )
         def taken(carry):
             (moved_s, moved_y2) = carry
             if I >= 2:
@@ -328,8 +278,9 @@ def block(at, label, x, *, N, I, J, K):
         for j in range(J - 1, 0, -1):
             (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)
         (enough_matmul_matmul2,) = enough_matmul_matmul((i,), loss_d_w_add3, r)
-        (enough2,) = enough((i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2,
-                loss2, N=N)
+        (enough2,) = enough(
+            (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss2, N=N,
+        )
         size2, found = size((i,), enough2, length2, K=K)
         fault = first_fault(fault, 5, found, (i,))
         def taken2(carry):
@@ -339,6 +290,7 @@ def block(at, label, x, *, N, I, J, K):
         (w,) = lax.cond(i < (I - 1), taken2, lambda carry: carry, (w,))
         return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
     carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
-    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(0,
-            I, step_i, carry)
+    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
+        0, I, step_i, carry,
+    )
     return (w, loss2, fault)

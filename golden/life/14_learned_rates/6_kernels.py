@@ -60,12 +60,11 @@ def start_0_w_default(at, random_seed):
     loss.rt:6: return mean((x - target) ** 2)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    start_mlp_init_linear_init_glorot_key = random_key(random_seed, 3852686859)
-    start_mlp_init_linear_init_glorot_uniform = random_uniform(start_mlp_init_linear_init_glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((10, 1)), 32, 23, jnp.float32)
-    start_mlp_init_linear_init_glorot_mul = jnp.float32(2.0) * start_mlp_init_linear_init_glorot_uniform
-    start_mlp_init_linear_init_glorot_sub = start_mlp_init_linear_init_glorot_mul - jnp.float32(1.0)
-    start_0_w_default = start_mlp_init_linear_init_glorot_sub * jnp.float32(0.7385489458759964)
-    return (start_0_w_default,)
+    glorot_key = random_key(random_seed, 3852686859)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((10, 1)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.7385489458759964,)
 
 
 def start_1_w_default(at, random_seed):
@@ -74,41 +73,34 @@ def start_1_w_default(at, random_seed):
     loss.rt:6: return mean((x - target) ** 2)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    start_mlp_init_linear_init2_glorot_key = random_key(random_seed, 3009051787)
-    start_mlp_init_linear_init2_glorot_uniform = random_uniform(start_mlp_init_linear_init2_glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((1, 10)), 32, 23, jnp.float32)
-    start_mlp_init_linear_init2_glorot_mul = jnp.float32(2.0) * start_mlp_init_linear_init2_glorot_uniform
-    start_mlp_init_linear_init2_glorot_sub = start_mlp_init_linear_init2_glorot_mul - jnp.float32(1.0)
-    start_1_w_default = start_mlp_init_linear_init2_glorot_sub * jnp.float32(0.7385489458759964)
-    return (start_1_w_default,)
+    glorot_key = random_key(random_seed, 3009051787)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(10, dtype=jnp.uint32).reshape((1, 10)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.7385489458759964,)
 
 
 def start_0_b_default(at):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])"""
-    start_0_b_default = jnp.full((10,), jnp.float32(0.0))
-    return (start_0_b_default,)
+    return (jnp.full((10,), jnp.float32(0.0)),)
 
 
 def start_1_b_default(at):
     """14_learned_rates.rt:19: param start = nn.mlp_init([1, 10, 1])"""
-    start_1_b_default = jnp.full((1,), jnp.float32(0.0))
-    return (start_1_b_default,)
+    return (jnp.full((1,), jnp.float32(0.0)),)
 
 
-def test_d_test_mse_power_mul2_mul(at, x, new_x, rates_0, rates_1, *, M):
+def test_d_test_mse_power_mul2_mul(at, x, new_x, rates, rates_1, *, M):
     """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
     loss.rt:6: return mean((x - target) ** 2)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    train_expand_dims = jnp.expand_dims(x, 1)
-    test_expand_dims = jnp.expand_dims(new_x, 1)
-    test_d_test_index = jnp.int32(M)
-    test_d_test_cast = test_d_test_index.astype(jnp.float32)
-    test_d_test_mse_power_mul2_mul = jnp.float32(2.0) / test_d_test_cast
-    rates_0 = lax.dynamic_update_index_in_dim(rates_0, jnp.float32(-3.0), 0, 0)
+    mul2_mul = 2.0 / jnp.int32(M).astype(jnp.float32)
+    rates = lax.dynamic_update_index_in_dim(rates, jnp.float32(-3.0), 0, 0)
     rates_1 = lax.dynamic_update_index_in_dim(rates_1, jnp.float32(-3.0), 0, 0)
-    return train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_mse_power_mul2_mul
+    return jnp.expand_dims(x, 1), jnp.expand_dims(new_x, 1), rates, rates_1, mul2_mul
 
 
 def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
@@ -120,27 +112,21 @@ def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
     """
     i = at[0]
     def point(net_0_w, net_0_b, net_1_w, net_1_b):
-        train_predict_matmul = jnp.einsum("i,jk->ij", x, net_0_w)
-        train_predict_add = train_predict_matmul + net_0_b
-        train_predict_tanh = jnp.tanh(train_predict_add)
-        train_predict_matmul2 = jnp.einsum("ij,kj->ik", train_predict_tanh, net_1_w)
-        train_getitem_getitem = lax.index_in_dim(train_predict_matmul2, 0, 1, keepdims=False)
-        train_getitem_getitem2 = lax.index_in_dim(net_1_b, 0, 0, keepdims=False)
-        train_getitem = train_getitem_getitem + train_getitem_getitem2
-        train_mse_sub = train_getitem - y
-        train_mse_power = train_mse_sub * train_mse_sub
-        train = jnp.sum(train_mse_power, axis=0) / jnp.float32(N)
-        test_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
-        test_d_train_predict_tanh_sub = jnp.float32(1.0) - test_d_train_predict_tanh_mul
-        return (train_predict_tanh, train_mse_sub, train, test_d_train_predict_tanh_sub)
-    train_predict_tanh_rows, train_mse_sub_rows, train_rows, test_d_train_predict_tanh_sub_rows = jax.vmap(point)(net_0_w, net_0_b, net_1_w, net_1_b)
-    train22 = updated(train2, train_rows[None, :], (i, 0))
-    return train_predict_tanh_rows, train_mse_sub_rows, train22, test_d_train_predict_tanh_sub_rows
+        predict_tanh = jnp.tanh(jnp.einsum("i,jk->ij", x, net_0_w) + net_0_b)
+        predict_matmul2 = jnp.einsum("ij,kj->ik", predict_tanh, net_1_w)
+        getitem_getitem2 = lax.index_in_dim(net_1_b, 0, 0, keepdims=False)
+        mse_sub = lax.index_in_dim(predict_matmul2, 0, 1, keepdims=False) + getitem_getitem2 - y
+        train = jnp.sum(mse_sub * mse_sub, axis=0) / jnp.float32(N)
+        return (predict_tanh, mse_sub, train, 1.0 - predict_tanh * predict_tanh)
+    (
+        predict_tanh_rows, mse_sub_rows, train_rows, tanh_sub_rows,
+    ) = jax.vmap(point)(net_0_w, net_0_b, net_1_w, net_1_b)
+    train2_2 = updated(train2, train_rows[None, :], (i, 0))
+    return predict_tanh_rows, mse_sub_rows, train2_2, tanh_sub_rows
 
 
 def net_0_w_rows(
-    at, rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_mse_power_mul2_mul, x,
-    y, train_expand_dims, *, K,
+    at, rates, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, mul2_mul, x, y, train_expand_dims, *, K,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
     14_learned_rates.rt:25: net[i, 0] = start
@@ -148,48 +134,37 @@ def net_0_w_rows(
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     """
     i = at[0]
-    rates_0_i = rates_0[i]
-    net_descend_exp = jnp.exp(rates_0_i)
-    rates_1_i = rates_1[i]
-    net_descend_exp2 = jnp.exp(rates_1_i)
+    descend_exp = jnp.exp(rates[i])
+    descend_exp2 = jnp.exp(rates_1[i])
     net_0_w_0 = net_0_w[0]
     net_0_b_0 = net_0_b[0]
     net_1_w_0 = net_1_w[0]
     net_1_b_0 = net_1_b[0]
     def step(k2, rows_0, rows_1, rows_2, rows_3, before_0, before_1, before_2, before_3):
-        einsum = jnp.einsum("i,jk->ij", x, before_0)
-        add = einsum + before_1
-        tanh = jnp.tanh(add)
-        einsum2 = jnp.einsum("ij,kj->ik", tanh, before_2)
-        getitem = lax.index_in_dim(einsum2, 0, 1, keepdims=False)
-        getitem2 = lax.index_in_dim(before_3, 0, 0, keepdims=False)
-        add2 = getitem + getitem2
-        sub = add2 - y
-        mul = train_d_train_mse_power_mul2_mul * sub
-        einsum3 = jnp.einsum("i,jk->ik", mul, before_2)
-        mul2 = tanh * tanh
-        sub2 = jnp.float32(1.0) - mul2
-        mul3 = einsum3 * sub2
-        einsum4 = jnp.einsum("ij,ik->jk", mul3, train_expand_dims)
-        mul4 = net_descend_exp * einsum4
-        sub3 = before_0 - mul4
-        sum2 = jnp.sum(mul3, axis=0)
-        mul5 = net_descend_exp * sum2
-        sub4 = before_1 - mul5
+        tanh = jnp.tanh(jnp.einsum("i,jk->ij", x, before_0) + before_1)
+        getitem = lax.index_in_dim(jnp.einsum("ij,kj->ik", tanh, before_2), 0, 1, keepdims=False)
+        mul = mul2_mul * (getitem + lax.index_in_dim(before_3, 0, 0, keepdims=False) - y)
+        mul3 = jnp.einsum("i,jk->ik", mul, before_2) * (1.0 - tanh * tanh)
+        sub3 = before_0 - descend_exp * jnp.einsum("ij,ik->jk", mul3, train_expand_dims)
+        sub4 = before_1 - descend_exp * jnp.sum(mul3, axis=0)
         expand_dims = jnp.expand_dims(mul, 1)
-        einsum5 = jnp.einsum("ij,ik->jk", expand_dims, tanh)
-        mul6 = net_descend_exp2 * einsum5
-        sub5 = before_2 - mul6
-        sum3 = jnp.sum(expand_dims, axis=0)
-        mul7 = net_descend_exp2 * sum3
-        sub6 = before_3 - mul7
-        return (lax.dynamic_update_index_in_dim(rows_0, sub3, k2+1, 0), lax.dynamic_update_index_in_dim(rows_1, sub4, k2+1, 0), lax.dynamic_update_index_in_dim(rows_2, sub5, k2+1, 0), lax.dynamic_update_index_in_dim(rows_3, sub6, k2+1, 0), sub3, sub4, sub5, sub6)
-    made = lax.fori_loop(0, K-1, lambda k, rows: step(k, *rows), (jnp.broadcast_to(net_0_w_0, (K, 10, 1)), jnp.broadcast_to(net_0_b_0, (K, 10)), jnp.broadcast_to(net_1_w_0, (K, 1, 10)), jnp.broadcast_to(net_1_b_0, (K, 1)), net_0_w_0, net_0_b_0, net_1_w_0, net_1_b_0))
-    net_0_w_rows_0 = made[0]
-    net_0_w_rows_1 = made[1]
-    net_0_w_rows_2 = made[2]
-    net_0_w_rows_3 = made[3]
-    return net_descend_exp, net_descend_exp2, net_0_w_rows_0, net_0_w_rows_1, net_0_w_rows_2, net_0_w_rows_3
+        sub5 = before_2 - descend_exp2 * jnp.einsum("ij,ik->jk", expand_dims, tanh)
+        sub6 = before_3 - descend_exp2 * jnp.sum(expand_dims, axis=0)
+        return (
+            lax.dynamic_update_index_in_dim(rows_0, sub3, k2+1, 0),
+            lax.dynamic_update_index_in_dim(rows_1, sub4, k2+1, 0),
+            lax.dynamic_update_index_in_dim(rows_2, sub5, k2+1, 0),
+            lax.dynamic_update_index_in_dim(rows_3, sub6, k2+1, 0), sub3, sub4, sub5, sub6,
+        )
+    made = lax.fori_loop(
+        0, K-1, lambda k, rows: step(k, *rows),
+        (
+            jnp.broadcast_to(net_0_w_0, (K, 10, 1)), jnp.broadcast_to(net_0_b_0, (K, 10)),
+            jnp.broadcast_to(net_1_w_0, (K, 1, 10)), jnp.broadcast_to(net_1_b_0, (K, 1)), net_0_w_0,
+            net_0_b_0, net_1_w_0, net_1_b_0,
+        ),
+    )
+    return descend_exp, descend_exp2, made[0], made[1], made[2], made[3]
 
 
 def net_1_b_0(at, start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b):
@@ -205,23 +180,17 @@ def train_d_train_mse_power_mul2_mul(at, *, N):
     """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
-    train_d_train_index = jnp.int32(N)
-    train_d_train_cast = train_d_train_index.astype(jnp.float32)
-    train_d_train_div = jnp.float32(1.0) / train_d_train_cast
-    train_d_train_mse_power_mul2_mul = train_d_train_div * jnp.float32(2.0)
-    return (train_d_train_mse_power_mul2_mul,)
+    return (1.0 / jnp.int32(N).astype(jnp.float32) * 2.0,)
 
 
 def net_1_b_1(
-    at, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b,
-    net_1_w, net_1_b, *, K,
+    at, w_rows, rows_out1, rows_out2, rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, *, K,
 ):
     """14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)"""
-    net_0_w_rows_next_k_rows = net_0_w_rows[1:K]
-    net_0_w_rows_out1_next_k_rows = net_0_w_rows_out1[1:K]
-    net_0_w_rows_out2_next_k_rows = net_0_w_rows_out2[1:K]
-    net_0_w_rows_out3_next_k_rows = net_0_w_rows_out3[1:K]
-    net_0_w2 = lax.dynamic_update_slice(net_0_w, net_0_w_rows_next_k_rows, (1, 0, 0))
+    net_0_w_rows_out1_next_k_rows = rows_out1[1:K]
+    net_0_w_rows_out2_next_k_rows = rows_out2[1:K]
+    net_0_w_rows_out3_next_k_rows = rows_out3[1:K]
+    net_0_w2 = lax.dynamic_update_slice(net_0_w, w_rows[1:K], (1, 0, 0))
     net_0_b2 = lax.dynamic_update_slice(net_0_b, net_0_w_rows_out1_next_k_rows, (1, 0))
     net_1_w2 = lax.dynamic_update_slice(net_1_w, net_0_w_rows_out2_next_k_rows, (1, 0, 0))
     net_1_b2 = lax.dynamic_update_slice(net_1_b, net_0_w_rows_out3_next_k_rows, (1, 0))
@@ -229,8 +198,7 @@ def net_1_b_1(
 
 
 def test(
-    at, new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul,
-    test_expand_dims, test, *, K, M,
+    at, new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, mul2_mul, test_expand_dims, test, *, K, M,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
@@ -238,77 +206,67 @@ def test(
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
     i = at[0]
-    net_0_w_at = net_0_w[K-1]
-    test_predict_matmul = jnp.einsum("i,jk->ij", new_x, net_0_w_at)
-    net_0_b_at = net_0_b[K-1]
-    test_predict_add = test_predict_matmul + net_0_b_at
-    test_predict_tanh = jnp.tanh(test_predict_add)
+    predict_tanh = jnp.tanh(jnp.einsum("i,jk->ij", new_x, net_0_w[K-1]) + net_0_b[K-1])
     net_1_w_at = net_1_w[K-1]
-    test_predict_matmul2 = jnp.einsum("ij,kj->ik", test_predict_tanh, net_1_w_at)
-    test_getitem_getitem = lax.index_in_dim(test_predict_matmul2, 0, 1, keepdims=False)
-    net_1_b_at = net_1_b[K-1]
-    test_getitem_getitem2 = lax.index_in_dim(net_1_b_at, 0, 0, keepdims=False)
-    test_getitem = test_getitem_getitem + test_getitem_getitem2
-    test_mse_sub = test_getitem - new_y
-    test_mse_power = test_mse_sub * test_mse_sub
-    test_i = jnp.sum(test_mse_power, axis=0) / jnp.float32(M)
-    test_d_test_mse_power_mul2 = test_d_test_mse_power_mul2_mul * test_mse_sub
-    test_d_test_getitem_expand_dims = jnp.expand_dims(test_d_test_mse_power_mul2, 1)
-    test_d_test_predict_add2_sum = jnp.sum(test_d_test_getitem_expand_dims, axis=0)
-    test_d_test_predict_matmul2_einsum = jnp.einsum("i,jk->ik", test_d_test_mse_power_mul2, net_1_w_at)
-    test_d_test_predict_tanh_mul = test_predict_tanh * test_predict_tanh
-    test_d_test_predict_tanh_sub = jnp.float32(1.0) - test_d_test_predict_tanh_mul
-    test_d_test_predict_tanh_mul2 = test_d_test_predict_matmul2_einsum * test_d_test_predict_tanh_sub
-    test_d_test_predict_transpose2_transpose = jnp.einsum("ij,ik->jk", test_d_test_getitem_expand_dims, test_predict_tanh)
-    test_d_test_predict_add_sum = jnp.sum(test_d_test_predict_tanh_mul2, axis=0)
-    test_d_test_predict_transpose_transpose = jnp.einsum("ij,ik->jk", test_d_test_predict_tanh_mul2, test_expand_dims)
+    predict_matmul2 = jnp.einsum("ij,kj->ik", predict_tanh, net_1_w_at)
+    getitem_getitem2 = lax.index_in_dim(net_1_b[K-1], 0, 0, keepdims=False)
+    mse_sub = lax.index_in_dim(predict_matmul2, 0, 1, keepdims=False) + getitem_getitem2 - new_y
+    test_i = jnp.sum(mse_sub * mse_sub, axis=0) / jnp.float32(M)
+    power_mul2 = mul2_mul * mse_sub
+    getitem_expand_dims = jnp.expand_dims(power_mul2, 1)
+    add2_sum = jnp.sum(getitem_expand_dims, axis=0)
+    tanh_mul2 = jnp.einsum("i,jk->ik", power_mul2, net_1_w_at) * (1.0 - predict_tanh * predict_tanh)
+    transpose2_transpose = jnp.einsum("ij,ik->jk", getitem_expand_dims, predict_tanh)
+    transpose_transpose = jnp.einsum("ij,ik->jk", tanh_mul2, test_expand_dims)
     test = lax.dynamic_update_index_in_dim(test, test_i, i, 0)
-    return test, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose, test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose
+    return test, add2_sum, transpose2_transpose, jnp.sum(tanh_mul2, axis=0), transpose_transpose
 
 
-def rates_1_1(at, test_d_rates_0, test_d_rates_1, rates_0, rates_1):
+def rates_1_1(at, d_rates, d_rates_1, rates, rates_1):
     """14_learned_rates.rt:31: rates[i+1] = rates - outer_rate * grad(test, rates)"""
     i = at[0]
-    rates_mul = jnp.float32(0.3) * test_d_rates_0
-    rates_mul2 = jnp.float32(0.3) * test_d_rates_1
-    rates_0_i = rates_0[i]
-    rates_0_1 = rates_0_i - rates_mul
-    rates_1_i = rates_1[i]
-    rates_1_1 = rates_1_i - rates_mul2
-    rates_0 = lax.dynamic_update_index_in_dim(rates_0, rates_0_1, i+1, 0)
+    rates_0_1 = rates[i] - 0.3 * d_rates
+    rates_1_1 = rates_1[i] - 0.3 * d_rates_1
+    rates = lax.dynamic_update_index_in_dim(rates, rates_0_1, i+1, 0)
     rates_1 = lax.dynamic_update_index_in_dim(rates_1, rates_1_1, i+1, 0)
-    return rates_0, rates_1
+    return rates, rates_1
 
 
 def train_d_train_predict_transpose_transpose(
-    at, train_d_train_mse_power_mul2_mul, train_mse_sub, net_1_w, train_predict_tanh,
-    train_expand_dims, *, K,
+    at, mul2_mul, mse_sub, net_1_w, predict_tanh, train_expand_dims, *, K,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
-    def point(train_mse_sub, net_1_w, train_predict_tanh):
-        train_d_train_mse_power_mul2 = train_d_train_mse_power_mul2_mul * train_mse_sub
-        train_d_train_getitem_expand_dims = jnp.expand_dims(train_d_train_mse_power_mul2, 1)
-        train_d_train_predict_add2_sum = jnp.sum(train_d_train_getitem_expand_dims, axis=0)
-        train_d_train_predict_matmul2_einsum = jnp.einsum("i,jk->ik", train_d_train_mse_power_mul2, net_1_w)
-        train_d_train_predict_tanh_mul = train_predict_tanh * train_predict_tanh
-        train_d_train_predict_tanh_sub = jnp.float32(1.0) - train_d_train_predict_tanh_mul
-        train_d_train_predict_tanh_mul2 = train_d_train_predict_matmul2_einsum * train_d_train_predict_tanh_sub
-        train_d_train_predict_transpose2_transpose = jnp.einsum("ij,ik->jk", train_d_train_getitem_expand_dims, train_predict_tanh)
-        train_d_train_predict_add_sum = jnp.sum(train_d_train_predict_tanh_mul2, axis=0)
-        train_d_train_predict_transpose_transpose = jnp.einsum("ij,ik->jk", train_d_train_predict_tanh_mul2, train_expand_dims)
-        return (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims, train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum, train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose, train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose)
-    train_d_train_mse_power_mul2_rows, train_d_train_getitem_expand_dims_rows, train_d_train_predict_add2_sum_rows, train_d_train_predict_matmul2_einsum_rows, train_d_train_predict_tanh_sub_rows, train_d_train_predict_transpose2_transpose_rows, train_d_train_predict_add_sum_rows, train_d_train_predict_transpose_transpose_rows = jax.vmap(point)(train_mse_sub[:K-1], net_1_w[:K-1], train_predict_tanh[:K-1])
-    return train_d_train_mse_power_mul2_rows, train_d_train_getitem_expand_dims_rows, train_d_train_predict_add2_sum_rows, train_d_train_predict_matmul2_einsum_rows, train_d_train_predict_tanh_sub_rows, train_d_train_predict_transpose2_transpose_rows, train_d_train_predict_add_sum_rows, train_d_train_predict_transpose_transpose_rows
+    def point(mse_sub, net_1_w, predict_tanh):
+        power_mul2 = mul2_mul * mse_sub
+        getitem_expand_dims = jnp.expand_dims(power_mul2, 1)
+        add2_sum = jnp.sum(getitem_expand_dims, axis=0)
+        matmul2_einsum = jnp.einsum("i,jk->ik", power_mul2, net_1_w)
+        tanh_sub = 1.0 - predict_tanh * predict_tanh
+        tanh_mul2 = matmul2_einsum * tanh_sub
+        transpose2_transpose = jnp.einsum("ij,ik->jk", getitem_expand_dims, predict_tanh)
+        add_sum = jnp.sum(tanh_mul2, axis=0)
+        transpose_transpose = jnp.einsum("ij,ik->jk", tanh_mul2, train_expand_dims)
+        return (
+            power_mul2, getitem_expand_dims, add2_sum, matmul2_einsum, tanh_sub,
+            transpose2_transpose, add_sum, transpose_transpose,
+        )
+    (
+        power_mul2_rows, getitem_expand_dims_rows, add2_sum_rows, matmul2_einsum_rows,
+        tanh_sub_rows, transpose2_transpose_rows, add_sum_rows, transpose_transpose_rows,
+    ) = jax.vmap(point)(mse_sub[:K-1], net_1_w[:K-1], predict_tanh[:K-1])
+    return (
+        power_mul2_rows, getitem_expand_dims_rows, add2_sum_rows, matmul2_einsum_rows,
+        tanh_sub_rows, transpose2_transpose_rows, add_sum_rows, transpose_transpose_rows,
+    )
 
 
 def test_d_train_predict_tanh_0_add2(
-    at, test_d_net_1_b_next, test_d_net_1_w_next, test_d_net_0_b_next, net_descend_exp2,
-    test_d_net_0_w_next, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub,
-    net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum,
-    train_d_train_mse_power_mul2_mul, train_d_train_getitem_expand_dims,
+    at, net_1_b_next, d_net_1_w_next, net_0_b_next, descend_exp2, net_0_w_next, descend_exp,
+    predict_tanh, x, tanh_sub, net_1_w, power_mul2, matmul2_einsum, power_mul2_mul,
+    getitem_expand_dims,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
@@ -317,163 +275,119 @@ def test_d_train_predict_tanh_0_add2(
     loss.rt:6: return mean((x - target) ** 2)
     """
     k = at[1]
-    test_d_net_1_b_1_neg = -test_d_net_1_b_next
-    test_d_net_1_w_1_neg = -test_d_net_1_w_next
-    test_d_net_0_b_1_neg = -test_d_net_0_b_next
-    test_d_net_descend_mul3_mul2 = test_d_net_1_w_1_neg * net_descend_exp2
-    test_d_net_0_w_1_neg = -test_d_net_0_w_next
-    test_d_net_descend_mul_mul2 = test_d_net_0_w_1_neg * net_descend_exp
-    train_predict_tanh_k = train_predict_tanh[k]
-    test_d_train_d_train_predict_matmul2_einsum2_einsum = jnp.einsum("ij,kj->ik", train_predict_tanh_k, test_d_net_descend_mul3_mul2)
-    test_d_train_d_train_predict_matmul_einsum2_einsum = jnp.einsum("i,jk->ij", x, test_d_net_descend_mul_mul2)
-    test_d_train_d_train_predict_add_add_mul = test_d_net_0_b_next * net_descend_exp
-    test_d_train_d_train_predict_add_add = test_d_train_d_train_predict_matmul_einsum2_einsum - test_d_train_d_train_predict_add_add_mul
-    train_d_train_predict_tanh_sub_k = train_d_train_predict_tanh_sub[k]
-    test_d_train_d_train_predict_tanh_mul2_mul = test_d_train_d_train_predict_add_add * train_d_train_predict_tanh_sub_k
-    net_1_w_k = net_1_w[k]
-    test_d_train_d_train_predict_matmul2_einsum_einsum = jnp.einsum("ij,kj->ik", test_d_train_d_train_predict_tanh_mul2_mul, net_1_w_k)
-    test_d_train_d_train_predict_matmul2_add = test_d_train_d_train_predict_matmul2_einsum2_einsum + test_d_train_d_train_predict_matmul2_einsum_einsum
-    test_d_train_d_train_predict_add2_add_mul = test_d_net_1_b_next * net_descend_exp2
-    test_d_train_d_train_predict_add2_add = test_d_train_d_train_predict_matmul2_add - test_d_train_d_train_predict_add2_add_mul
-    test_d_train_d_train_getitem_expand_dims_squeeze = jnp.squeeze(test_d_train_d_train_predict_add2_add, (1,))
-    train_d_train_mse_power_mul2_k = train_d_train_mse_power_mul2[k]
-    test_d_train_d_train_predict_matmul2_einsum2_einsum2 = jnp.einsum("i,jk->ik", train_d_train_mse_power_mul2_k, test_d_net_descend_mul3_mul2)
-    train_d_train_predict_matmul2_einsum_k = train_d_train_predict_matmul2_einsum[k]
-    test_d_train_d_train_predict_tanh_mul2_mul2 = test_d_train_d_train_predict_add_add * train_d_train_predict_matmul2_einsum_k
-    test_d_train_d_train_predict_tanh_sub_neg = -test_d_train_d_train_predict_tanh_mul2_mul2
-    test_d_train_d_train_mse_power_mul_mul2 = train_d_train_mse_power_mul2_mul * test_d_train_d_train_getitem_expand_dims_squeeze
-    train_d_train_getitem_expand_dims_k = train_d_train_getitem_expand_dims[k]
-    test_d_train_d_train_predict_matmul2_einsum_einsum2 = jnp.einsum("ik,ij->kj", test_d_train_d_train_predict_tanh_mul2_mul, train_d_train_getitem_expand_dims_k)
-    test_d_train_d_train_predict_tanh_mul_mul = test_d_train_d_train_predict_tanh_sub_neg * train_predict_tanh_k
-    test_d_train_predict_tanh_0_add = test_d_train_d_train_predict_matmul2_einsum2_einsum2 + test_d_train_d_train_predict_tanh_mul_mul
-    test_d_train_predict_tanh_0_add2 = test_d_train_predict_tanh_0_add + test_d_train_d_train_predict_tanh_mul_mul
-    return test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg, test_d_train_d_train_mse_power_mul_mul2, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_tanh_0_add2
+    net_1_b_1_neg = -net_1_b_next
+    net_1_w_1_neg = -d_net_1_w_next
+    net_0_b_1_neg = -net_0_b_next
+    mul3_mul2 = net_1_w_1_neg * descend_exp2
+    net_0_w_1_neg = -net_0_w_next
+    predict_tanh_k = predict_tanh[k]
+    add_add = jnp.einsum("i,jk->ij", x, net_0_w_1_neg * descend_exp) - net_0_b_next * descend_exp
+    tanh_mul2_mul = add_add * tanh_sub[k]
+    einsum_einsum = jnp.einsum("ij,kj->ik", tanh_mul2_mul, net_1_w[k])
+    add2_add_mul = net_1_b_next * descend_exp2
+    add2_add = jnp.einsum("ij,kj->ik", predict_tanh_k, mul3_mul2) + einsum_einsum - add2_add_mul
+    power_mul_mul2 = power_mul2_mul * jnp.squeeze(add2_add, (1,))
+    einsum_einsum2 = jnp.einsum("ik,ij->kj", tanh_mul2_mul, getitem_expand_dims[k])
+    mul_mul = -(add_add * matmul2_einsum[k]) * predict_tanh_k
+    tanh_0_add2 = jnp.einsum("i,jk->ik", power_mul2[k], mul3_mul2) + mul_mul + mul_mul
+    return (
+        net_1_b_1_neg, net_1_w_1_neg, net_0_b_1_neg, net_0_w_1_neg, power_mul_mul2, einsum_einsum2,
+        tanh_0_add2,
+    )
 
 
 def test_d_net_descend_mul_sum(
-    at, test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
-    train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg, train_d_train_predict_add_sum,
-    test_d_net_0_w_1_neg, train_d_train_predict_transpose_transpose, test_d_net_descend_mul4_sum,
-    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
+    at, net_1_b_1_neg, add2_sum, net_1_w_1_neg, transpose2_transpose, net_0_b_1_neg, add_sum,
+    net_0_w_1_neg, transpose_transpose, mul4_sum, mul3_sum, mul2_sum, mul_sum,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
     k = at[1]
-    train_d_train_predict_add2_sum_k = train_d_train_predict_add2_sum[k]
-    test_d_net_descend_mul4_mul = test_d_net_1_b_1_neg * train_d_train_predict_add2_sum_k
-    test_d_net_descend_mul4_sum_k = jnp.squeeze(test_d_net_descend_mul4_mul, (0,))
-    train_d_train_predict_transpose2_transpose_k = train_d_train_predict_transpose2_transpose[k]
-    test_d_net_descend_mul3_mul = test_d_net_1_w_1_neg * train_d_train_predict_transpose2_transpose_k
-    test_d_net_descend_mul3_sum_k = jnp.sum(test_d_net_descend_mul3_mul, axis=(0, 1))
-    train_d_train_predict_add_sum_k = train_d_train_predict_add_sum[k]
-    test_d_net_descend_mul2_mul = test_d_net_0_b_1_neg * train_d_train_predict_add_sum_k
-    test_d_net_descend_mul2_sum_k = jnp.sum(test_d_net_descend_mul2_mul, axis=0)
-    train_d_train_predict_transpose_transpose_k = train_d_train_predict_transpose_transpose[k]
-    test_d_net_descend_mul_mul = test_d_net_0_w_1_neg * train_d_train_predict_transpose_transpose_k
-    test_d_net_descend_mul_sum_k = jnp.sum(test_d_net_descend_mul_mul, axis=(0, 1))
-    test_d_net_descend_mul4_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul4_sum, test_d_net_descend_mul4_sum_k, k, 0)
-    test_d_net_descend_mul3_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul3_sum, test_d_net_descend_mul3_sum_k, k, 0)
-    test_d_net_descend_mul2_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul2_sum, test_d_net_descend_mul2_sum_k, k, 0)
-    test_d_net_descend_mul_sum = lax.dynamic_update_index_in_dim(test_d_net_descend_mul_sum, test_d_net_descend_mul_sum_k, k, 0)
-    return test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum
+    mul4_sum_k = jnp.squeeze(net_1_b_1_neg * add2_sum[k], (0,))
+    mul3_sum_k = jnp.sum(net_1_w_1_neg * transpose2_transpose[k], axis=(0, 1))
+    mul2_sum_k = jnp.sum(net_0_b_1_neg * add_sum[k], axis=0)
+    mul_sum_k = jnp.sum(net_0_w_1_neg * transpose_transpose[k], axis=(0, 1))
+    mul4_sum = lax.dynamic_update_index_in_dim(mul4_sum, mul4_sum_k, k, 0)
+    mul3_sum = lax.dynamic_update_index_in_dim(mul3_sum, mul3_sum_k, k, 0)
+    mul2_sum = lax.dynamic_update_index_in_dim(mul2_sum, mul2_sum_k, k, 0)
+    mul_sum = lax.dynamic_update_index_in_dim(mul_sum, mul_sum_k, k, 0)
+    return mul4_sum, mul3_sum, mul2_sum, mul_sum
 
 
 def test_d_net_descend_exp_mul(
-    at, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
-    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, net_descend_exp,
+    at, mul4_sum, mul3_sum, descend_exp2, mul2_sum, mul_sum, descend_exp,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
-    test_d_net_descend_exp2_sum = jnp.sum(test_d_net_descend_mul4_sum, axis=0)
-    test_d_net_descend_exp2_sum2 = jnp.sum(test_d_net_descend_mul3_sum, axis=0)
-    test_d_net_descend_exp2_add = test_d_net_descend_exp2_sum + test_d_net_descend_exp2_sum2
-    test_d_net_descend_exp2_mul = test_d_net_descend_exp2_add * net_descend_exp2
-    test_d_net_descend_exp_sum = jnp.sum(test_d_net_descend_mul2_sum, axis=0)
-    test_d_net_descend_exp_sum2 = jnp.sum(test_d_net_descend_mul_sum, axis=0)
-    test_d_net_descend_exp_add = test_d_net_descend_exp_sum + test_d_net_descend_exp_sum2
-    test_d_net_descend_exp_mul = test_d_net_descend_exp_add * net_descend_exp
-    return test_d_net_descend_exp2_mul, test_d_net_descend_exp_mul
+    exp_mul = (jnp.sum(mul2_sum, axis=0) + jnp.sum(mul_sum, axis=0)) * descend_exp
+    return (jnp.sum(mul4_sum, axis=0) + jnp.sum(mul3_sum, axis=0)) * descend_exp2, exp_mul
 
 
 def test_d_train_predict_transpose_transpose(
-    at, test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2,
-    train_expand_dims,
+    at, predict_tanh, tanh_sub, predict_transpose2, train_expand_dims,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
     k = at[1]
-    test_d_train_predict_tanh_sub_k = test_d_train_predict_tanh_sub[k]
-    test_d_train_predict_tanh_mul2 = test_d_train_predict_tanh * test_d_train_predict_tanh_sub_k
-    test_d_train_predict_add_sum = jnp.sum(test_d_train_predict_tanh_mul2, axis=0)
-    test_d_train_predict_transpose2_transpose = jnp.transpose(test_d_train_predict_transpose2, (1, 0))
-    test_d_train_predict_transpose_transpose = jnp.einsum("ij,ik->jk", test_d_train_predict_tanh_mul2, train_expand_dims)
-    return test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose, test_d_train_predict_transpose_transpose
+    tanh_mul2 = predict_tanh * tanh_sub[k]
+    transpose2_transpose = jnp.transpose(predict_transpose2, (1, 0))
+    transpose_transpose = jnp.einsum("ij,ik->jk", tanh_mul2, train_expand_dims)
+    return jnp.sum(tanh_mul2, axis=0), transpose2_transpose, transpose_transpose
 
 
-def test_d_train_predict_matmul2_einsum2(at, test_d_train_mse_sub, net_1_w, train_predict_tanh):
+def test_d_train_predict_matmul2_einsum2(at, mse_sub, net_1_w, train_predict_tanh):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     """
     k = at[1]
-    test_d_train_getitem_expand_dims = jnp.expand_dims(test_d_train_mse_sub, 1)
-    test_d_train_predict_add2_sum = jnp.sum(test_d_train_getitem_expand_dims, axis=0)
-    net_1_w_k = net_1_w[k]
-    test_d_train_predict_matmul2_einsum = jnp.einsum("i,jk->ik", test_d_train_mse_sub, net_1_w_k)
-    train_predict_tanh_k = train_predict_tanh[k]
-    test_d_train_predict_matmul2_einsum2 = jnp.einsum("ij,ik->kj", test_d_train_getitem_expand_dims, train_predict_tanh_k)
-    return test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum, test_d_train_predict_matmul2_einsum2, test_d_train_predict_matmul2_einsum2
+    getitem_expand_dims = jnp.expand_dims(mse_sub, 1)
+    add2_sum = jnp.sum(getitem_expand_dims, axis=0)
+    matmul2_einsum = jnp.einsum("i,jk->ik", mse_sub, net_1_w[k])
+    matmul2_einsum2 = jnp.einsum("ij,ik->kj", getitem_expand_dims, train_predict_tanh[k])
+    return add2_sum, matmul2_einsum, matmul2_einsum, matmul2_einsum2, matmul2_einsum2
 
 
 def test_d_rates_0_1(at):
     """14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
     14_learned_rates.rt:31: rates[i+1] = rates - outer_rate * grad(test, rates)
     """
-    test_d_rates_0_1 = jnp.float32(0.0)
-    return test_d_rates_0_1, test_d_rates_0_1
+    d_rates_0_1 = jnp.float32(0.0)
+    return d_rates_0_1, d_rates_0_1
 
 
 def test_d_net_0_w_0_add(
-    at, test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-    test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
-    test_d_test_predict_add_sum, test_d_train_predict_add_sum,
-    test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
+    at, test_predict_add2_sum, train_predict_add2_sum, test_predict_transpose2_transpose,
+    train_predict_transpose2_transpose, test_predict_add_sum, train_predict_add_sum,
+    test_predict_transpose_transpose, train_predict_transpose_transpose,
 ):
     """14_learned_rates.rt:25: net[i, 0] = start
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     """
-    test_d_net_1_b_0_add = test_d_test_predict_add2_sum + test_d_train_predict_add2_sum
-    test_d_net_1_w_0_add = test_d_test_predict_transpose2_transpose + test_d_train_predict_transpose2_transpose
-    test_d_net_0_b_0_add = test_d_test_predict_add_sum + test_d_train_predict_add_sum
-    test_d_net_0_w_0_add = test_d_test_predict_transpose_transpose + test_d_train_predict_transpose_transpose
-    return test_d_net_1_b_0_add, test_d_net_1_w_0_add, test_d_net_0_b_0_add, test_d_net_0_w_0_add
+    net_1_b_0_add = test_predict_add2_sum + train_predict_add2_sum
+    net_1_w_0_add = test_predict_transpose2_transpose + train_predict_transpose2_transpose
+    net_0_w_0_add = test_predict_transpose_transpose + train_predict_transpose_transpose
+    return net_1_b_0_add, net_1_w_0_add, test_predict_add_sum + train_predict_add_sum, net_0_w_0_add
 
 
 def test_d_net_0_w_12_add(
-    at, test_d_net_1_b_next, test_d_train_predict_add2_sum, test_d_net_1_w_next,
-    test_d_train_predict_transpose2_transpose, test_d_net_0_b_next, test_d_train_predict_add_sum,
-    test_d_net_0_w_next, test_d_train_predict_transpose_transpose,
+    at, net_1_b_next, add2_sum, net_1_w_next, transpose2_transpose, net_0_b_next, add_sum,
+    net_0_w_next, transpose_transpose,
 ):
     """14_learned_rates.rt:25: net[i, 0] = start
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     """
-    test_d_net_1_b_12_add = test_d_net_1_b_next + test_d_train_predict_add2_sum
-    test_d_net_1_w_12_add = test_d_net_1_w_next + test_d_train_predict_transpose2_transpose
-    test_d_net_0_b_12_add = test_d_net_0_b_next + test_d_train_predict_add_sum
-    test_d_net_0_w_12_add = test_d_net_0_w_next + test_d_train_predict_transpose_transpose
-    return test_d_net_1_b_12_add, test_d_net_1_w_12_add, test_d_net_0_b_12_add, test_d_net_0_w_12_add
+    net_1_w_12_add = net_1_w_next + transpose2_transpose
+    net_0_w_12_add = net_0_w_next + transpose_transpose
+    return net_1_b_next + add2_sum, net_1_w_12_add, net_0_b_next + add_sum, net_0_w_12_add
 
 
 def test_d_train_predict_transpose2_0_add(
-    at, test_d_train_predict_tanh_0_add2, test_d_train_predict_matmul2_einsum,
-    test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum2,
+    at, tanh_0_add2, matmul2_einsum, einsum_einsum2, matmul2_einsum2,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
-    test_d_train_predict_tanh_0_add3 = test_d_train_predict_tanh_0_add2 + test_d_train_predict_matmul2_einsum
-    test_d_train_predict_transpose2_0_add = test_d_train_d_train_predict_matmul2_einsum_einsum2 + test_d_train_predict_matmul2_einsum2
-    return test_d_train_predict_tanh_0_add3, test_d_train_predict_transpose2_0_add
+    return tanh_0_add2 + matmul2_einsum, einsum_einsum2 + matmul2_einsum2
 
 
 def test_d_train_mse_sub_1(at, *, N):
     """loss.rt:6: return mean((x - target) ** 2)"""
-    test_d_train_mse_sub_1_full = jnp.full((N,), jnp.float32(0.0))
-    return (test_d_train_mse_sub_1_full,)
+    return (jnp.full((N,), jnp.float32(0.0)),)
 
 
 def loop_i(
@@ -487,127 +401,187 @@ def loop_i(
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, net_0_w_rows, net_1_b_1, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
-                rates_1) = carry
+        (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        ) = carry
         i = at[0] + i2
-        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
-                start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
-        (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
-                net_0_w_rows_out3) = net_0_w_rows((i,), rates_0, rates_1, net_0_w, net_0_b,
-                net_1_w, net_1_b, train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K)
-        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_1((i,), net_0_w_rows2, net_0_w_rows_out1,
-                net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, K=K)
-        (train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub) = train((i,), x,
-                net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
-        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose) = test((i,),
-                new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
-                test_expand_dims, test2, K=K, M=M)
-        (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                train_d_train_predict_add_sum,
-                train_d_train_predict_transpose_transpose2) = train_d_train_predict_transpose_transpose((i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh, train_expand_dims, K=K)
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+            (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
+        )
+        (
+            net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+            net_0_w_rows_out3,
+        ) = net_0_w_rows(
+            (i,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
+            train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K,
+        )
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_1(
+            (i,), net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
+            net_0_b, net_1_w, net_1_b, K=K,
+        )
+        (
+            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+        ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        (
+            test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+        ) = test(
+            (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+            test_expand_dims, test2, K=K, M=M,
+        )
+        (
+            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+        ) = train_d_train_predict_transpose_transpose(
+            (i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh,
+            train_expand_dims, K=K,
+        )
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
-        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((i,
-                jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        (
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_transpose2_new,
+        ) = test_d_train_predict_matmul2_einsum2(
+            (i, jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        )
         if True:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new
         if True:
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
-        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = test_d_net_0_w_0_add((i,
-                jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose,
-                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-                test_d_train_predict_transpose_transpose2)
+        (
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2,
+        ) = test_d_train_predict_transpose_transpose(
+            (i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+            test_d_train_predict_transpose2, train_expand_dims,
+        )
+        (
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = test_d_net_0_w_0_add(
+            (i, jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+            test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+        )
         def step_k(i2, carry):
-            (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w) = carry
-            k = (K - 2) - i2
-            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((i, k),
-                    test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
-                    test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
-                    train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
-                    train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
-                    train_d_train_getitem_expand_dims)
-            if I >= 2 and K >= 2:
-                (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                        test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
-                        test_d_net_1_b_1_neg, train_d_train_predict_add2_sum, test_d_net_1_w_1_neg,
-                        train_d_train_predict_transpose2_transpose, test_d_net_0_b_1_neg,
-                        train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
-                        train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
-                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum2)
-            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
-                    test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-            test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new2,
-                    test_d_train_predict_tanh)
-            test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
-                    test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2)
-            (test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((i,
-                    k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_matmul2_einsum22)
-            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                    test_d_net_0_w) = test_d_net_0_w_12_add((i, k), test_d_net_1_b,
-                    test_d_train_predict_add2_sum, test_d_net_1_w,
-                    test_d_train_predict_transpose2_transpose, test_d_net_0_b,
-                    test_d_train_predict_add_sum, test_d_net_0_w,
-                    test_d_train_predict_transpose_transpose2)
-            return (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-                    test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-        carry = (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-        (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+            (
+                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
+                test_d_net_0_w,
+            ) = carry
+            k = (K - 2) - i2
+            (
+                test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add2_2,
+            ) = test_d_train_predict_tanh_0_add2(
+                (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+                test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
+                train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
+                train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                train_d_train_getitem_expand_dims,
+            )
+            if I >= 2 and K >= 2:
+                (
+                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                ) = test_d_net_descend_mul_sum(
+                    (i, k), test_d_net_1_b_1_neg, train_d_train_predict_add2_sum,
+                    test_d_net_1_w_1_neg, train_d_train_predict_transpose2_transpose,
+                    test_d_net_0_b_1_neg, train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
+                    train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                    test_d_net_descend_mul_sum2,
+                )
+            (
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_transpose2_new2,
+            ) = test_d_train_predict_matmul2_einsum2(
+                (i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+            )
+            test_d_train_predict_tanh = jnp.where(
+                k == (K - 1), test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
+            )
+            test_d_train_predict_transpose2 = jnp.where(
+                k == (K - 1), test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2,
+            )
+            (
+                test_d_train_predict_tanh, test_d_train_predict_transpose2,
+            ) = test_d_train_predict_transpose2_0_add(
+                (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_matmul2_einsum2_2,
+            )
+            (
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2,
+            ) = test_d_train_predict_transpose_transpose(
+                (i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                test_d_train_predict_transpose2, train_expand_dims,
+            )
+            (
+                test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            ) = test_d_net_0_w_12_add(
+                (i, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
+                test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                test_d_train_predict_add_sum, test_d_net_0_w,
+                test_d_train_predict_transpose_transpose2,
+            )
+            return (
+                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                test_d_net_0_w,
+            )
+        carry = (
+            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+            test_d_net_descend_mul_sum2, test_d_train_predict_tanh, test_d_train_predict_transpose2,
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        )
+        (
+            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+            test_d_net_descend_mul_sum2, test_d_train_predict_tanh, test_d_train_predict_transpose2,
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
         if I >= 2 and K >= 2:
-            (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
-                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
+            test_d_rates_1, test_d_rates_0 = test_d_net_descend_exp_mul(
+                (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp,
+            )
         if I >= 2:
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-        return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+        return (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
             test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-    (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1) = lax.fori_loop(0, count, step_i,
-            carry)
-    return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-            test_d_rates_1, test_d_rates_0, rates_0, rates_1)
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        )
+    carry = (
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
+        rates_0, rates_1,
+    )
+    (
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
+        rates_0, rates_1,
+    ) = lax.fori_loop(0, count, step_i, carry)
+    return (
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
+        rates_0, rates_1,
+    )
 
 
 def loop_k(
@@ -621,37 +595,72 @@ def loop_k(
     """k from at[0] down, at[1] steps; the loop of test_d_train_predict_tanh_0_add2, test_d_train_predict_matmul2_einsum2, test_d_train_predict_transpose2_0_add, ..."""
     count = at[1] if steps is None else steps
     def step_k(i, carry):
-        (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = carry
+        (
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = carry
         k = at[0] - i
-        (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-                test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2, test_d_net_0_w, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2, train_d_train_getitem_expand_dims)
-        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-        test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new,
-                test_d_train_predict_tanh)
-        test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
-                test_d_train_predict_transpose2_new, test_d_train_predict_transpose2)
-        (test_d_train_predict_tanh,
-                test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
-        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w) = test_d_net_0_w_12_add((jnp.int32(I - 1), k), test_d_net_1_b,
-                test_d_train_predict_add2_sum, test_d_net_1_w,
-                test_d_train_predict_transpose2_transpose, test_d_net_0_b,
-                test_d_train_predict_add_sum, test_d_net_0_w,
-                test_d_train_predict_transpose_transpose2)
-        return (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-    carry = (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-    (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
-            test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, count, step_k, carry)
-    return (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
+        (
+            test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
+            test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+            test_d_train_predict_tanh_0_add2_2,
+        ) = test_d_train_predict_tanh_0_add2(
+            (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+            test_d_net_0_w, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub,
+            net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum,
+            train_d_train_mse_power_mul2_mul2, train_d_train_getitem_expand_dims,
+        )
+        (
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_transpose2_new,
+        ) = test_d_train_predict_matmul2_einsum2(
+            (jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        )
+        test_d_train_predict_tanh = jnp.where(
+            k == (K - 1), test_d_train_predict_tanh_new, test_d_train_predict_tanh,
+        )
+        test_d_train_predict_transpose2 = jnp.where(
+            k == (K - 1), test_d_train_predict_transpose2_new, test_d_train_predict_transpose2,
+        )
+        (
+            test_d_train_predict_tanh, test_d_train_predict_transpose2,
+        ) = test_d_train_predict_transpose2_0_add(
+            (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
+            test_d_train_predict_matmul2_einsum,
+            test_d_train_d_train_predict_matmul2_einsum_einsum2,
+            test_d_train_predict_matmul2_einsum2_2,
+        )
+        (
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2,
+        ) = test_d_train_predict_transpose_transpose(
+            (jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+            test_d_train_predict_transpose2, train_expand_dims,
+        )
+        (
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = test_d_net_0_w_12_add(
+            (jnp.int32(I - 1), k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
+            test_d_train_predict_transpose2_transpose, test_d_net_0_b, test_d_train_predict_add_sum,
+            test_d_net_0_w, test_d_train_predict_transpose_transpose2,
+        )
+        return (
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        )
+    carry = (
+        test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
+        test_d_net_0_b, test_d_net_0_w,
+    )
+    (
+        test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
+        test_d_net_0_b, test_d_net_0_w,
+    ) = lax.fori_loop(0, count, step_k, carry)
+    return (
+        test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
+        test_d_net_0_b, test_d_net_0_w,
+    )
 
 
 def loop_i2(
@@ -663,48 +672,71 @@ def loop_i2(
     """i from at[0] on, at[1] steps; the loop of net_1_b_0, train, test, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-                rates_1) = carry
+        (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+        ) = carry
         i = at[0] + i2
-        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
-                start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
-        (train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub) = train((i,), x,
-                net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
-        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose) = test((i,),
-                new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
-                test_expand_dims, test2, K=K, M=M)
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+            (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
+        )
+        (
+            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+        ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        (
+            test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+        ) = test(
+            (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+            test_expand_dims, test2, K=K, M=M,
+        )
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
-        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((i,
-                jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        (
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_transpose2_new,
+        ) = test_d_train_predict_matmul2_einsum2(
+            (i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        )
         if 0 == K - 1:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new
         if 0 == K - 1:
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
-        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = test_d_net_0_w_0_add((i,
-                jnp.int32(0)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose,
-                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-                test_d_train_predict_transpose_transpose2)
+        (
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2,
+        ) = test_d_train_predict_transpose_transpose(
+            (i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+            test_d_train_predict_transpose2, train_expand_dims,
+        )
+        (
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = test_d_net_0_w_0_add(
+            (i, jnp.int32(0)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+            test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+        )
         if K == 1 and I >= 2:
             test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
         if I >= 2:
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-        return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-    carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-    (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-            rates_1) = lax.fori_loop(0, count, step_i, carry)
-    return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
+        return (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+        )
+    carry = (
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+    )
+    (
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+    ) = lax.fori_loop(0, count, step_i, carry)
+    return (
+        net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+        test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+    )
 
 
 def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *, I, K, N, M):
@@ -725,270 +757,422 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
     test_d_net_descend_mul_sum2 = jnp.zeros((max(1, K - 1),), jnp.float32)
     test_d_rates_1 = jnp.zeros((), jnp.float32)
     test_d_rates_0 = jnp.zeros((), jnp.float32)
-    (train_expand_dims, test_expand_dims, rates_0, rates_1,
-            test_d_test_mse_power_mul2_mul2) = test_d_test_mse_power_mul2_mul((), x, new_x,
-            rates_0, rates_1, M=M)
+    (
+        train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_mse_power_mul2_mul2,
+    ) = test_d_test_mse_power_mul2_mul((), x, new_x, rates_0, rates_1, M=M)
     if K >= 2:
         (train_d_train_mse_power_mul2_mul2,) = train_d_train_mse_power_mul2_mul((), N=N)
         def step_i(i, carry):
-            (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
-                    rates_1) = carry
-            (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
-                    start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
-            (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1,
-                    net_0_w_rows_out2, net_0_w_rows_out3) = net_0_w_rows((i,), rates_0, rates_1,
-                    net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_mse_power_mul2_mul2, x, y,
-                    train_expand_dims, K=K)
-            (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_1((i,), net_0_w_rows2,
-                    net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b,
-                    net_1_w, net_1_b, K=K)
-            (train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub) = train((i,), x, net_0_w, net_0_b, net_1_w,
-                    net_1_b, y, train2, N=N)
-            (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                    test_d_test_predict_add_sum,
-                    test_d_test_predict_transpose_transpose) = test((i,), new_x, net_0_w, net_0_b,
-                    net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims,
-                    test2, K=K, M=M)
-            (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                    train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                    train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                    train_d_train_predict_add_sum,
-                    train_d_train_predict_transpose_transpose2) = train_d_train_predict_transpose_transpose((i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh, train_expand_dims, K=K)
+            (
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
+                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            ) = carry
+            net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+                (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
+                net_1_b,
+            )
+            (
+                net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1,
+                net_0_w_rows_out2, net_0_w_rows_out3,
+            ) = net_0_w_rows(
+                (i,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
+                train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K,
+            )
+            net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_1(
+                (i,), net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
+                net_0_w, net_0_b, net_1_w, net_1_b, K=K,
+            )
+            (
+                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+            ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+            (
+                test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+            ) = test(
+                (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
+                test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+            )
+            (
+                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+            ) = train_d_train_predict_transpose_transpose(
+                (i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh,
+                train_expand_dims, K=K,
+            )
             (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
-            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum22,
-                    test_d_train_predict_transpose2_new) = test_d_train_predict_matmul2_einsum2((i,
-                    jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+            (
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_transpose2_new,
+            ) = test_d_train_predict_matmul2_einsum2(
+                (i, jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+            )
             if True:
                 test_d_train_predict_tanh = test_d_train_predict_tanh_new
             if True:
                 test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
-            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                    test_d_net_0_w) = test_d_net_0_w_0_add((i, jnp.int32(K - 1)),
-                    test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-                    test_d_test_predict_transpose2_transpose,
-                    test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                    test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-                    test_d_train_predict_transpose_transpose2)
+            (
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2,
+            ) = test_d_train_predict_transpose_transpose(
+                (i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                test_d_train_predict_transpose2, train_expand_dims,
+            )
+            (
+                test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            ) = test_d_net_0_w_0_add(
+                (i, jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+                test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+            )
             def step_k(i2, carry):
-                (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-                        test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                        test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = carry
-                k = (K - 2) - i2
-                (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                        test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                        test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                        test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((i,
-                        k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
-                        test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
-                        train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
-                        train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
-                        train_d_train_getitem_expand_dims)
-                if I >= 2 and K >= 2:
-                    (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                            test_d_net_descend_mul2_sum,
-                            test_d_net_descend_mul_sum2) = test_d_net_descend_mul_sum((i, k),
-                            test_d_net_1_b_1_neg, train_d_train_predict_add2_sum,
-                            test_d_net_1_w_1_neg, train_d_train_predict_transpose2_transpose,
-                            test_d_net_0_b_1_neg, train_d_train_predict_add_sum,
-                            test_d_net_0_w_1_neg, train_d_train_predict_transpose_transpose2,
-                            test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                            test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2)
-                (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                        test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum22,
-                        test_d_train_predict_transpose2_new2) = test_d_train_predict_matmul2_einsum2((i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-                test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new2,
-                        test_d_train_predict_tanh)
-                test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
-                        test_d_train_predict_transpose2_new2, test_d_train_predict_transpose2)
-                (test_d_train_predict_tanh,
-                        test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((i, k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
-                (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                        test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-                (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                        test_d_net_0_w) = test_d_net_0_w_12_add((i, k), test_d_net_1_b,
-                        test_d_train_predict_add2_sum, test_d_net_1_w,
-                        test_d_train_predict_transpose2_transpose, test_d_net_0_b,
-                        test_d_train_predict_add_sum, test_d_net_0_w,
-                        test_d_train_predict_transpose_transpose2)
-                return (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-                        test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                        test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-            carry = (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                (
+                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
                     test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
                     test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-            (test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
-                    test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+                ) = carry
+                k = (K - 2) - i2
+                (
+                    test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_tanh_0_add2_2,
+                ) = test_d_train_predict_tanh_0_add2(
+                    (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
+                    test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
+                    train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
+                    train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                    train_d_train_getitem_expand_dims,
+                )
+                if I >= 2 and K >= 2:
+                    (
+                        test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    ) = test_d_net_descend_mul_sum(
+                        (i, k), test_d_net_1_b_1_neg, train_d_train_predict_add2_sum,
+                        test_d_net_1_w_1_neg, train_d_train_predict_transpose2_transpose,
+                        test_d_net_0_b_1_neg, train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
+                        train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
+                        test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
+                        test_d_net_descend_mul_sum2,
+                    )
+                (
+                    test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                    test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2_2,
+                    test_d_train_predict_transpose2_new2,
+                ) = test_d_train_predict_matmul2_einsum2(
+                    (i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+                )
+                test_d_train_predict_tanh = jnp.where(
+                    k == (K - 1), test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
+                )
+                test_d_train_predict_transpose2 = jnp.where(
+                    k == (K - 1), test_d_train_predict_transpose2_new2,
+                    test_d_train_predict_transpose2,
+                )
+                (
+                    test_d_train_predict_tanh, test_d_train_predict_transpose2,
+                ) = test_d_train_predict_transpose2_0_add(
+                    (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
+                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                    test_d_train_predict_matmul2_einsum2_2,
+                )
+                (
+                    test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                    test_d_train_predict_transpose_transpose2,
+                ) = test_d_train_predict_transpose_transpose(
+                    (i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                    test_d_train_predict_transpose2, train_expand_dims,
+                )
+                (
+                    test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+                ) = test_d_net_0_w_12_add(
+                    (i, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
+                    test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                    test_d_train_predict_add_sum, test_d_net_0_w,
+                    test_d_train_predict_transpose_transpose2,
+                )
+                return (
+                    test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+                )
+            carry = (
+                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                test_d_net_0_w,
+            )
+            (
+                test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                test_d_net_0_w,
+            ) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
             if I >= 2 and K >= 2:
-                (test_d_rates_1, test_d_rates_0) = test_d_net_descend_exp_mul((i,),
-                        test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
-                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp)
+                test_d_rates_1, test_d_rates_0 = test_d_net_descend_exp_mul(
+                    (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
+                    net_descend_exp2, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    net_descend_exp,
+                )
             if I >= 2:
                 rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-            return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-                    test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            return (
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1)
-        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-                test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0,
-                rates_1) = lax.fori_loop(0, I - 1, step_i, carry)
-        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
-                start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
-        (net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
-                net_0_w_rows_out3) = net_0_w_rows((jnp.int32(I - 1),), rates_0, rates_1, net_0_w,
-                net_0_b, net_1_w, net_1_b, train_d_train_mse_power_mul2_mul2, x, y,
-                train_expand_dims, K=K)
-        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_1((jnp.int32(I - 1),), net_0_w_rows2,
-                net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w, net_0_b, net_1_w,
-                net_1_b, K=K)
-        (train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b,
-                net_1_w, net_1_b, y, train2, N=N)
-        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum,
-                test_d_test_predict_transpose_transpose) = test((jnp.int32(I - 1),), new_x,
-                net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
-                test_expand_dims, test2, K=K, M=M)
-        (train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                train_d_train_predict_add_sum,
-                train_d_train_predict_transpose_transpose2) = train_d_train_predict_transpose_transpose((jnp.int32(I - 1),), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh, train_expand_dims, K=K)
+                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+            )
+        carry = (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        )
+        (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+        ) = lax.fori_loop(0, I - 1, step_i, carry)
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+            (jnp.int32(I - 1),), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b,
+            net_1_w, net_1_b,
+        )
+        (
+            net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+            net_0_w_rows_out3,
+        ) = net_0_w_rows(
+            (jnp.int32(I - 1),), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
+            train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K,
+        )
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_1(
+            (jnp.int32(I - 1),), net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+            net_0_w_rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, K=K,
+        )
+        (
+            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+        ) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        (
+            test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+        ) = test(
+            (jnp.int32(I - 1),), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
+            test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+        )
+        (
+            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
+            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
+            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
+            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
+        ) = train_d_train_predict_transpose_transpose(
+            (jnp.int32(I - 1),), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w,
+            train_predict_tanh, train_expand_dims, K=K,
+        )
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(K - 1)), N=N)
-        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2_new3) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        (
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_transpose2_new3,
+        ) = test_d_train_predict_matmul2_einsum2(
+            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        )
         if True:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new3
         if True:
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new3
-        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w) = test_d_net_0_w_0_add((jnp.int32(I - 1), jnp.int32(K - 1)),
-                test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose,
-                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-                test_d_train_predict_transpose_transpose2)
+        (
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2,
+        ) = test_d_train_predict_transpose_transpose(
+            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_predict_tanh,
+            test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims,
+        )
+        (
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = test_d_net_0_w_0_add(
+            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_test_predict_add2_sum,
+            test_d_train_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+            test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+            test_d_train_predict_transpose_transpose2,
+        )
         def step_k2(i2, carry):
-            (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = carry
+            (
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            ) = carry
             k = (K - 2) - i2
-            (test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add22) = test_d_train_predict_tanh_0_add2((jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2, test_d_net_0_w, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2, train_d_train_getitem_expand_dims)
-            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum22,
-                    test_d_train_predict_transpose2_new4) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh)
-            test_d_train_predict_tanh = jnp.where(k == (K - 1), test_d_train_predict_tanh_new4,
-                    test_d_train_predict_tanh)
-            test_d_train_predict_transpose2 = jnp.where(k == (K - 1),
-                    test_d_train_predict_transpose2_new4, test_d_train_predict_transpose2)
-            (test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2) = test_d_train_predict_transpose2_0_add((jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add22, test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_matmul2_einsum_einsum2, test_d_train_predict_matmul2_einsum22)
-            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                    test_d_net_0_w) = test_d_net_0_w_12_add((jnp.int32(I - 1), k), test_d_net_1_b,
-                    test_d_train_predict_add2_sum, test_d_net_1_w,
-                    test_d_train_predict_transpose2_transpose, test_d_net_0_b,
-                    test_d_train_predict_add_sum, test_d_net_0_w,
-                    test_d_train_predict_transpose_transpose2)
-            return (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                    test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-        carry = (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w)
-        (test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
-                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w) = lax.fori_loop(0, K - 2 + 1,
-                step_k2, carry)
+            (
+                test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
+                test_d_net_0_w_1_neg, test_d_train_mse_sub,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_tanh_0_add2_2,
+            ) = test_d_train_predict_tanh_0_add2(
+                (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
+                net_descend_exp2, test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
+                train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
+                train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                train_d_train_getitem_expand_dims,
+            )
+            (
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_transpose2_new4,
+            ) = test_d_train_predict_matmul2_einsum2(
+                (jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+            )
+            test_d_train_predict_tanh = jnp.where(
+                k == (K - 1), test_d_train_predict_tanh_new4, test_d_train_predict_tanh,
+            )
+            test_d_train_predict_transpose2 = jnp.where(
+                k == (K - 1), test_d_train_predict_transpose2_new4, test_d_train_predict_transpose2,
+            )
+            (
+                test_d_train_predict_tanh, test_d_train_predict_transpose2,
+            ) = test_d_train_predict_transpose2_0_add(
+                (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
+                test_d_train_predict_matmul2_einsum,
+                test_d_train_d_train_predict_matmul2_einsum_einsum2,
+                test_d_train_predict_matmul2_einsum2_2,
+            )
+            (
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2,
+            ) = test_d_train_predict_transpose_transpose(
+                (jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                test_d_train_predict_transpose2, train_expand_dims,
+            )
+            (
+                test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            ) = test_d_net_0_w_12_add(
+                (jnp.int32(I - 1), k), test_d_net_1_b, test_d_train_predict_add2_sum,
+                test_d_net_1_w, test_d_train_predict_transpose2_transpose, test_d_net_0_b,
+                test_d_train_predict_add_sum, test_d_net_0_w,
+                test_d_train_predict_transpose_transpose2,
+            )
+            return (
+                test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+                test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            )
+        carry = (
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        )
+        (
+            test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
+            test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = lax.fori_loop(0, K - 2 + 1, step_k2, carry)
     if K <= 1:
         def step_i2(i, carry):
-            (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-                    rates_1) = carry
-            (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((i,), start_0_w, start_0_b, start_1_w,
-                    start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
-            (train_predict_tanh, train_mse_sub, train2,
-                    test_d_train_predict_tanh_sub) = train((i,), x, net_0_w, net_0_b, net_1_w,
-                    net_1_b, y, train2, N=N)
-            (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                    test_d_test_predict_add_sum,
-                    test_d_test_predict_transpose_transpose) = test((i,), new_x, net_0_w, net_0_b,
-                    net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims,
-                    test2, K=K, M=M)
+            (
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+            ) = carry
+            net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+                (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
+                net_1_b,
+            )
+            (
+                train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+            ) = train((i,), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+            (
+                test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+            ) = test(
+                (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
+                test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+            )
             (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
-            (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh_new5, test_d_train_predict_matmul2_einsum22,
-                    test_d_train_predict_transpose2_new5) = test_d_train_predict_matmul2_einsum2((i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+            (
+                test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+                test_d_train_predict_tanh_new5, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_transpose2_new5,
+            ) = test_d_train_predict_matmul2_einsum2(
+                (i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+            )
             if 0 == K - 1:
                 test_d_train_predict_tanh = test_d_train_predict_tanh_new5
             if 0 == K - 1:
                 test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new5
-            (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-            (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                    test_d_net_0_w) = test_d_net_0_w_0_add((i, jnp.int32(0)),
-                    test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-                    test_d_test_predict_transpose2_transpose,
-                    test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                    test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-                    test_d_train_predict_transpose_transpose2)
+            (
+                test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+                test_d_train_predict_transpose_transpose2,
+            ) = test_d_train_predict_transpose_transpose(
+                (i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
+                test_d_train_predict_transpose2, train_expand_dims,
+            )
+            (
+                test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+            ) = test_d_net_0_w_0_add(
+                (i, jnp.int32(0)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
+                test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
+                test_d_test_predict_add_sum, test_d_train_predict_add_sum,
+                test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+            )
             if K == 1 and I >= 2:
                 test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
             if I >= 2:
                 rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-            return (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                    test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-                    rates_1)
-        carry = (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1)
-        (net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
-                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0,
-                rates_1) = lax.fori_loop(0, I - 1, step_i2, carry)
-        (net_0_w, net_0_b, net_1_w, net_1_b) = net_1_b_0((jnp.int32(I - 1),), start_0_w, start_0_b,
-                start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b)
-        (train_predict_tanh, train_mse_sub, train2,
-                test_d_train_predict_tanh_sub) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b,
-                net_1_w, net_1_b, y, train2, N=N)
-        (test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
-                test_d_test_predict_add_sum,
-                test_d_test_predict_transpose_transpose) = test((jnp.int32(I - 1),), new_x,
-                net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
-                test_expand_dims, test2, K=K, M=M)
+            return (
+                net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+                test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+            )
+        carry = (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+        )
+        (
+            net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
+            test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
+        ) = lax.fori_loop(0, I - 1, step_i2, carry)
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+            (jnp.int32(I - 1),), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b,
+            net_1_w, net_1_b,
+        )
+        (
+            train_predict_tanh, train_mse_sub, train2, test_d_train_predict_tanh_sub,
+        ) = train((jnp.int32(I - 1),), x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, N=N)
+        (
+            test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
+        ) = test(
+            (jnp.int32(I - 1),), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
+            test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+        )
         (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(0)), N=N)
-        (test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum22,
-                test_d_train_predict_transpose2_new6) = test_d_train_predict_matmul2_einsum2((jnp.int32(I - 1), jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh)
+        (
+            test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
+            test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_transpose2_new6,
+        ) = test_d_train_predict_matmul2_einsum2(
+            (jnp.int32(I - 1), jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        )
         if 0 == K - 1:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new6
         if 0 == K - 1:
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new6
-        (test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2) = test_d_train_predict_transpose_transpose((jnp.int32(I - 1), jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims)
-        (test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                test_d_net_0_w) = test_d_net_0_w_0_add((jnp.int32(I - 1), jnp.int32(0)),
-                test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
-                test_d_test_predict_transpose2_transpose,
-                test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
-                test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-                test_d_train_predict_transpose_transpose2)
+        (
+            test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
+            test_d_train_predict_transpose_transpose2,
+        ) = test_d_train_predict_transpose_transpose(
+            (jnp.int32(I - 1), jnp.int32(0)), test_d_train_predict_tanh,
+            test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims,
+        )
+        (
+            test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
+        ) = test_d_net_0_w_0_add(
+            (jnp.int32(I - 1), jnp.int32(0)), test_d_test_predict_add2_sum,
+            test_d_train_predict_add2_sum, test_d_test_predict_transpose2_transpose,
+            test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
+            test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
+            test_d_train_predict_transpose_transpose2,
+        )
     return (rates_0, rates_1, train2, test2)

@@ -14,89 +14,79 @@ def h(at, place, mix):
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
     def point(place):
-        h_matmul = jnp.matmul(place, mix)
-        h = jnp.tanh(h_matmul)
-        loss_d_h_mul = h * h
-        loss_d_h_sub = jnp.float32(1.0) - loss_d_h_mul
-        return (h, loss_d_h_sub)
-    h_rows, loss_d_h_sub_rows = jax.vmap(point)(place)
-    return h_rows, loss_d_h_sub_rows
+        h = jnp.tanh(jnp.matmul(place, mix))
+        return (h, 1.0 - h * h)
+    h_rows, h_sub_rows = jax.vmap(point)(place)
+    return h_rows, h_sub_rows
 
 
 def loss_d_scores_einsum2_now(
-    at, h, head, word, loss_past, loss_d_loss_div, loss_d_scores_einsum2_past,
-    loss_d_scores_einsum_full, *, T,
+    at, h, head, word, loss_past, loss_div, einsum2_past, einsum_full, *, T,
 ):
     """16_large_vocabulary.rt:20: scores = h[0:T] @ head
     16_large_vocabulary.rt:21: said = one_hot(word[0:T], V)
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
     tile = at[0]
-    h_slice = jnp.take(h, 1024*tile + jnp.arange(min(1024, T), dtype=jnp.int32), axis=0, mode="clip")
+    h_slice = jnp.take(
+        h, 1024*tile + jnp.arange(min(1024, T), dtype=jnp.int32), axis=0, mode="clip",
+    )
     scores_tile = jnp.matmul(h_slice, head)
-    word_slice = jnp.take(word, 1024*tile + jnp.arange(min(1024, T), dtype=jnp.int32), axis=0, mode="clip")
+    word_slice = jnp.take(
+        word, 1024*tile + jnp.arange(min(1024, T), dtype=jnp.int32), axis=0, mode="clip",
+    )
     said_tile = (word_slice[..., None] == jnp.arange(2048, dtype=jnp.int32)).astype(jnp.float32)
-    loss_logsumexp_tile = jax.nn.logsumexp(scores_tile, axis=1)
-    loss_mul_tile = scores_tile * said_tile
-    loss_sum_tile = jnp.sum(loss_mul_tile, axis=1)
-    loss_sub_tile = loss_logsumexp_tile - loss_sum_tile
-    valid = jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile))
-    loss_sub_tile_masked = jnp.where(valid, loss_sub_tile, jnp.float32(0.0))
-    loss_each = jnp.sum(loss_sub_tile_masked, axis=0)
-    loss_now = loss_past + loss_each
-    loss_d_loss_logsumexp_expand_dims_tile = jnp.expand_dims(loss_logsumexp_tile, 1)
-    loss_d_loss_logsumexp_sub_tile = scores_tile - loss_d_loss_logsumexp_expand_dims_tile
-    loss_d_loss_logsumexp_exp_tile = jnp.exp(loss_d_loss_logsumexp_sub_tile)
-    loss_d_scores_add_sub_tile = loss_d_loss_logsumexp_exp_tile - said_tile
-    loss_d_scores_add_tile = loss_d_loss_div * loss_d_scores_add_sub_tile
-    loss_d_scores_einsum_tile = jnp.einsum("ij,kj->ik", loss_d_scores_add_tile, head)
-    loss_d_scores_einsum_full_tile = jnp.where((jnp.arange(1024, dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile)))[:, None], lax.pad(loss_d_scores_einsum_tile, jnp.float32(0.0), ((0, max(0, 1024-T), 0), (0, 0, 0))), jnp.float32(0.0))
-    valid2 = (jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile)))[:, None]
-    loss_d_scores_add_tile_masked = jnp.where(valid2, loss_d_scores_add_tile, jnp.float32(0.0))
-    h_slice_masked = jnp.where(valid2, h_slice, jnp.float32(0.0))
-    loss_d_scores_einsum2_each = jnp.einsum("ij,ik->kj", loss_d_scores_add_tile_masked, h_slice_masked)
-    loss_d_scores_einsum2_now = loss_d_scores_einsum2_past + loss_d_scores_einsum2_each
-    loss_d_scores_einsum_full = lax.dynamic_update_index_in_dim(loss_d_scores_einsum_full, loss_d_scores_einsum_full_tile, tile, 0)
-    return loss_now, loss_now, loss_d_scores_einsum_full, loss_d_scores_einsum2_now, loss_d_scores_einsum2_now
+    logsumexp_tile = jax.nn.logsumexp(scores_tile, axis=1)
+    loss_sub_tile = logsumexp_tile - jnp.sum(scores_tile * said_tile, axis=1)
+    valid = jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(
+        0, jnp.minimum(1024, T-1024*tile),
+    )
+    loss_now = loss_past + jnp.sum(jnp.where(valid, loss_sub_tile, 0.0), axis=0)
+    add_tile = loss_div * (jnp.exp(scores_tile - jnp.expand_dims(logsumexp_tile, 1)) - said_tile)
+    einsum_tile = jnp.einsum("ij,kj->ik", add_tile, head)
+    einsum_full_tile = jnp.where(
+        (jnp.arange(1024, dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile)))[
+            :, None,
+        ], lax.pad(einsum_tile, jnp.float32(0.0), ((0, max(0, 1024-T), 0), (0, 0, 0))),
+        jnp.float32(0.0),
+    )
+    valid2 = (
+        jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile))
+    )[:, None]
+    h_slice_masked = jnp.where(valid2, h_slice, 0.0)
+    einsum2_each = jnp.einsum("ij,ik->kj", jnp.where(valid2, add_tile, 0.0), h_slice_masked)
+    einsum2_now = einsum2_past + einsum2_each
+    einsum_full = lax.dynamic_update_index_in_dim(einsum_full, einsum_full_tile, tile, 0)
+    return loss_now, loss_now, einsum_full, einsum2_now, einsum2_now
 
 
 def loss_d_loss_div(at, *, T):
     """16_large_vocabulary.rt:20: scores = h[0:T] @ head
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
-    loss_none = jnp.full((), jnp.float32(0.0))
-    loss_d_loss_index = jnp.int32(T)
-    loss_d_loss_cast = loss_d_loss_index.astype(jnp.float32)
-    loss_d_loss_div = jnp.float32(1.0) / loss_d_loss_cast
-    loss_d_scores_einsum2_none = jnp.full((8, 2048), jnp.float32(0.0))
-    return loss_none, loss_d_loss_div, loss_d_scores_einsum2_none
+    einsum2_none = jnp.full((8, 2048), jnp.float32(0.0))
+    return jnp.full((), jnp.float32(0.0)), 1.0 / jnp.int32(T).astype(jnp.float32), einsum2_none
 
 
-def loss(at, loss_now_at, loss_d_scores_einsum_full, loss_d_scores_einsum2_now_at, *, T, tiles):
+def loss(at, loss_now_at, einsum_full, einsum2_now_at, *, T, tiles):
     """16_large_vocabulary.rt:20: scores = h[0:T] @ head
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
-    loss_count = jnp.int32(T)
-    loss_number = loss_count.astype(jnp.float32)
-    loss = loss_now_at / loss_number
-    loss_d_scores_einsum_joined = jnp.reshape(loss_d_scores_einsum_full, (1024*tiles, 8))
-    loss_d_scores_einsum = lax.slice_in_dim(loss_d_scores_einsum_joined, 0, T, axis=0)
-    return loss, loss_d_scores_einsum, loss_d_scores_einsum2_now_at
+    loss = loss_now_at / jnp.int32(T).astype(jnp.float32)
+    scores_einsum = lax.slice_in_dim(jnp.reshape(einsum_full, (1024*tiles, 8)), 0, T, axis=0)
+    return loss, scores_einsum, einsum2_now_at
 
 
-def loss_d_h_mul2(at, loss_d_h_sub, loss_d_scores_einsum):
+def loss_d_h_mul2(at, h_sub, scores_einsum):
     """16_large_vocabulary.rt:19: h = tanh(place @ mix)"""
-    def point(loss_d_scores_einsum_t, loss_d_h_sub):
-        loss_d_h_mul2 = loss_d_scores_einsum_t * loss_d_h_sub
-        return loss_d_h_mul2
-    loss_d_h_mul2_rows = jax.vmap(point)(loss_d_scores_einsum, loss_d_h_sub)
-    return (loss_d_h_mul2_rows,)
+    def point(scores_einsum_t, h_sub):
+        return scores_einsum_t * h_sub
+    return (jax.vmap(point)(scores_einsum, h_sub),)
 
 
-def loss_d_mix_einsum(at, loss_d_h_mul2, place):
+def loss_d_mix_einsum(at, h_mul2, place):
     """16_large_vocabulary.rt:16: param mix: f32[D, D]"""
-    loss_d_mix_einsum = jnp.einsum("aj,ak->kj", loss_d_h_mul2, place)
-    return (loss_d_mix_einsum,)
+    return (jnp.einsum("aj,ak->kj", h_mul2, place),)
 
 
 def loop_tile(
@@ -106,24 +96,38 @@ def loop_tile(
     """tile from at[0] on, at[1] steps; the loop of loss_d_scores_einsum2_now."""
     count = at[1] if steps is None else steps
     def step_tile(i, carry):
-        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-                loss_d_scores_einsum2_past) = carry
+        (
+            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past,
+        ) = carry
         tile = at[0] + i
-        (loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-                loss_d_scores_einsum2_past_new) = loss_d_scores_einsum2_now((tile,), h2, head,
-                word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
-                loss_d_scores_einsum_full, T=T)
+        (
+            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past_new,
+        ) = loss_d_scores_einsum2_now(
+            (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
+            loss_d_scores_einsum_full, T=T,
+        )
         loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
-        loss_d_scores_einsum2_past = jnp.where((tile + 1) < tiles, loss_d_scores_einsum2_past_new,
-                loss_d_scores_einsum2_past)
-        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-                loss_d_scores_einsum2_past)
-    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past)
-    (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past) = lax.fori_loop(0, count, step_tile, carry)
-    return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past)
+        loss_d_scores_einsum2_past = jnp.where(
+            (tile + 1) < tiles, loss_d_scores_einsum2_past_new, loss_d_scores_einsum2_past,
+        )
+        return (
+            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past,
+        )
+    carry = (
+        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+        loss_d_scores_einsum2_past,
+    )
+    (
+        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+        loss_d_scores_einsum2_past,
+    ) = lax.fori_loop(0, count, step_tile, carry)
+    return (
+        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+        loss_d_scores_einsum2_past,
+    )
 
 
 def block(at, place, mix, head, word, *, T, tiles):
@@ -134,23 +138,36 @@ def block(at, place, mix, head, word, *, T, tiles):
     h2, loss_d_h_sub = h((), place, mix)
     loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past = loss_d_loss_div((), T=T)
     def step_tile(tile, carry):
-        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-                loss_d_scores_einsum2_past) = carry
-        (loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-                loss_d_scores_einsum2_past_new) = loss_d_scores_einsum2_now((tile,), h2, head,
-                word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
-                loss_d_scores_einsum_full, T=T)
+        (
+            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past,
+        ) = carry
+        (
+            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past_new,
+        ) = loss_d_scores_einsum2_now(
+            (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
+            loss_d_scores_einsum_full, T=T,
+        )
         loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
-        loss_d_scores_einsum2_past = jnp.where((tile + 1) < tiles, loss_d_scores_einsum2_past_new,
-                loss_d_scores_einsum2_past)
-        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-                loss_d_scores_einsum2_past)
-    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past)
-    (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past) = lax.fori_loop(0, tiles, step_tile, carry)
-    (loss2, loss_d_scores_einsum, loss_d_scores_einsum2) = loss((), loss_now,
-            loss_d_scores_einsum_full, loss_d_scores_einsum2_now2, T=T, tiles=tiles)
-    (loss_d_h_mul22,) = loss_d_h_mul2((), loss_d_h_sub, loss_d_scores_einsum)
-    (loss_d_mix_einsum2,) = loss_d_mix_einsum((), loss_d_h_mul22, place)
+        loss_d_scores_einsum2_past = jnp.where(
+            (tile + 1) < tiles, loss_d_scores_einsum2_past_new, loss_d_scores_einsum2_past,
+        )
+        return (
+            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+            loss_d_scores_einsum2_past,
+        )
+    carry = (
+        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+        loss_d_scores_einsum2_past,
+    )
+    (
+        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
+        loss_d_scores_einsum2_past,
+    ) = lax.fori_loop(0, tiles, step_tile, carry)
+    (
+        loss2, loss_d_scores_einsum, loss_d_scores_einsum2,
+    ) = loss((), loss_now, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2, T=T, tiles=tiles)
+    (loss_d_h_mul2_2,) = loss_d_h_mul2((), loss_d_h_sub, loss_d_scores_einsum)
+    (loss_d_mix_einsum2,) = loss_d_mix_einsum((), loss_d_h_mul2_2, place)
     return (loss2, loss_d_scores_einsum2, loss_d_mix_einsum2)

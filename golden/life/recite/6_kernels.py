@@ -85,186 +85,175 @@ def net_letters_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:281: return random.normal([tokens, width]) * sqrt(1.0 / width)
     """
-    net_init_embedding_init_key = random_key(random_seed, 40866147)
-    net_init_embedding_init_normal = random_normal(net_init_embedding_init_key, jnp.arange(3712, dtype=jnp.uint32).reshape((58, 64)), jnp.float32)
-    net_letters_default = net_init_embedding_init_normal * jnp.float32(0.125)
-    return (net_letters_default,)
+    embedding_init_key = random_key(random_seed, 40866147)
+    embedding_init_normal = random_normal(
+        embedding_init_key, jnp.arange(3712, dtype=jnp.uint32).reshape((58, 64)), jnp.float32,
+    )
+    return (embedding_init_normal * 0.125,)
 
 
 def net_blocks_0_attention_q_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init_attention_init_glorot_key = random_key(random_seed, 1443646537)
-    net_init_transformer_init_attention_init_glorot_uniform = random_uniform(net_init_transformer_init_attention_init_glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init_attention_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot_uniform
-    net_init_transformer_init_attention_init_glorot_sub = net_init_transformer_init_attention_init_glorot_mul - jnp.float32(1.0)
-    net_blocks_0_attention_q_default = net_init_transformer_init_attention_init_glorot_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_0_attention_q_default,)
+    glorot_key = random_key(random_seed, 1443646537)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_0_attention_k_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init_attention_init_glorot2_key = random_key(random_seed, 688795455)
-    net_init_transformer_init_attention_init_glorot2_uniform = random_uniform(net_init_transformer_init_attention_init_glorot2_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init_attention_init_glorot2_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot2_uniform
-    net_init_transformer_init_attention_init_glorot2_sub = net_init_transformer_init_attention_init_glorot2_mul - jnp.float32(1.0)
-    net_blocks_0_attention_k_default = net_init_transformer_init_attention_init_glorot2_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_0_attention_k_default,)
+    glorot2_key = random_key(random_seed, 688795455)
+    glorot2_uniform = random_uniform(
+        glorot2_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot2_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_0_attention_v_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init_attention_init_glorot3_key = random_key(random_seed, 3215435955)
-    net_init_transformer_init_attention_init_glorot3_uniform = random_uniform(net_init_transformer_init_attention_init_glorot3_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init_attention_init_glorot3_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot3_uniform
-    net_init_transformer_init_attention_init_glorot3_sub = net_init_transformer_init_attention_init_glorot3_mul - jnp.float32(1.0)
-    net_blocks_0_attention_v_default = net_init_transformer_init_attention_init_glorot3_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_0_attention_v_default,)
+    glorot3_key = random_key(random_seed, 3215435955)
+    glorot3_uniform = random_uniform(
+        glorot3_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot3_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_0_attention_out_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init_attention_init_glorot4_key = random_key(random_seed, 1731170759)
-    net_init_transformer_init_attention_init_glorot4_uniform = random_uniform(net_init_transformer_init_attention_init_glorot4_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init_attention_init_glorot4_mul = jnp.float32(2.0) * net_init_transformer_init_attention_init_glorot4_uniform
-    net_init_transformer_init_attention_init_glorot4_sub = net_init_transformer_init_attention_init_glorot4_mul - jnp.float32(1.0)
-    net_blocks_0_attention_out_default = net_init_transformer_init_attention_init_glorot4_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_0_attention_out_default,)
+    glorot4_key = random_key(random_seed, 1731170759)
+    glorot4_uniform = random_uniform(
+        glorot4_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot4_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_0_mlp_0_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init_mlp_init_linear_init_glorot_key = random_key(random_seed, 3408260592)
-    net_init_transformer_init_mlp_init_linear_init_glorot_uniform = random_uniform(net_init_transformer_init_mlp_init_linear_init_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((128, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init_mlp_init_linear_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init_mlp_init_linear_init_glorot_uniform
-    net_init_transformer_init_mlp_init_linear_init_glorot_sub = net_init_transformer_init_mlp_init_linear_init_glorot_mul - jnp.float32(1.0)
-    net_blocks_0_mlp_0_w_default = net_init_transformer_init_mlp_init_linear_init_glorot_sub * jnp.float32(0.1767766952966369)
-    return (net_blocks_0_mlp_0_w_default,)
+    glorot_key = random_key(random_seed, 3408260592)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((128, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.1767766952966369,)
 
 
 def net_blocks_0_mlp_1_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init_mlp_init_linear_init2_glorot_key = random_key(random_seed, 2961748675)
-    net_init_transformer_init_mlp_init_linear_init2_glorot_uniform = random_uniform(net_init_transformer_init_mlp_init_linear_init2_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((64, 128)), 32, 23, jnp.float32)
-    net_init_transformer_init_mlp_init_linear_init2_glorot_mul = jnp.float32(2.0) * net_init_transformer_init_mlp_init_linear_init2_glorot_uniform
-    net_init_transformer_init_mlp_init_linear_init2_glorot_sub = net_init_transformer_init_mlp_init_linear_init2_glorot_mul - jnp.float32(1.0)
-    net_blocks_0_mlp_1_w_default = net_init_transformer_init_mlp_init_linear_init2_glorot_sub * jnp.float32(0.1767766952966369)
-    return (net_blocks_0_mlp_1_w_default,)
+    glorot_key = random_key(random_seed, 2961748675)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((64, 128)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.1767766952966369,)
 
 
 def net_blocks_1_attention_q_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init2_attention_init_glorot_key = random_key(random_seed, 541127911)
-    net_init_transformer_init2_attention_init_glorot_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init2_attention_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot_uniform
-    net_init_transformer_init2_attention_init_glorot_sub = net_init_transformer_init2_attention_init_glorot_mul - jnp.float32(1.0)
-    net_blocks_1_attention_q_default = net_init_transformer_init2_attention_init_glorot_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_1_attention_q_default,)
+    glorot_key = random_key(random_seed, 541127911)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_1_attention_k_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init2_attention_init_glorot2_key = random_key(random_seed, 1830670459)
-    net_init_transformer_init2_attention_init_glorot2_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot2_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init2_attention_init_glorot2_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot2_uniform
-    net_init_transformer_init2_attention_init_glorot2_sub = net_init_transformer_init2_attention_init_glorot2_mul - jnp.float32(1.0)
-    net_blocks_1_attention_k_default = net_init_transformer_init2_attention_init_glorot2_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_1_attention_k_default,)
+    glorot2_key = random_key(random_seed, 1830670459)
+    glorot2_uniform = random_uniform(
+        glorot2_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot2_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_1_attention_v_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init2_attention_init_glorot3_key = random_key(random_seed, 3739660007)
-    net_init_transformer_init2_attention_init_glorot3_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot3_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init2_attention_init_glorot3_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot3_uniform
-    net_init_transformer_init2_attention_init_glorot3_sub = net_init_transformer_init2_attention_init_glorot3_mul - jnp.float32(1.0)
-    net_blocks_1_attention_v_default = net_init_transformer_init2_attention_init_glorot3_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_1_attention_v_default,)
+    glorot3_key = random_key(random_seed, 3739660007)
+    glorot3_uniform = random_uniform(
+        glorot3_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot3_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_1_attention_out_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init2_attention_init_glorot4_key = random_key(random_seed, 179971067)
-    net_init_transformer_init2_attention_init_glorot4_uniform = random_uniform(net_init_transformer_init2_attention_init_glorot4_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init2_attention_init_glorot4_mul = jnp.float32(2.0) * net_init_transformer_init2_attention_init_glorot4_uniform
-    net_init_transformer_init2_attention_init_glorot4_sub = net_init_transformer_init2_attention_init_glorot4_mul - jnp.float32(1.0)
-    net_blocks_1_attention_out_default = net_init_transformer_init2_attention_init_glorot4_sub * jnp.float32(0.21650635094610965)
-    return (net_blocks_1_attention_out_default,)
+    glorot4_key = random_key(random_seed, 179971067)
+    glorot4_uniform = random_uniform(
+        glorot4_key, jnp.arange(4096, dtype=jnp.uint32).reshape((64, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot4_uniform - 1.0) * 0.21650635094610965,)
 
 
 def net_blocks_1_mlp_0_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init2_mlp_init_linear_init_glorot_key = random_key(random_seed, 2528477057)
-    net_init_transformer_init2_mlp_init_linear_init_glorot_uniform = random_uniform(net_init_transformer_init2_mlp_init_linear_init_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((128, 64)), 32, 23, jnp.float32)
-    net_init_transformer_init2_mlp_init_linear_init_glorot_mul = jnp.float32(2.0) * net_init_transformer_init2_mlp_init_linear_init_glorot_uniform
-    net_init_transformer_init2_mlp_init_linear_init_glorot_sub = net_init_transformer_init2_mlp_init_linear_init_glorot_mul - jnp.float32(1.0)
-    net_blocks_1_mlp_0_w_default = net_init_transformer_init2_mlp_init_linear_init_glorot_sub * jnp.float32(0.1767766952966369)
-    return (net_blocks_1_mlp_0_w_default,)
+    glorot_key = random_key(random_seed, 2528477057)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((128, 64)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.1767766952966369,)
 
 
 def net_blocks_1_mlp_1_w_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    net_init_transformer_init2_mlp_init_linear_init2_glorot_key = random_key(random_seed, 28284977)
-    net_init_transformer_init2_mlp_init_linear_init2_glorot_uniform = random_uniform(net_init_transformer_init2_mlp_init_linear_init2_glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((64, 128)), 32, 23, jnp.float32)
-    net_init_transformer_init2_mlp_init_linear_init2_glorot_mul = jnp.float32(2.0) * net_init_transformer_init2_mlp_init_linear_init2_glorot_uniform
-    net_init_transformer_init2_mlp_init_linear_init2_glorot_sub = net_init_transformer_init2_mlp_init_linear_init2_glorot_mul - jnp.float32(1.0)
-    net_blocks_1_mlp_1_w_default = net_init_transformer_init2_mlp_init_linear_init2_glorot_sub * jnp.float32(0.1767766952966369)
-    return (net_blocks_1_mlp_1_w_default,)
+    glorot_key = random_key(random_seed, 28284977)
+    glorot_uniform = random_uniform(
+        glorot_key, jnp.arange(8192, dtype=jnp.uint32).reshape((64, 128)), 32, 23, jnp.float32,
+    )
+    return ((2.0 * glorot_uniform - 1.0) * 0.1767766952966369,)
 
 
 def net_blocks_0_first_scale_default(at):
     """recite.rt:21: param net = transformer.init(V, D, layers)"""
-    net_blocks_0_first_scale_default = jnp.full((64,), jnp.float32(1.0))
-    return net_blocks_0_first_scale_default, net_blocks_0_first_scale_default, net_blocks_0_first_scale_default, net_blocks_0_first_scale_default, net_blocks_0_first_scale_default
+    scale_default = jnp.full((64,), jnp.float32(1.0))
+    return scale_default, scale_default, scale_default, scale_default, scale_default
 
 
 def net_blocks_0_first_bias_default(at):
     """recite.rt:21: param net = transformer.init(V, D, layers)"""
-    net_blocks_0_first_bias_default = jnp.full((64,), jnp.float32(0.0))
-    return net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default, net_blocks_0_first_bias_default
+    bias_default = jnp.full((64,), jnp.float32(0.0))
+    return (
+        bias_default, bias_default, bias_default, bias_default, bias_default, bias_default,
+        bias_default,
+    )
 
 
 def net_blocks_0_mlp_0_b_default(at):
     """recite.rt:21: param net = transformer.init(V, D, layers)"""
-    net_blocks_0_mlp_0_b_default = jnp.full((128,), jnp.float32(0.0))
-    return net_blocks_0_mlp_0_b_default, net_blocks_0_mlp_0_b_default
+    b_default = jnp.full((128,), jnp.float32(0.0))
+    return b_default, b_default
 
 
 def drawn_temperature_categorical(
-    at, net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-    net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power, net_blocks_0_attention_k,
-    net_blocks_0_attention_v, drawn_logits_x_attention_k_rope_concat,
-    drawn_logits_x_attention_v_reshape, net_blocks_0_attention_out, net_blocks_0_second_scale,
-    net_blocks_0_second_bias, net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
-    net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
-    net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
-    drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-    net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-    net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
-    net_last_scale, net_last_bias, random_seed, *, T,
+    at, net_letters, letter, blocks_0_first_scale, blocks_0_first_bias, blocks_0_attention_q,
+    angle_power, blocks_0_attention_k, blocks_0_attention_v, attention_k_rope_concat,
+    attention_v_reshape, blocks_0_attention_out, blocks_0_second_scale, blocks_0_second_bias,
+    blocks_0_mlp_0_w, blocks_0_mlp_0_b, blocks_0_mlp_1_w, blocks_0_mlp_1_b, blocks_1_first_scale,
+    blocks_1_first_bias, blocks_1_attention_q, blocks_1_attention_k, blocks_1_attention_v,
+    attention2_k_rope_concat, attention2_v_reshape, blocks_1_attention_out, blocks_1_second_scale,
+    blocks_1_second_bias, blocks_1_mlp_0_w, blocks_1_mlp_0_b, blocks_1_mlp_1_w, blocks_1_mlp_1_b,
+    last_scale, last_bias, random_seed, *, T,
 ):
     """nn.rt:8: e = exp(x - stop_gradient(max(x, axis = axis, keepdims = true)))
     nn.rt:9: return e / sum(e, axis = axis, keepdims = true)
@@ -291,185 +280,196 @@ def drawn_temperature_categorical(
     t = at[0]
     letter_t = letter[t]
     holds = jnp.all((letter_t >= -58) & (letter_t < 58))
-    drawn_logits_x_getitem = jnp.take(net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip")
-    drawn_logits_seen_layer_norm_d_mean = jnp.sum(drawn_logits_x_getitem, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_seen_layer_norm_d_sub = drawn_logits_x_getitem - drawn_logits_seen_layer_norm_d_mean
-    drawn_logits_seen_layer_norm_mul = drawn_logits_seen_layer_norm_d_sub * drawn_logits_seen_layer_norm_d_sub
-    drawn_logits_seen_layer_norm_mean = jnp.sum(drawn_logits_seen_layer_norm_mul, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_seen_layer_norm_add = drawn_logits_seen_layer_norm_mean + jnp.float32(1e-05)
-    drawn_logits_seen_layer_norm_rsqrt = lax.rsqrt(drawn_logits_seen_layer_norm_add)
-    drawn_logits_seen_layer_norm_mul2 = drawn_logits_seen_layer_norm_d_sub * drawn_logits_seen_layer_norm_rsqrt
-    drawn_logits_seen_layer_norm_mul3 = drawn_logits_seen_layer_norm_mul2 * net_blocks_0_first_scale
-    drawn_logits_seen_layer_norm_add2 = drawn_logits_seen_layer_norm_mul3 + net_blocks_0_first_bias
-    drawn_logits_x_attention_q_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm_add2, net_blocks_0_attention_q)
-    drawn_logits_x_attention_q_reshape = jnp.reshape(drawn_logits_x_attention_q_matmul, (12, 16))
-    drawn_logits_x_attention_q_rope_angle_index = jnp.int32(t)
-    drawn_logits_x_attention_q_rope_angle_mul = drawn_logits_x_attention_q_rope_angle_index.astype(jnp.float32) * drawn_logits_x_attention_q_rope_angle_power
-    drawn_logits_x_attention_q_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention_q_reshape, 0, 8, axis=1)
-    drawn_logits_x_attention_q_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention_q_reshape, 8, 16, axis=1)
-    drawn_logits_x_attention_q_rope_cos = jnp.cos(drawn_logits_x_attention_q_rope_angle_mul)
-    drawn_logits_x_attention_q_rope_mul = drawn_logits_x_attention_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention_q_rope_sin = jnp.sin(drawn_logits_x_attention_q_rope_angle_mul)
-    drawn_logits_x_attention_q_rope_mul2 = drawn_logits_x_attention_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention_q_rope_sub = drawn_logits_x_attention_q_rope_mul - drawn_logits_x_attention_q_rope_mul2
-    drawn_logits_x_attention_q_rope_mul3 = drawn_logits_x_attention_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention_q_rope_mul4 = drawn_logits_x_attention_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention_q_rope_add = drawn_logits_x_attention_q_rope_mul3 + drawn_logits_x_attention_q_rope_mul4
-    drawn_logits_x_attention_q_rope_concat = jnp.concatenate([drawn_logits_x_attention_q_rope_sub, drawn_logits_x_attention_q_rope_add], axis=1)
-    drawn_logits_x_attention_k_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm_add2, net_blocks_0_attention_k)
-    drawn_logits_x_attention_k_reshape = jnp.reshape(drawn_logits_x_attention_k_matmul, (12, 16))
-    drawn_logits_x_attention_k_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention_k_reshape, 0, 8, axis=1)
-    drawn_logits_x_attention_k_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention_k_reshape, 8, 16, axis=1)
-    drawn_logits_x_attention_k_rope_mul = drawn_logits_x_attention_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention_k_rope_mul2 = drawn_logits_x_attention_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention_k_rope_sub = drawn_logits_x_attention_k_rope_mul - drawn_logits_x_attention_k_rope_mul2
-    drawn_logits_x_attention_k_rope_mul3 = drawn_logits_x_attention_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention_k_rope_mul4 = drawn_logits_x_attention_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention_k_rope_add = drawn_logits_x_attention_k_rope_mul3 + drawn_logits_x_attention_k_rope_mul4
-    drawn_logits_x_attention_k_rope_concat_t = jnp.concatenate([drawn_logits_x_attention_k_rope_sub, drawn_logits_x_attention_k_rope_add], axis=1)
-    drawn_logits_x_attention_v_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm_add2, net_blocks_0_attention_v)
-    drawn_logits_x_attention_v_reshape_t = jnp.reshape(drawn_logits_x_attention_v_matmul, (12, 16))
-    drawn_logits_x_attention_k_rope_concat = lax.dynamic_update_index_in_dim(drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_k_rope_concat_t, t % min(32, T), 1)
-    drawn_logits_x_attention_k_rope_concat_slice = jnp.moveaxis(drawn_logits_x_attention_k_rope_concat, 1, 0)
-    drawn_logits_x_attention_past_multi_head_attention_scores_einsum = jnp.einsum("hd,shd->hs", drawn_logits_x_attention_q_rope_concat, drawn_logits_x_attention_k_rope_concat_slice)
-    drawn_logits_x_attention_past_multi_head_attention_scores_div = drawn_logits_x_attention_past_multi_head_attention_scores_einsum * jnp.float32(0.25)
+    x_getitem = jnp.take(
+        net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
+    )
+    seen_layer_norm_d_sub = x_getitem - jnp.sum(x_getitem, axis=1, keepdims=True) / 64
+    seen_layer_norm_mul = seen_layer_norm_d_sub * seen_layer_norm_d_sub
+    seen_layer_norm_add = jnp.sum(seen_layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05
+    seen_layer_norm_mul2 = seen_layer_norm_d_sub * lax.rsqrt(seen_layer_norm_add)
+    seen_layer_norm_add2 = seen_layer_norm_mul2 * blocks_0_first_scale + blocks_0_first_bias
+    attention_q_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_q)
+    attention_q_reshape = jnp.reshape(attention_q_matmul, (12, 16))
+    angle_mul = jnp.int32(t).astype(jnp.float32) * angle_power
+    attention_q_rope_low_split_0 = lax.slice_in_dim(attention_q_reshape, 0, 8, axis=1)
+    attention_q_rope_low_split_1 = lax.slice_in_dim(attention_q_reshape, 8, 16, axis=1)
+    rope_cos = jnp.cos(angle_mul)
+    rope_sin = jnp.sin(angle_mul)
+    attention_q_rope_mul2 = attention_q_rope_low_split_1 * rope_sin
+    attention_q_rope_sub = attention_q_rope_low_split_0 * rope_cos - attention_q_rope_mul2
+    attention_q_rope_mul4 = attention_q_rope_low_split_0 * rope_sin
+    attention_q_rope_add = attention_q_rope_low_split_1 * rope_cos + attention_q_rope_mul4
+    attention_q_rope_concat = jnp.concatenate([attention_q_rope_sub, attention_q_rope_add], axis=1)
+    attention_k_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_k)
+    attention_k_reshape = jnp.reshape(attention_k_matmul, (12, 16))
+    attention_k_rope_low_split_0 = lax.slice_in_dim(attention_k_reshape, 0, 8, axis=1)
+    attention_k_rope_low_split_1 = lax.slice_in_dim(attention_k_reshape, 8, 16, axis=1)
+    attention_k_rope_mul2 = attention_k_rope_low_split_1 * rope_sin
+    attention_k_rope_sub = attention_k_rope_low_split_0 * rope_cos - attention_k_rope_mul2
+    attention_k_rope_mul4 = attention_k_rope_low_split_0 * rope_sin
+    attention_k_rope_add = attention_k_rope_low_split_1 * rope_cos + attention_k_rope_mul4
+    attention_k_rope_concat_t = jnp.concatenate(
+        [attention_k_rope_sub, attention_k_rope_add], axis=1,
+    )
+    attention_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_v)
+    attention_v_reshape_t = jnp.reshape(attention_v_matmul, (12, 16))
+    attention_k_rope_concat = lax.dynamic_update_index_in_dim(
+        attention_k_rope_concat, attention_k_rope_concat_t, t % min(32, T), 1,
+    )
+    attention_k_rope_concat_slice = jnp.moveaxis(attention_k_rope_concat, 1, 0)
+    attention_past_multi_head_attention_scores_einsum = jnp.einsum(
+        "hd,shd->hs", attention_q_rope_concat, attention_k_rope_concat_slice,
+    )
+    attention_past_multi_head_attention_scores_div = attention_past_multi_head_attention_scores_einsum * 0.25
     valid = jnp.arange(min(32, T), dtype=jnp.int32) < jnp.minimum(32, t+1)
-    drawn_logits_x_attention_past_multi_head_attention_scores_div_masked = jnp.where(valid, drawn_logits_x_attention_past_multi_head_attention_scores_div, jnp.float32(-jnp.inf))
-    drawn_logits_x_attention_past_multi_head_attention_softmax_e_max = jnp.max(drawn_logits_x_attention_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True)
-    drawn_logits_x_attention_past_multi_head_attention_softmax_e_sub = drawn_logits_x_attention_past_multi_head_attention_scores_div - drawn_logits_x_attention_past_multi_head_attention_softmax_e_max
-    drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp = jnp.exp(drawn_logits_x_attention_past_multi_head_attention_softmax_e_sub)
-    drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp_masked = jnp.where(valid, drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp, jnp.float32(0.0))
-    drawn_logits_x_attention_past_multi_head_attention_softmax_sum = jnp.sum(drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True)
-    drawn_logits_x_attention_past_multi_head_attention_softmax_div = drawn_logits_x_attention_past_multi_head_attention_softmax_e_exp / drawn_logits_x_attention_past_multi_head_attention_softmax_sum
-    drawn_logits_x_attention_v_reshape = lax.dynamic_update_index_in_dim(drawn_logits_x_attention_v_reshape, drawn_logits_x_attention_v_reshape_t, t % min(32, T), 1)
-    drawn_logits_x_attention_v_reshape_slice = jnp.moveaxis(drawn_logits_x_attention_v_reshape, 1, 0)
-    drawn_logits_x_attention_past_multi_head_attention_softmax_div_masked = jnp.where(valid, drawn_logits_x_attention_past_multi_head_attention_softmax_div, jnp.float32(0.0))
-    drawn_logits_x_attention_past_multi_head_attention_einsum = jnp.einsum("hs,she->he", drawn_logits_x_attention_past_multi_head_attention_softmax_div_masked, drawn_logits_x_attention_v_reshape_slice)
-    drawn_logits_x_attention_reshape = jnp.reshape(drawn_logits_x_attention_past_multi_head_attention_einsum, (3, 64))
-    drawn_logits_x_attention_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_attention_reshape, net_blocks_0_attention_out)
-    drawn_logits_x_add = drawn_logits_x_getitem + drawn_logits_x_attention_matmul
-    drawn_logits_x_layer_norm_d_mean = jnp.sum(drawn_logits_x_add, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_x_layer_norm_d_sub = drawn_logits_x_add - drawn_logits_x_layer_norm_d_mean
-    drawn_logits_x_layer_norm_mul = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_d_sub
-    drawn_logits_x_layer_norm_mean = jnp.sum(drawn_logits_x_layer_norm_mul, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_x_layer_norm_add = drawn_logits_x_layer_norm_mean + jnp.float32(1e-05)
-    drawn_logits_x_layer_norm_rsqrt = lax.rsqrt(drawn_logits_x_layer_norm_add)
-    drawn_logits_x_layer_norm_mul2 = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_rsqrt
-    drawn_logits_x_layer_norm_mul3 = drawn_logits_x_layer_norm_mul2 * net_blocks_0_second_scale
-    drawn_logits_x_layer_norm_add2 = drawn_logits_x_layer_norm_mul3 + net_blocks_0_second_bias
-    drawn_logits_x_mlp_h_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_layer_norm_add2, net_blocks_0_mlp_0_w)
-    drawn_logits_x_mlp_h_linear_add = drawn_logits_x_mlp_h_linear_matmul + net_blocks_0_mlp_0_b
-    drawn_logits_x_mlp_h_gelu = jax.nn.gelu(drawn_logits_x_mlp_h_linear_add, approximate=False)
-    drawn_logits_x_mlp_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_mlp_h_gelu, net_blocks_0_mlp_1_w)
-    drawn_logits_x_mlp_linear_add = drawn_logits_x_mlp_linear_matmul + net_blocks_0_mlp_1_b
-    drawn_logits_x_add2 = drawn_logits_x_add + drawn_logits_x_mlp_linear_add
-    drawn_logits_seen_layer_norm2_d_mean = jnp.sum(drawn_logits_x_add2, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_seen_layer_norm2_d_sub = drawn_logits_x_add2 - drawn_logits_seen_layer_norm2_d_mean
-    drawn_logits_seen_layer_norm2_mul = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_d_sub
-    drawn_logits_seen_layer_norm2_mean = jnp.sum(drawn_logits_seen_layer_norm2_mul, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_seen_layer_norm2_add = drawn_logits_seen_layer_norm2_mean + jnp.float32(1e-05)
-    drawn_logits_seen_layer_norm2_rsqrt = lax.rsqrt(drawn_logits_seen_layer_norm2_add)
-    drawn_logits_seen_layer_norm2_mul2 = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_rsqrt
-    drawn_logits_seen_layer_norm2_mul3 = drawn_logits_seen_layer_norm2_mul2 * net_blocks_1_first_scale
-    drawn_logits_seen_layer_norm2_add2 = drawn_logits_seen_layer_norm2_mul3 + net_blocks_1_first_bias
-    drawn_logits_x_attention2_q_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm2_add2, net_blocks_1_attention_q)
-    drawn_logits_x_attention2_q_reshape = jnp.reshape(drawn_logits_x_attention2_q_matmul, (12, 16))
-    drawn_logits_x_attention2_q_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention2_q_reshape, 0, 8, axis=1)
-    drawn_logits_x_attention2_q_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention2_q_reshape, 8, 16, axis=1)
-    drawn_logits_x_attention2_q_rope_mul = drawn_logits_x_attention2_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention2_q_rope_mul2 = drawn_logits_x_attention2_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention2_q_rope_sub = drawn_logits_x_attention2_q_rope_mul - drawn_logits_x_attention2_q_rope_mul2
-    drawn_logits_x_attention2_q_rope_mul3 = drawn_logits_x_attention2_q_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention2_q_rope_mul4 = drawn_logits_x_attention2_q_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention2_q_rope_add = drawn_logits_x_attention2_q_rope_mul3 + drawn_logits_x_attention2_q_rope_mul4
-    drawn_logits_x_attention2_q_rope_concat = jnp.concatenate([drawn_logits_x_attention2_q_rope_sub, drawn_logits_x_attention2_q_rope_add], axis=1)
-    drawn_logits_x_attention2_k_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm2_add2, net_blocks_1_attention_k)
-    drawn_logits_x_attention2_k_reshape = jnp.reshape(drawn_logits_x_attention2_k_matmul, (12, 16))
-    drawn_logits_x_attention2_k_rope_low_split_0 = lax.slice_in_dim(drawn_logits_x_attention2_k_reshape, 0, 8, axis=1)
-    drawn_logits_x_attention2_k_rope_low_split_1 = lax.slice_in_dim(drawn_logits_x_attention2_k_reshape, 8, 16, axis=1)
-    drawn_logits_x_attention2_k_rope_mul = drawn_logits_x_attention2_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention2_k_rope_mul2 = drawn_logits_x_attention2_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention2_k_rope_sub = drawn_logits_x_attention2_k_rope_mul - drawn_logits_x_attention2_k_rope_mul2
-    drawn_logits_x_attention2_k_rope_mul3 = drawn_logits_x_attention2_k_rope_low_split_1 * drawn_logits_x_attention_q_rope_cos
-    drawn_logits_x_attention2_k_rope_mul4 = drawn_logits_x_attention2_k_rope_low_split_0 * drawn_logits_x_attention_q_rope_sin
-    drawn_logits_x_attention2_k_rope_add = drawn_logits_x_attention2_k_rope_mul3 + drawn_logits_x_attention2_k_rope_mul4
-    drawn_logits_x_attention2_k_rope_concat_t = jnp.concatenate([drawn_logits_x_attention2_k_rope_sub, drawn_logits_x_attention2_k_rope_add], axis=1)
-    drawn_logits_x_attention2_v_matmul = jnp.einsum("ij,kj->ik", drawn_logits_seen_layer_norm2_add2, net_blocks_1_attention_v)
-    drawn_logits_x_attention2_v_reshape_t = jnp.reshape(drawn_logits_x_attention2_v_matmul, (12, 16))
-    drawn_logits_x_attention2_k_rope_concat = lax.dynamic_update_index_in_dim(drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_k_rope_concat_t, t % min(32, T), 1)
-    drawn_logits_x_attention2_k_rope_concat_slice = jnp.moveaxis(drawn_logits_x_attention2_k_rope_concat, 1, 0)
-    drawn_logits_x_attention2_past_multi_head_attention_scores_einsum = jnp.einsum("hd,shd->hs", drawn_logits_x_attention2_q_rope_concat, drawn_logits_x_attention2_k_rope_concat_slice)
-    drawn_logits_x_attention2_past_multi_head_attention_scores_div = drawn_logits_x_attention2_past_multi_head_attention_scores_einsum * jnp.float32(0.25)
-    drawn_logits_x_attention2_past_multi_head_attention_scores_div_masked = jnp.where(valid, drawn_logits_x_attention2_past_multi_head_attention_scores_div, jnp.float32(-jnp.inf))
-    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_max = jnp.max(drawn_logits_x_attention2_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True)
-    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_sub = drawn_logits_x_attention2_past_multi_head_attention_scores_div - drawn_logits_x_attention2_past_multi_head_attention_softmax_e_max
-    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp = jnp.exp(drawn_logits_x_attention2_past_multi_head_attention_softmax_e_sub)
-    drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp_masked = jnp.where(valid, drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp, jnp.float32(0.0))
-    drawn_logits_x_attention2_past_multi_head_attention_softmax_sum = jnp.sum(drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True)
-    drawn_logits_x_attention2_past_multi_head_attention_softmax_div = drawn_logits_x_attention2_past_multi_head_attention_softmax_e_exp / drawn_logits_x_attention2_past_multi_head_attention_softmax_sum
-    drawn_logits_x_attention2_v_reshape = lax.dynamic_update_index_in_dim(drawn_logits_x_attention2_v_reshape, drawn_logits_x_attention2_v_reshape_t, t % min(32, T), 1)
-    drawn_logits_x_attention2_v_reshape_slice = jnp.moveaxis(drawn_logits_x_attention2_v_reshape, 1, 0)
-    drawn_logits_x_attention2_past_multi_head_attention_softmax_div_masked = jnp.where(valid, drawn_logits_x_attention2_past_multi_head_attention_softmax_div, jnp.float32(0.0))
-    drawn_logits_x_attention2_past_multi_head_attention_einsum = jnp.einsum("hs,she->he", drawn_logits_x_attention2_past_multi_head_attention_softmax_div_masked, drawn_logits_x_attention2_v_reshape_slice)
-    drawn_logits_x_attention2_reshape = jnp.reshape(drawn_logits_x_attention2_past_multi_head_attention_einsum, (3, 64))
-    drawn_logits_x_attention2_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_attention2_reshape, net_blocks_1_attention_out)
-    drawn_logits_x_add3 = drawn_logits_x_add2 + drawn_logits_x_attention2_matmul
-    drawn_logits_x_layer_norm2_d_mean = jnp.sum(drawn_logits_x_add3, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_x_layer_norm2_d_sub = drawn_logits_x_add3 - drawn_logits_x_layer_norm2_d_mean
-    drawn_logits_x_layer_norm2_mul = drawn_logits_x_layer_norm2_d_sub * drawn_logits_x_layer_norm2_d_sub
-    drawn_logits_x_layer_norm2_mean = jnp.sum(drawn_logits_x_layer_norm2_mul, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_x_layer_norm2_add = drawn_logits_x_layer_norm2_mean + jnp.float32(1e-05)
-    drawn_logits_x_layer_norm2_rsqrt = lax.rsqrt(drawn_logits_x_layer_norm2_add)
-    drawn_logits_x_layer_norm2_mul2 = drawn_logits_x_layer_norm2_d_sub * drawn_logits_x_layer_norm2_rsqrt
-    drawn_logits_x_layer_norm2_mul3 = drawn_logits_x_layer_norm2_mul2 * net_blocks_1_second_scale
-    drawn_logits_x_layer_norm2_add2 = drawn_logits_x_layer_norm2_mul3 + net_blocks_1_second_bias
-    drawn_logits_x_mlp2_h_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_layer_norm2_add2, net_blocks_1_mlp_0_w)
-    drawn_logits_x_mlp2_h_linear_add = drawn_logits_x_mlp2_h_linear_matmul + net_blocks_1_mlp_0_b
-    drawn_logits_x_mlp2_h_gelu = jax.nn.gelu(drawn_logits_x_mlp2_h_linear_add, approximate=False)
-    drawn_logits_x_mlp2_linear_matmul = jnp.einsum("ij,kj->ik", drawn_logits_x_mlp2_h_gelu, net_blocks_1_mlp_1_w)
-    drawn_logits_x_mlp2_linear_add = drawn_logits_x_mlp2_linear_matmul + net_blocks_1_mlp_1_b
-    drawn_logits_x_add4 = drawn_logits_x_add3 + drawn_logits_x_mlp2_linear_add
-    drawn_logits_layer_norm_d_mean = jnp.sum(drawn_logits_x_add4, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_layer_norm_d_sub = drawn_logits_x_add4 - drawn_logits_layer_norm_d_mean
-    drawn_logits_layer_norm_mul = drawn_logits_layer_norm_d_sub * drawn_logits_layer_norm_d_sub
-    drawn_logits_layer_norm_mean = jnp.sum(drawn_logits_layer_norm_mul, axis=1, keepdims=True) / jnp.float32(64)
-    drawn_logits_layer_norm_add = drawn_logits_layer_norm_mean + jnp.float32(1e-05)
-    drawn_logits_layer_norm_rsqrt = lax.rsqrt(drawn_logits_layer_norm_add)
-    drawn_logits_layer_norm_mul2 = drawn_logits_layer_norm_d_sub * drawn_logits_layer_norm_rsqrt
-    drawn_logits_layer_norm_mul3 = drawn_logits_layer_norm_mul2 * net_last_scale
-    drawn_logits_layer_norm_add2 = drawn_logits_layer_norm_mul3 + net_last_bias
-    drawn_logits_matmul = jnp.einsum("ij,kj->ik", drawn_logits_layer_norm_add2, net_letters)
-    drawn_temperature_div = drawn_logits_matmul / jnp.float32(0.7)
-    drawn_temperature_key = random_key(random_seed, 3419918578, t)
-    scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(174, dtype=jnp.uint32).reshape((3, 58)))
-    drawn_temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
-    return drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape, drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    attention_past_multi_head_attention_scores_div_masked = jnp.where(
+        valid, attention_past_multi_head_attention_scores_div, -jnp.inf,
+    )
+    attention_past_multi_head_attention_softmax_e_max = jnp.max(
+        attention_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True,
+    )
+    attention_past_multi_head_attention_softmax_e_sub = attention_past_multi_head_attention_scores_div - attention_past_multi_head_attention_softmax_e_max
+    attention_past_multi_head_attention_softmax_e_exp = jnp.exp(
+        attention_past_multi_head_attention_softmax_e_sub
+    )
+    attention_past_multi_head_attention_softmax_e_exp_masked = jnp.where(
+        valid, attention_past_multi_head_attention_softmax_e_exp, 0.0,
+    )
+    attention_past_multi_head_attention_softmax_sum = jnp.sum(
+        attention_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True,
+    )
+    attention_past_multi_head_attention_softmax_div = attention_past_multi_head_attention_softmax_e_exp / attention_past_multi_head_attention_softmax_sum
+    attention_v_reshape = lax.dynamic_update_index_in_dim(
+        attention_v_reshape, attention_v_reshape_t, t % min(32, T), 1,
+    )
+    attention_v_reshape_slice = jnp.moveaxis(attention_v_reshape, 1, 0)
+    attention_past_multi_head_attention_softmax_div_masked = jnp.where(
+        valid, attention_past_multi_head_attention_softmax_div, 0.0,
+    )
+    attention_past_multi_head_attention_einsum = jnp.einsum(
+        "hs,she->he", attention_past_multi_head_attention_softmax_div_masked,
+        attention_v_reshape_slice,
+    )
+    attention_reshape = jnp.reshape(attention_past_multi_head_attention_einsum, (3, 64))
+    x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, blocks_0_attention_out)
+    x_layer_norm_d_sub = x_add - jnp.sum(x_add, axis=1, keepdims=True) / 64
+    x_layer_norm_mean = jnp.sum(x_layer_norm_d_sub * x_layer_norm_d_sub, axis=1, keepdims=True) / 64
+    x_layer_norm_mul2 = x_layer_norm_d_sub * lax.rsqrt(x_layer_norm_mean + 1e-05)
+    x_layer_norm_add2 = x_layer_norm_mul2 * blocks_0_second_scale + blocks_0_second_bias
+    mlp_h_linear_matmul = jnp.einsum("ij,kj->ik", x_layer_norm_add2, blocks_0_mlp_0_w)
+    mlp_h_gelu = jax.nn.gelu(mlp_h_linear_matmul + blocks_0_mlp_0_b, approximate=False)
+    x_add2 = x_add + (jnp.einsum("ij,kj->ik", mlp_h_gelu, blocks_0_mlp_1_w) + blocks_0_mlp_1_b)
+    seen_layer_norm2_d_sub = x_add2 - jnp.sum(x_add2, axis=1, keepdims=True) / 64
+    seen_layer_norm2_mul = seen_layer_norm2_d_sub * seen_layer_norm2_d_sub
+    seen_layer_norm2_add = jnp.sum(seen_layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05
+    seen_layer_norm2_mul2 = seen_layer_norm2_d_sub * lax.rsqrt(seen_layer_norm2_add)
+    seen_layer_norm2_add2 = seen_layer_norm2_mul2 * blocks_1_first_scale + blocks_1_first_bias
+    attention2_q_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2, blocks_1_attention_q)
+    attention2_q_reshape = jnp.reshape(attention2_q_matmul, (12, 16))
+    attention2_q_rope_low_split_0 = lax.slice_in_dim(attention2_q_reshape, 0, 8, axis=1)
+    attention2_q_rope_low_split_1 = lax.slice_in_dim(attention2_q_reshape, 8, 16, axis=1)
+    attention2_q_rope_mul2 = attention2_q_rope_low_split_1 * rope_sin
+    attention2_q_rope_sub = attention2_q_rope_low_split_0 * rope_cos - attention2_q_rope_mul2
+    attention2_q_rope_mul4 = attention2_q_rope_low_split_0 * rope_sin
+    attention2_q_rope_add = attention2_q_rope_low_split_1 * rope_cos + attention2_q_rope_mul4
+    attention2_q_rope_concat = jnp.concatenate(
+        [attention2_q_rope_sub, attention2_q_rope_add], axis=1,
+    )
+    attention2_k_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2, blocks_1_attention_k)
+    attention2_k_reshape = jnp.reshape(attention2_k_matmul, (12, 16))
+    attention2_k_rope_low_split_0 = lax.slice_in_dim(attention2_k_reshape, 0, 8, axis=1)
+    attention2_k_rope_low_split_1 = lax.slice_in_dim(attention2_k_reshape, 8, 16, axis=1)
+    attention2_k_rope_mul2 = attention2_k_rope_low_split_1 * rope_sin
+    attention2_k_rope_sub = attention2_k_rope_low_split_0 * rope_cos - attention2_k_rope_mul2
+    attention2_k_rope_mul4 = attention2_k_rope_low_split_0 * rope_sin
+    attention2_k_rope_add = attention2_k_rope_low_split_1 * rope_cos + attention2_k_rope_mul4
+    attention2_k_rope_concat_t = jnp.concatenate(
+        [attention2_k_rope_sub, attention2_k_rope_add], axis=1,
+    )
+    attention2_v_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2, blocks_1_attention_v)
+    attention2_v_reshape_t = jnp.reshape(attention2_v_matmul, (12, 16))
+    attention2_k_rope_concat = lax.dynamic_update_index_in_dim(
+        attention2_k_rope_concat, attention2_k_rope_concat_t, t % min(32, T), 1,
+    )
+    attention2_k_rope_concat_slice = jnp.moveaxis(attention2_k_rope_concat, 1, 0)
+    attention2_past_multi_head_attention_scores_einsum = jnp.einsum(
+        "hd,shd->hs", attention2_q_rope_concat, attention2_k_rope_concat_slice,
+    )
+    attention2_past_multi_head_attention_scores_div = attention2_past_multi_head_attention_scores_einsum * 0.25
+    attention2_past_multi_head_attention_scores_div_masked = jnp.where(
+        valid, attention2_past_multi_head_attention_scores_div, -jnp.inf,
+    )
+    attention2_past_multi_head_attention_softmax_e_max = jnp.max(
+        attention2_past_multi_head_attention_scores_div_masked, axis=1, keepdims=True,
+    )
+    attention2_past_multi_head_attention_softmax_e_sub = attention2_past_multi_head_attention_scores_div - attention2_past_multi_head_attention_softmax_e_max
+    attention2_past_multi_head_attention_softmax_e_exp = jnp.exp(
+        attention2_past_multi_head_attention_softmax_e_sub
+    )
+    attention2_past_multi_head_attention_softmax_e_exp_masked = jnp.where(
+        valid, attention2_past_multi_head_attention_softmax_e_exp, 0.0,
+    )
+    attention2_past_multi_head_attention_softmax_sum = jnp.sum(
+        attention2_past_multi_head_attention_softmax_e_exp_masked, axis=1, keepdims=True,
+    )
+    attention2_past_multi_head_attention_softmax_div = attention2_past_multi_head_attention_softmax_e_exp / attention2_past_multi_head_attention_softmax_sum
+    attention2_v_reshape = lax.dynamic_update_index_in_dim(
+        attention2_v_reshape, attention2_v_reshape_t, t % min(32, T), 1,
+    )
+    attention2_v_reshape_slice = jnp.moveaxis(attention2_v_reshape, 1, 0)
+    attention2_past_multi_head_attention_softmax_div_masked = jnp.where(
+        valid, attention2_past_multi_head_attention_softmax_div, 0.0,
+    )
+    attention2_past_multi_head_attention_einsum = jnp.einsum(
+        "hs,she->he", attention2_past_multi_head_attention_softmax_div_masked,
+        attention2_v_reshape_slice,
+    )
+    attention2_reshape = jnp.reshape(attention2_past_multi_head_attention_einsum, (3, 64))
+    x_add3 = x_add2 + jnp.einsum("ij,kj->ik", attention2_reshape, blocks_1_attention_out)
+    x_layer_norm2_d_sub = x_add3 - jnp.sum(x_add3, axis=1, keepdims=True) / 64
+    x_layer_norm2_mul = x_layer_norm2_d_sub * x_layer_norm2_d_sub
+    x_layer_norm2_rsqrt = lax.rsqrt(jnp.sum(x_layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05)
+    x_layer_norm2_mul3 = x_layer_norm2_d_sub * x_layer_norm2_rsqrt * blocks_1_second_scale
+    x_layer_norm2_add2 = x_layer_norm2_mul3 + blocks_1_second_bias
+    mlp2_h_linear_matmul = jnp.einsum("ij,kj->ik", x_layer_norm2_add2, blocks_1_mlp_0_w)
+    mlp2_h_gelu = jax.nn.gelu(mlp2_h_linear_matmul + blocks_1_mlp_0_b, approximate=False)
+    x_add4 = x_add3 + (jnp.einsum("ij,kj->ik", mlp2_h_gelu, blocks_1_mlp_1_w) + blocks_1_mlp_1_b)
+    logits_layer_norm_d_sub = x_add4 - jnp.sum(x_add4, axis=1, keepdims=True) / 64
+    logits_layer_norm_mul = logits_layer_norm_d_sub * logits_layer_norm_d_sub
+    logits_layer_norm_add = jnp.sum(logits_layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05
+    logits_layer_norm_mul3 = logits_layer_norm_d_sub * lax.rsqrt(logits_layer_norm_add) * last_scale
+    temperature_div = jnp.einsum("ij,kj->ik", logits_layer_norm_mul3 + last_bias, net_letters) / 0.7
+    temperature_key = random_key(random_seed, 3419918578, t)
+    scores = temperature_div + random_gumbel(
+        temperature_key, jnp.arange(174, dtype=jnp.uint32).reshape((3, 58)),
+    )
+    temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
+    return (
+        attention_k_rope_concat, attention_v_reshape, attention2_k_rope_concat,
+        attention2_v_reshape, temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1)),
+    )
 
 
 def drawn_logits_x_attention_q_rope_angle_power(at):
     """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))"""
-    drawn_logits_x_attention_q_rope_angle_arange = jnp.arange(8, dtype=jnp.int32)
-    drawn_logits_x_attention_q_rope_angle_neg = -drawn_logits_x_attention_q_rope_angle_arange
-    drawn_logits_x_attention_q_rope_angle_div = drawn_logits_x_attention_q_rope_angle_neg.astype(jnp.float32) / jnp.float32(8.0)
-    drawn_logits_x_attention_q_rope_angle_power = jnp.power(jnp.float32(10000.0), drawn_logits_x_attention_q_rope_angle_div)
-    return (drawn_logits_x_attention_q_rope_angle_power,)
+    angle_div = (-jnp.arange(8, dtype=jnp.int32)).astype(jnp.float32) / 8.0
+    return (jnp.power(jnp.float32(10000.0), angle_div),)
 
 
 def letter_0(at, prompt, letter, *, T, P):
     """recite.rt:23: letter[t] = prompt[t] + zeros([B], dtype = i32) when t < P"""
     def point(t):
-        prompt_t = prompt[t]
-        letter_0 = jnp.broadcast_to(prompt_t, (3,))
+        letter_0 = jnp.broadcast_to(prompt[t], (3,))
         return letter_0
     letter_0_rows = jax.vmap(point)(jnp.arange(min(P, T), dtype=jnp.int32))
     letter2 = lax.dynamic_update_slice(letter, letter_0_rows, (0, 0))
     return (letter2,)
 
 
-def letter_1(at, drawn_temperature_categorical_prev, letter):
+def letter_1(at, temperature_categorical_prev, letter):
     """recite.rt:24: letter[t] = drawn[t-1]"""
     t = at[0]
-    letter = lax.dynamic_update_index_in_dim(letter, drawn_temperature_categorical_prev, t, 0)
+    letter = lax.dynamic_update_index_in_dim(letter, temperature_categorical_prev, t, 0)
     return (letter,)
 
 
@@ -504,38 +504,51 @@ def loop_t(
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault) = carry
+        (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault,
+        ) = carry
         t = at[0] + i
-        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
-                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
-                net_blocks_0_attention_k, net_blocks_0_attention_v,
-                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
-                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
-                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
-                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, found,
+        ) = drawn_temperature_categorical(
+            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_k, net_blocks_0_attention_v,
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
+            net_blocks_1_attention_k, net_blocks_1_attention_v,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+            net_last_scale, net_last_bias, random_seed, T=T,
+        )
         fault = first_fault(fault, 16, found, (t,))
-        return (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault)
-    carry = (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        return (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault)
-    (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault) = lax.fori_loop(0, count, step_t, carry)
-    return (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault)
+            drawn_temperature_categorical2, fault,
+        )
+    carry = (
+        drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    )
+    (
+        drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    ) = lax.fori_loop(0, count, step_t, carry)
+    return (
+        drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    )
 
 
 def loop_t2(
@@ -555,39 +568,52 @@ def loop_t2(
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault) = carry
+        (
+            letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault,
+        ) = carry
         t = at[0] + i
         (letter,) = letter_1((t,), drawn_temperature_categorical2, letter)
-        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
-                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
-                net_blocks_0_attention_k, net_blocks_0_attention_v,
-                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
-                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
-                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
-                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, found,
+        ) = drawn_temperature_categorical(
+            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_k, net_blocks_0_attention_v,
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
+            net_blocks_1_attention_k, net_blocks_1_attention_v,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+            net_last_scale, net_last_bias, random_seed, T=T,
+        )
         fault = first_fault(fault, 16, found, (t,))
-        return (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault)
-    carry = (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        return (
+            letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault)
-    (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault) = lax.fori_loop(0, count, step_t, carry)
-    return (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault)
+            drawn_temperature_categorical2, fault,
+        )
+    carry = (
+        letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    )
+    (
+        letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    ) = lax.fori_loop(0, count, step_t, carry)
+    return (
+        letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    )
 
 
 def block(
@@ -608,66 +634,90 @@ def block(
     drawn_logits_x_attention2_k_rope_concat = jnp.zeros((12, min(T, 32), 16), jnp.float32)
     drawn_logits_x_attention2_v_reshape = jnp.zeros((12, min(T, 32), 16), jnp.float32)
     drawn_temperature_categorical2 = jnp.zeros((3,), jnp.int32)
-    (drawn_logits_x_attention_q_rope_angle_power2,) = drawn_logits_x_attention_q_rope_angle_power(())
+    (drawn_logits_x_attention_q_rope_angle_power2,) = drawn_logits_x_attention_q_rope_angle_power(
+        ()
+    )
     (letter,) = letter_0((), prompt, letter, T=T, P=P)
     def step_t(t, carry):
-        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault) = carry
-        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
-                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
-                net_blocks_0_attention_k, net_blocks_0_attention_v,
-                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
-                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
-                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
-                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault,
+        ) = carry
+        (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, found,
+        ) = drawn_temperature_categorical(
+            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_k, net_blocks_0_attention_v,
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
+            net_blocks_1_attention_k, net_blocks_1_attention_v,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+            net_last_scale, net_last_bias, random_seed, T=T,
+        )
         fault = first_fault(fault, 16, found, (t,))
-        return (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault)
-    carry = (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        return (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault)
-    (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault) = lax.fori_loop(0, P, step_t, carry)
+            drawn_temperature_categorical2, fault,
+        )
+    carry = (
+        drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    )
+    (
+        drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    ) = lax.fori_loop(0, P, step_t, carry)
     def step_t2(t, carry):
-        (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault) = carry
+        (
+            letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, fault,
+        ) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical2, letter)
-        (drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, found) = drawn_temperature_categorical((t,),
-                net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
-                net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
-                net_blocks_0_attention_k, net_blocks_0_attention_v,
-                drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
-                net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w,
-                net_blocks_0_mlp_1_b, net_blocks_1_first_scale, net_blocks_1_first_bias,
-                net_blocks_1_attention_q, net_blocks_1_attention_k, net_blocks_1_attention_v,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
-                net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w,
-                net_blocks_1_mlp_1_b, net_last_scale, net_last_bias, random_seed, T=T)
+        (
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            drawn_temperature_categorical2, found,
+        ) = drawn_temperature_categorical(
+            (t,), net_letters, letter, net_blocks_0_first_scale, net_blocks_0_first_bias,
+            net_blocks_0_attention_q, drawn_logits_x_attention_q_rope_angle_power2,
+            net_blocks_0_attention_k, net_blocks_0_attention_v,
+            drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+            net_blocks_0_attention_out, net_blocks_0_second_scale, net_blocks_0_second_bias,
+            net_blocks_0_mlp_0_w, net_blocks_0_mlp_0_b, net_blocks_0_mlp_1_w, net_blocks_0_mlp_1_b,
+            net_blocks_1_first_scale, net_blocks_1_first_bias, net_blocks_1_attention_q,
+            net_blocks_1_attention_k, net_blocks_1_attention_v,
+            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+            net_blocks_1_attention_out, net_blocks_1_second_scale, net_blocks_1_second_bias,
+            net_blocks_1_mlp_0_w, net_blocks_1_mlp_0_b, net_blocks_1_mlp_1_w, net_blocks_1_mlp_1_b,
+            net_last_scale, net_last_bias, random_seed, T=T,
+        )
         fault = first_fault(fault, 16, found, (t,))
-        return (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-                drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-                drawn_temperature_categorical2, fault)
-    carry = (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        return (
+            letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
             drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault)
-    (letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
-            drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
-            drawn_temperature_categorical2, fault) = lax.fori_loop(P, T, step_t2, carry)
+            drawn_temperature_categorical2, fault,
+        )
+    carry = (
+        letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    )
+    (
+        letter, drawn_logits_x_attention_k_rope_concat, drawn_logits_x_attention_v_reshape,
+        drawn_logits_x_attention2_k_rope_concat, drawn_logits_x_attention2_v_reshape,
+        drawn_temperature_categorical2, fault,
+    ) = lax.fori_loop(P, T, step_t2, carry)
     (written2,) = written((), letter)
     return (written2, fault)

@@ -70,8 +70,8 @@ def updated(array, part, start):
 
 
 def after(
-    at, net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w,
-    net_out_b, random_seed, *, B, T,
+    at, net_letters, letter, cell_w, cell_b, cell_u, state, cell_c, out_w, out_b, random_seed, *, B,
+    T,
 ):
     """write.rt:29: after = nn.gru_cell(net.letters[letter], state, net.cell)
     nn.rt:29: return x @ w.T + b
@@ -87,67 +87,56 @@ def after(
     def point(b, letter, state):
         letter_t = letter[t]
         holds = (letter_t >= -58) & (letter_t < 58)
-        after_getitem = jnp.take(net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip")
-        after_gru_cell_a_matmul = jnp.matmul(after_getitem, net_cell_w.T)
-        after_gru_cell_a_add = after_gru_cell_a_matmul + net_cell_b
-        after_gru_cell_g_matmul = jnp.matmul(state, net_cell_u.T)
-        after_gru_cell_g_add = after_gru_cell_g_matmul + net_cell_c
-        after_gru_cell_r_split_0 = lax.slice_in_dim(after_gru_cell_a_add, 0, 96, axis=0)
-        after_gru_cell_r_split_1 = lax.slice_in_dim(after_gru_cell_a_add, 96, 192, axis=0)
-        after_gru_cell_r_split_2 = lax.slice_in_dim(after_gru_cell_a_add, 192, 288, axis=0)
-        after_gru_cell_r_split2_0 = lax.slice_in_dim(after_gru_cell_g_add, 0, 96, axis=0)
-        after_gru_cell_r_split2_1 = lax.slice_in_dim(after_gru_cell_g_add, 96, 192, axis=0)
-        after_gru_cell_r_split2_2 = lax.slice_in_dim(after_gru_cell_g_add, 192, 288, axis=0)
-        after_gru_cell_r_add = after_gru_cell_r_split_0 + after_gru_cell_r_split2_0
-        after_gru_cell_r_sigmoid = jax.nn.sigmoid(after_gru_cell_r_add)
-        after_gru_cell_z_add = after_gru_cell_r_split_1 + after_gru_cell_r_split2_1
-        after_gru_cell_z_sigmoid = jax.nn.sigmoid(after_gru_cell_z_add)
-        after_gru_cell_n_mul = after_gru_cell_r_sigmoid * after_gru_cell_r_split2_2
-        after_gru_cell_n_add = after_gru_cell_r_split_2 + after_gru_cell_n_mul
-        after_gru_cell_n_tanh = jnp.tanh(after_gru_cell_n_add)
-        after_gru_cell_sub = jnp.float32(1.0) - after_gru_cell_z_sigmoid
-        after_gru_cell_mul = after_gru_cell_sub * after_gru_cell_n_tanh
-        after_gru_cell_mul2 = after_gru_cell_z_sigmoid * state
-        after = after_gru_cell_mul + after_gru_cell_mul2
-        drawn_linear_matmul = jnp.matmul(after, net_out_w.T)
-        drawn_linear_add = drawn_linear_matmul + net_out_b
-        drawn_temperature_div = drawn_linear_add / jnp.float32(0.7)
-        drawn_temperature_key = random_key(random_seed, 3419918578, b, t)
-        scores = drawn_temperature_div + random_gumbel(drawn_temperature_key, jnp.arange(58, dtype=jnp.uint32))
-        drawn_temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
-        return (after, drawn_temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
-    after_rows, drawn_temperature_categorical_rows, fault = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter, state)
+        after_getitem = jnp.take(
+            net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
+        )
+        a_add = jnp.matmul(after_getitem, cell_w.T) + cell_b
+        g_add = jnp.matmul(state, cell_u.T) + cell_c
+        r_add = lax.slice_in_dim(a_add, 0, 96, axis=0) + lax.slice_in_dim(g_add, 0, 96, axis=0)
+        z_add = lax.slice_in_dim(a_add, 96, 192, axis=0) + lax.slice_in_dim(g_add, 96, 192, axis=0)
+        z_sigmoid = jax.nn.sigmoid(z_add)
+        n_mul = jax.nn.sigmoid(r_add) * lax.slice_in_dim(g_add, 192, 288, axis=0)
+        gru_cell_sub = 1.0 - z_sigmoid
+        gru_cell_mul = gru_cell_sub * jnp.tanh(lax.slice_in_dim(a_add, 192, 288, axis=0) + n_mul)
+        after = gru_cell_mul + z_sigmoid * state
+        temperature_div = (jnp.matmul(after, out_w.T) + out_b) / 0.7
+        temperature_key = random_key(random_seed, 3419918578, b, t)
+        scores = temperature_div + random_gumbel(temperature_key, jnp.arange(58, dtype=jnp.uint32))
+        temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
+        return (after, temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+    (
+        after_rows, temperature_categorical_rows, fault,
+    ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter, state)
     state2 = jnp.where(t+1 < T, lax.dynamic_update_slice(state, after_rows, (0, 0)), state)
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
-    return state2, drawn_temperature_categorical_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
+    return state2, temperature_categorical_rows, jnp.stack([faults[first], first.astype(jnp.int32)])
 
 
 def letter_0(at, prompt, letter, *, B, T, P):
     """write.rt:24: letter[b, t] = prompt[t] when t < P"""
     def point(b, t):
-        prompt_t = prompt[t]
-        return prompt_t
+        return prompt[t]
     point = jax.vmap(point, in_axes=(None, 0))
-    prompt_t_rows = jax.vmap(point, in_axes=(0, None))(jnp.arange(B, dtype=jnp.int32), jnp.arange(min(P, T), dtype=jnp.int32))
+    prompt_t_rows = jax.vmap(point, in_axes=(0, None))(
+        jnp.arange(B, dtype=jnp.int32), jnp.arange(min(P, T), dtype=jnp.int32),
+    )
     letter2 = updated(letter, prompt_t_rows, (0, 0))
     return (letter2,)
 
 
-def letter_1(at, drawn_temperature_categorical_prev, letter):
+def letter_1(at, temperature_categorical_prev, letter):
     """write.rt:25: letter[b, t] = drawn[b, t-1]"""
     t = at[0]
-    letter2 = updated(letter, drawn_temperature_categorical_prev[:, None], (0, t))
+    letter2 = updated(letter, temperature_categorical_prev[:, None], (0, t))
     return (letter2,)
 
 
 def state_0(at, *, B):
     """write.rt:27: state[b, 0] = zeros([H])"""
     def point(b):
-        state_full = jnp.full((96,), jnp.float32(0.0))
-        return state_full
-    state_full_rows = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32))
-    return (state_full_rows,)
+        return jnp.full((96,), jnp.float32(0.0))
+    return (jax.vmap(point)(jnp.arange(B, dtype=jnp.int32)),)
 
 
 def first_fault(fault, kernel, found, point):
@@ -189,9 +178,12 @@ def loop_t(
     def step_t(i, carry):
         (state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
-        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
-                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
-                random_seed, B=B, T=T)
+        (
+            state, drawn_temperature_categorical, found,
+        ) = after(
+            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, B=B, T=T,
+        )
         fault = first_fault(fault, 0, found, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
@@ -210,9 +202,12 @@ def loop_t2(
         (letter, state, drawn_temperature_categorical, fault) = carry
         t = at[0] + i
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
-        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
-                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
-                random_seed, B=B, T=T)
+        (
+            state, drawn_temperature_categorical, found,
+        ) = after(
+            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, B=B, T=T,
+        )
         fault = first_fault(fault, 0, found, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)
@@ -232,9 +227,12 @@ def block(
     (state,) = state_0((), B=B)
     def step_t(t, carry):
         (state, drawn_temperature_categorical, fault) = carry
-        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
-                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
-                random_seed, B=B, T=T)
+        (
+            state, drawn_temperature_categorical, found,
+        ) = after(
+            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, B=B, T=T,
+        )
         fault = first_fault(fault, 0, found, (t,))
         return (state, drawn_temperature_categorical, fault)
     carry = (state, drawn_temperature_categorical, fault)
@@ -242,9 +240,12 @@ def block(
     def step_t2(t, carry):
         (letter, state, drawn_temperature_categorical, fault) = carry
         (letter,) = letter_1((t,), drawn_temperature_categorical, letter)
-        (state, drawn_temperature_categorical, found) = after((t,), net_letters, letter,
-                net_cell_w, net_cell_b, net_cell_u, state, net_cell_c, net_out_w, net_out_b,
-                random_seed, B=B, T=T)
+        (
+            state, drawn_temperature_categorical, found,
+        ) = after(
+            (t,), net_letters, letter, net_cell_w, net_cell_b, net_cell_u, state, net_cell_c,
+            net_out_w, net_out_b, random_seed, B=B, T=T,
+        )
         fault = first_fault(fault, 0, found, (t,))
         return (letter, state, drawn_temperature_categorical, fault)
     carry = (letter, state, drawn_temperature_categorical, fault)

@@ -1,0 +1,217 @@
+"""Values that are used once stand where they are used, as one would write them by hand.
+
+::
+
+    square = x * x                          y = x / jnp.sum(x * x, axis=0)
+    total = jnp.sum(square, axis=0)    ->
+    y = x / total
+
+What has a name in the source keeps it, and so does what would make a line too long. A value moves
+only within its own function, never past an update of an array or a new meaning of a name that it
+uses, never into a ``lambda``; so the function computes the same, and old rows are still read before
+new ones are written.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+_UPDATES = re.compile(r"\bupdated\(|update_slice|\.at\[")
+_TIGHT = 20
+# How tightly operators bind; what is no operator binds tightest.
+_BINDING: dict[type[ast.AST], int] = {
+    ast.Lambda: 0, ast.IfExp: 1, ast.Or: 2, ast.And: 3, ast.Not: 4, ast.Compare: 5, ast.BitOr: 6,
+    ast.BitXor: 7, ast.BitAnd: 8, ast.LShift: 9, ast.RShift: 9, ast.Add: 10, ast.Sub: 10,
+    ast.Mult: 11, ast.Div: 11, ast.FloorDiv: 11, ast.Mod: 11, ast.MatMult: 11, ast.UAdd: 12,
+    ast.USub: 12, ast.Invert: 12, ast.Pow: 13,
+}  # fmt: skip
+
+
+class _Use(NamedTuple):
+    """A place where a name is read: its columns, and what may stand there without brackets."""
+
+    name: str
+    start: int
+    end: int
+    binding: int
+    deferred: bool
+
+
+class _Line(NamedTuple):
+    """A line of a function, without its indentation.
+
+    ``target`` is the name that the line gives a value to, and ``value`` where that begins, if it is
+    a plain ``name = value``; ``stores`` are all names that get a meaning.
+    """
+
+    text: str
+    indent: int
+    uses: tuple[_Use, ...]
+    stores: tuple[str, ...]
+    target: str = ""
+    value: int = 0
+    binding: int = _TIGHT
+
+
+def folded(lines: list[str], kept: Collection[str], width: int) -> list[str]:
+    """The lines of a function with values that are used once where they are used.
+
+    ``kept`` are names that stay; ``width`` is that of a line, indentation included.
+    """
+    there = [_parsed(line) for line in lines]
+    movement = _Movement(there)
+    gone: set[int] = set()
+    for k, line in enumerate(there):
+        line = there[k]  # values have come into it meanwhile
+        if not line.target or line.target in kept or _UPDATES.search(line.text):
+            continue
+        at = movement.to(k, line)
+        new = _put(line, there[at]) if at is not None else None
+        if at is not None and new is not None and new.indent + len(new.text) <= width:
+            there[at] = new
+            gone.add(k)
+            movement.moved(line, at)
+    return [" " * line.indent + line.text for k, line in enumerate(there) if k not in gone]
+
+
+class _Movement:
+    """Where values may move to."""
+
+    def __init__(self, lines: list[_Line]) -> None:
+        self._uses = Counter(use.name for line in lines for use in line.uses)
+        self._stores: dict[str, list[int]] = {}
+        self._user: dict[str, int] = {}
+        self._updates = [k for k, line in enumerate(lines) if _UPDATES.search(line.text)]
+        self._function = list(_functions(lines))
+        for k, line in enumerate(lines):
+            self._user.update((use.name, k) for use in line.uses)
+            for name in line.stores:
+                self._stores.setdefault(name, []).append(k)
+
+    def to(self, first: int, line: _Line) -> int | None:
+        """The line that alone reads the value, if the value means the same there."""
+        name = line.target
+        if self._uses[name] != 1 or len(self._stores[name]) != 1:
+            return None
+        last = self._user[name]
+        if last < first or self._function[last] != self._function[first]:
+            return None
+        changes = [self._updates, *(self._stores.get(use.name, []) for use in line.uses)]
+        return None if any(first < k < last for places in changes for k in places) else last
+
+    def moved(self, line: _Line, to: int) -> None:
+        """Remember where a value is."""
+        self._user.update((use.name, to) for use in line.uses)
+
+
+def _functions(lines: list[_Line]) -> Iterator[int]:
+    """Of each line the line where the function begins in which it stands."""
+    open_: list[tuple[int, int]] = []
+    for k, line in enumerate(lines):
+        while open_ and open_[-1][0] > line.indent:
+            open_.pop()
+        if not open_ or open_[-1][0] < line.indent:
+            open_.append((line.indent, k))
+        yield open_[-1][1]
+
+
+def _put(value: _Line, user: _Line) -> _Line | None:
+    """The line with the value in the place of its name."""
+    (at,) = (k for k, u in enumerate(user.uses) if u.name == value.target)
+    use = user.uses[at]
+    if use.deferred:
+        return None
+    text = value.text[value.value :]
+    bracket = value.binding < use.binding
+    there = use.start + bracket - value.value
+    text = f"({text})" if bracket else text
+    longer = len(text) - (use.end - use.start)
+    inside = [
+        u._replace(
+            start=u.start + there, end=u.end + there, binding=max(u.binding, use.binding)
+            if u.end - u.start == len(text) else u.binding
+        )
+        for u in value.uses
+    ]  # fmt: skip
+    after = [u._replace(start=u.start + longer, end=u.end + longer) for u in user.uses[at + 1 :]]
+    alone = user.value == use.start and len(user.text) == use.end
+    return user._replace(
+        text=user.text[: use.start] + text + user.text[use.end :],
+        uses=(*user.uses[:at], *inside, *after),
+        binding=value.binding if alone else user.binding,
+    )
+
+
+def _parsed(line: str) -> _Line:
+    text = line.lstrip(" ")
+    indent = len(line) - len(text)
+    whole = f"{text} pass" if text.startswith("def ") else text
+    # `return` stands in functions only, but the parser alone does not mind.
+    (statement,) = ast.parse(whole).body
+    if isinstance(statement, ast.FunctionDef):
+        parameters = tuple(a.arg for a in statement.args.args)
+        return _Line(text, indent, (), (statement.name, *parameters))
+    assert isinstance(statement, ast.Assign | ast.Return), text
+    assert statement.value is not None
+    uses = tuple(sorted(_uses(statement.value), key=lambda use: use.start))
+    if isinstance(statement, ast.Return):
+        return _Line(text, indent, uses, ())
+    stores = [n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    if len(stores) > 1 or not isinstance(statement.targets[0], ast.Name):
+        return _Line(text, indent, uses, tuple(stores))
+    start, value = text.index("=") + 2, statement.value
+    # Brackets around all of it are no part of an expression, but those of a tuple are.
+    tight = value.col_offset > start or (isinstance(value, ast.Tuple) and text[start] == "(")
+    binding = _TIGHT if tight else _binding(value)
+    return _Line(text, indent, uses, tuple(stores), stores[0], start, binding)
+
+
+def _uses(node: ast.expr, binding: int = 0, deferred: bool = False) -> Iterator[_Use]:
+    """All names that an expression reads."""
+    if isinstance(node, ast.Name):
+        yield _Use(node.id, node.col_offset, node.end_col_offset or 0, binding, deferred)
+    deferred = deferred or isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp)
+    for child in ast.iter_child_nodes(node):
+        inner = child.value if isinstance(child, ast.keyword) else child
+        if isinstance(inner, ast.expr):
+            yield from _uses(inner, _wanted(node, inner), deferred)
+        elif isinstance(inner, ast.comprehension):
+            for part in (inner.target, inner.iter, *inner.ifs):
+                yield from _uses(part, _TIGHT, True)
+
+
+def _binding(node: ast.expr) -> int:
+    """How tightly the outermost operator of an expression binds."""
+    match node:
+        case ast.BinOp(op=op) | ast.UnaryOp(op=op) | ast.BoolOp(op=op):
+            return _BINDING[type(op)]
+        case ast.Tuple() | ast.Starred() | ast.NamedExpr():
+            return -1
+        case _:
+            return _BINDING.get(type(node), _TIGHT)
+
+
+def _wanted(parent: ast.expr, child: ast.expr) -> int:
+    """How tightly an expression must bind to stand there without brackets."""
+    match parent:
+        case ast.BinOp(left=left, op=op):
+            own = _BINDING[type(op)]
+            if isinstance(op, ast.Pow):
+                return _TIGHT
+            return own if child is left else own + 1
+        case ast.UnaryOp(op=op):
+            return _BINDING[type(op)]
+        case ast.Compare() | ast.BoolOp() | ast.IfExp():
+            return _binding(parent) + 1
+        case ast.Attribute() | ast.Starred():
+            return _TIGHT
+        case ast.Call(func=function) if child is function:
+            return _TIGHT
+        case ast.Subscript(value=value) if child is value:
+            return _TIGHT
+        case _:
+            return 0

@@ -1,0 +1,95 @@
+"""Long lines of emitted code on several: broken where brackets that stand in no others open."""
+
+from __future__ import annotations
+
+WIDTH = 100
+INDENT = "    "
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def wrapped(line: str, width: int = WIDTH) -> list[str]:
+    """The line on as many lines as it needs; one that has no brackets to break in stays long."""
+    if len(line) <= width:
+        return [line]
+    space = " " * (len(line) - len(line.lstrip(" ")))
+    targets, equals, rest = line.partition(" = ")
+    if equals and "," in targets and len(targets) > width // 2 and "(" not in targets:
+        names = filled(_parts(targets.strip()), space + INDENT, width)
+        return [f"{space}(", *names, *wrapped(f"{space}) = {rest}", width)]
+    _, returned, results = line.partition("return ")
+    if returned and len(parts := _parts(results)) > 1:
+        return [f"{space}return (", *filled(parts, space + INDENT, width), f"{space})"]
+    found = _outermost(line)
+    if not found:
+        return [line]
+    start, end = found[-1] if found[-1][0] < width else max(found, key=lambda p: p[1] - p[0])
+    text = line[start + 1 : end]
+    parts = _parts(text)
+    # One part alone has no comma after it that it had not before: that could make a tuple of it.
+    comma = "," if len(parts) > 1 or text.rstrip().endswith(",") else ""
+    *before, first = wrapped(line[:start], width)
+    inside = filled(parts, space + INDENT, width, comma)
+    return [*before, f"{first}{line[start]}", *inside, *wrapped(space + line[end:], width)]
+
+
+def filled(parts: list[str], inside: str, width: int = WIDTH, comma: str = ",") -> list[str]:
+    """Parts with commas after them on as few indented lines as fit the width."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) + 2 <= width:
+            lines[-1] += f" {part},"
+        else:
+            lines += wrapped(f"{inside}{part}{comma}", width)
+    return lines
+
+
+def _outermost(line: str) -> list[tuple[int, int]]:
+    """The brackets that stand in no others and hold something."""
+    return [(a, b) for a, b in _pairs(line) if b > a + 1]
+
+
+def _pairs(line: str) -> list[tuple[int, int]]:
+    """Where outermost brackets open and close; brackets in strings are none.
+
+    A bracket that closes what an earlier line opened does not count.
+    """
+    found: list[tuple[int, int]] = []
+    open_: list[int] = []
+    quote = ""
+    for k, character in enumerate(line):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in _CLOSING:
+            open_.append(k)
+        elif character in _CLOSING.values() and open_:
+            start = open_.pop()
+            if not open_:
+                found.append((start, k))
+    return found
+
+
+def _parts(text: str) -> list[str]:
+    """What commas outside of brackets and lambdas' parameters divide, without these commas."""
+    inner = _pairs(text)
+    cuts, start, quote = [], 0, ""
+    for k, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == "," and not any(a < k < b for a, b in inner):
+            if _in_parameters(text[start:k]):
+                continue
+            cuts.append(text[start:k].strip())
+            start = k + 1
+    rest = text[start:].strip()
+    return [*cuts, rest] if rest else cuts
+
+
+def _in_parameters(part: str) -> bool:
+    """Whether a part ends among the parameters of a lambda, which commas divide as well."""
+    at = part.rfind("lambda ")
+    return at >= 0 and ":" not in part[at:] and not any(c in part[at:] for c in "()[]")

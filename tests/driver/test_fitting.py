@@ -1,0 +1,93 @@
+"""What is said of a budget that is refused: a smaller one is never kept to, the named one is."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.fitting import Fit, fit
+from tempoc.driver.options import Options
+from tempoc.frontend.modules import load_source
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.budget import needed, usual_given
+from tempoc.runtime.load import Loaded, namespace
+from tempoc.runtime.problems import RunError
+from tempoc.runtime.run import RunResult, Settings, run_given
+from tempoc.runtime.source import as_sources
+from tests.support.agreement import data
+
+RNN = """
+dim t < T
+input x[t]: f32[8]
+input W: f32[8, 8]
+h[0] = tanh(x[0])
+h[t] = tanh(x[t] + W @ h[t-1])
+y = mean(h[max(0, t-2):t+1], axis = 0)
+output y
+"""
+SCORES = """
+dim t < T
+input x[t]: f32[4]
+s[t] = sum(exp(x[0:T] @ x[t]))
+h[0] = x[0]
+h[t] = tanh(h[t-1] + s[t] * x[t])
+output h[T-1] as last
+"""
+LEARNED = """
+dim k < K
+input x[k]: f32[16, 8]
+w[0] = ones([8, 4]) * 0.01
+loss[k] = mean(tanh(tanh(x[k]) @ w[k]) ** 2)
+w[k+1] = w - 0.1 * grad(loss[k], w)
+output loss
+"""
+TEXTS = {"rnn": (RNN, "T"), "scores": (SCORES, "T"), "learned": (LEARNED, "K")}
+SIZE = 60
+
+
+def asked(compilation: Compilation, name: str, budget: int) -> Fit | int:
+    """What keeps to a budget, or the smallest that would do."""
+    try:
+        return fit(compilation, {name: SIZE}, usual_given, budget)
+    except RunError as error:
+        (problem,) = error.problems
+        said = re.fullmatch(r"the smallest budget that would do is (\d+) bytes", problem.notes[0])
+        assert said is not None
+        return int(said[1])
+
+
+def ran(found: Fit, name: str) -> RunResult:
+    compilation = found.chosen.compilation
+    emitted = compilation.emitted
+    scope = namespace(emitted.kernels, "kernels.py")
+    functions = tuple(scope[k.name] for k in emitted.program.kernels)
+    inputs = data(compilation.graph, {name: SIZE}, special=False)
+    given = Given(bounds={name: SIZE}, inputs=as_sources(inputs), params={})
+    return run_given(
+        Loaded(program=emitted.program, functions=functions), given, Settings(account=True)
+    )
+
+
+@pytest.mark.parametrize(("text", "name"), TEXTS.values(), ids=[*TEXTS])
+def test_the_smallest_budget(text: str, name: str) -> None:
+    compilation = Compilation(load_source(Source("m.rt", text)), Options())
+    program = compilation.emitted.program
+    natural = needed(program, {name: SIZE}, usual_given(program))
+    least = asked(compilation, name, 64)
+    assert isinstance(least, int)
+    assert least < natural
+    assert asked(compilation, name, least - 1) == least
+    steps = [least + (natural - least) * k // 4 for k in range(5)]
+    found = [asked(compilation, name, budget) for budget in (*steps, natural - 1)]
+    for each, budget in zip(found, (*steps, natural - 1), strict=True):
+        assert isinstance(each, Fit)
+        assert each.chosen.peak <= budget
+    wanted, least_run = (ran(f, name) for f in (found[4], found[0]) if isinstance(f, Fit))
+    assert wanted.peak_bytes == natural
+    assert least_run.peak_bytes == least
+    for key, value in wanted.outputs.items():
+        np.testing.assert_allclose(least_run.outputs[key], value, rtol=1e-5, atol=1e-6)
