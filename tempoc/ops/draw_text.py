@@ -110,15 +110,18 @@ _FEW = '''\
 def random_of_few(key, logits, positions):
     """The first place along the last axis where a logit with its noise is greatest, or NaN.
 
-    Place by place: XLA for CPUs draws numbers one by one in the loop of an argmax.
+    Place by place, at all points at once: XLA for CPUs draws one by one in the loop of an argmax.
     """
-    noise = [random_gumbel(key, positions[..., k]) for k in range(logits.shape[-1])]
-    best, *others = (logits[..., k] + x.astype(logits.dtype) for k, x in enumerate(noise))
-    place = jnp.zeros(best.shape, jnp.int32)
-    for k, score in enumerate(others, 1):
-        more = ~(score <= best) & (best == best)
-        best, place = jnp.where(more, score, best), jnp.where(more, jnp.int32(k), place)
-    return place
+    take = lambda x, k: lax.dynamic_index_in_dim(x, k, -1, keepdims=False)
+
+    def look(k, found):
+        best, place = found
+        score = take(logits, k) + random_gumbel(key, take(positions, k)).astype(logits.dtype)
+        more = (k == 0) | ~(score <= best) & (best == best)
+        return jnp.where(more, score, best), jnp.where(more, k.astype(jnp.int32), place)
+
+    none = jnp.zeros(logits.shape[:-1], logits.dtype)
+    return lax.fori_loop(0, logits.shape[-1], look, (none, none.astype(jnp.int32)))[1]
 '''
 
 DRAWING = {

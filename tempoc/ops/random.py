@@ -25,7 +25,7 @@ from tempoc.symbolic.walk import evaluate
 
 KEY = TensorType(DType.KEY, (Const(2),))
 FEW = 4
-"""Of so many places each has code of its own, which must be compiled."""
+"""So many places are looked at one after the other."""
 _DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
 
 
