@@ -123,6 +123,24 @@ def random_gumbel(key, positions):
     return noise.astype(jnp.float32) * jnp.float32(2.0**{1 - UNIT})
 '''
 
+_FEW = '''\
+def random_of_few(key, logits, positions):
+    """The first place along the last axis where a logit with its noise is greatest, or NaN.
+
+    Place by place, at all points at once: XLA for CPUs draws one by one in the loop of an argmax.
+    """
+    take = lambda x, k: lax.dynamic_index_in_dim(x, k, -1, keepdims=False)
+
+    def look(k, found):
+        best, place = found
+        score = take(logits, k) + random_gumbel(key, take(positions, k)).astype(logits.dtype)
+        more = (k == 0) | ~(score <= best) & (best == best)
+        return jnp.where(more, score, best), jnp.where(more, k.astype(jnp.int32), place)
+
+    none = jnp.zeros(logits.shape[:-1], logits.dtype)
+    return lax.fori_loop(0, logits.shape[-1], look, (none, none.astype(jnp.int32)))[1]
+'''
+
 DRAWING = {
     "threefry": _THREEFRY,
     "random_fold": _FOLD,
@@ -134,5 +152,6 @@ DRAWING = {
     "random_normal64": _NORMAL64,
     "minus_log": _MINUS_LOG,
     "random_gumbel": _GUMBEL,
+    "random_of_few": _FEW,
 }
 """The functions by name, each after those that it calls."""

@@ -24,6 +24,8 @@ from tempoc.symbolic.expr import ONE, Const, Expr, product
 from tempoc.symbolic.walk import evaluate, symbols
 
 KEY = TensorType(DType.KEY, (Const(2),))
+FEW = 4
+"""So many places are looked at one after the other."""
 _DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
 
 
@@ -199,7 +201,12 @@ class Categorical(Draw):
         """Padding along the axis is never chosen."""
         v = natural(args[1], out)
         dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
-        noise = f"random_gumbel({args[0].text}, {_positions(v.type.shape, out)})"
+        places = _positions(v.type.shape, out)
+        last = v.type.shape[-1]
+        if isinstance(last, Const) and last.value <= FEW:
+            logits = cast(v.text, v.type.dtype, dtype)
+            return (f"random_of_few({args[0].text}, {logits}, {places})",)
+        noise = f"random_gumbel({args[0].text}, {places})"
         sums = f"{cast(v.text, v.type.dtype, dtype)} + {cast(noise, DType.F32, dtype)}"
         scores = Value(out.bind("scores", sums), TensorType(dtype, v.type.shape), v.padded)
         masked = out.masked(scores, (v.type.ndim - 1,), "-jnp.inf")

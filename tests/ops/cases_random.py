@@ -10,7 +10,7 @@ from tests.ops.harness import Arg, Case, shape
 K, F, D, H, Z = DType.KEY, DType.F32, DType.F64, DType.BF16, DType.I32
 KEY = Arg(K, (2,), values=[7, 4000000000])
 SHAPES = ((), (4,), ("t + 1",), ("t", 3), (2, "T - t"), ("t + 1", "T - t", 2), (0, 3))
-INF = float("inf")
+INF, NAN = float("inf"), float("nan")
 
 RANDOM = [
     Case(RandomKey(place=1), (KEY,)),
@@ -25,5 +25,6 @@ RANDOM = [
       for s in ((5,), ("t + 1",), (4, "t + 1"), ("t", 3))),
     Case(Categorical(), (KEY, Arg(F, (4,), values=[-INF, 0, -INF, -INF]))),
     Case(Categorical(), (KEY, Arg(F, ("t + 1",), values=-INF))),
+    Case(Categorical(), (KEY, Arg(F, (4,), values=[0, NAN, INF, NAN]))),
     *(Case(Permutation(n=parse(n)), (KEY,)) for n in ("6", "t + 1", "t", "0")),
 ]  # fmt: skip
