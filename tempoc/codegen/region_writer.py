@@ -282,7 +282,7 @@ class Writer(Spelled):
         self.block(guard.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         condition = self.text(guard.condition)
-        self.again(depth, carried, f"lax.cond({condition}, {branch}, lambda carry: carry, CARRY)")
+        self.again(depth, carried, f"taken_if({condition}, {branch}, CARRY)")
         self.lasting(guard.body, depth)
 
     def apart(self, condition: Arith) -> tuple[Arith | None, Arith]:

@@ -40,6 +40,9 @@ from tempoc.runtime.stores import Layout, layout
 Called = Region | Block | Call
 """What the runner calls a function for."""
 
+STEPS = 64
+"""How many steps a function runs where it is compiled for a number of them."""
+
 LEAST = 1024
 """Smaller copies cost no more than the operations around them."""
 
@@ -122,6 +125,8 @@ def _compiled(
     at = backend.described((_coordinates(called, program),), "i32")
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
     static = {variable(name): bounds[name] for name in kernel.bounds}
+    if isinstance(called, Region) and backend.compiles_late():
+        static["steps"] = backend.whole_steps(STEPS)
     wanted = (at, *given), precision_of(loaded.program)
     found = backend.inspected(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]
