@@ -362,6 +362,7 @@ class Cutter(Tiling):
         assert axis is not None
         widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
         full = self.put(node, "full", Pad(widths=widths), (read_of(tile),), tile.domain)
+        full = self.nodes[full.name] = self.even(full, axis)
         count = add(self.last(at), ONE)
         every = Slice(ZERO, count)
         entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
@@ -375,3 +376,9 @@ class Cutter(Tiling):
         taken = tuple((ZERO, e, 1) for e in node.types[0].shape)
         index = SpatialIndex(entries=taken)
         self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))
+
+    def even(self, node: Node, axis: int) -> Node:
+        """A node of full tiles, whose extent names no tile: all are as long."""
+        shape = list(node.types[0].shape)
+        shape[axis] = Const(self.size)
+        return replace(node, types=(replace(node.types[0], shape=tuple(shape)),))

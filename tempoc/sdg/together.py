@@ -60,7 +60,10 @@ def together(single: Statement, dims: tuple[str, ...], space: Space) -> Statemen
 
 
 def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
-    """From where to where dimensions of a domain run; ``None`` if that varies or has holes."""
+    """From where to where dimensions of a domain run; ``None`` if that varies or has holes.
+
+    So it is if an end names a length: kernels are traced before that is known.
+    """
     key = ("ranges", domain, tuple(dims))
     return space.known.once(key, lambda: _ranges(domain, dims, space))
 
@@ -81,6 +84,8 @@ def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vect
             within = compare(">=", Sym(dim), low), compare("<", Sym(dim), high)
             if not space.equal(there.where, conjunction(*within), Domain((dim,))):
                 return None
+        if any(n in space.universe.lengths for e in (low, high) for n in symbols(e)):
+            return None
         found[dim] = Vector(dim=dim, lower=low, upper=high)
     return found
 

@@ -178,6 +178,22 @@ g = grad(l, x)
 output y, g
 """
 
+# How many points an equation has is known when `t` has ended, not when JAX traces.
+RANGE_OF_A_LENGTH = """
+dim t < T until stop
+dim b < B
+input x[b]: f32
+input e[t]: f32
+stop[t] = e > 0.4
+y[b] = x * 2.0 when b < T
+y[b] = tanh(x) + T
+z = sum(y[0:B])
+g = grad(z, x)
+u[b] = x * 3.0 when b >= T-1
+u[b] = exp(x)
+output y, g, u
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()

@@ -252,3 +252,9 @@ h = grad(c, w)
 output g, h
 """
     agree(text, {"B": 2, "T": 4})
+
+
+def test_full_tiles_name_no_tile_in_their_extent() -> None:
+    """Windows from the next step on, `T-1` of them: a tile has `max(0, min(2, T-1-2*tile))`."""
+    text = f"{HEAD}w[b, t] = sum(exp(x[b, t+1:min(t+3, T)])) * y[t][0]\noutput w"
+    agree(text, *SIZES, passes="canonicalize,vectorize,lift,tile{size=2},fuse")
