@@ -12,7 +12,7 @@ TOKENS ?= 48
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fast golden lint types bench bench-gpu clean
+.PHONY: help run test fast test-gpu golden lint types bench bench-gpu clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -26,6 +26,9 @@ test: lint types $(STAMPS)/test build/llama/model.safetensors ## everything: lin
 
 fast: $(STAMPS)/test ## unit tests only
 	$(BIN)/python -m pytest -q -m "not slow" --ignore=tests/whole --ignore=tests/bench
+
+test-gpu: $(STAMPS)/cuda ## what XLA makes of loops for a GPU, on a machine without one
+	TEMPOC_CUDA=build/cuda $(BIN)/python -m pytest -q tests/whole/test_gpu.py
 
 golden: $(STAMPS)/test ## bless what golden/ should hold; read the diff
 	$(BIN)/python -m pytest -q --bless
@@ -62,6 +65,12 @@ $(STAMPS)/test: pyproject.toml | $(BIN)/python
 $(STAMPS)/gpu: $(STAMPS)/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jax[cuda12]'
 	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/cuda: $(STAMPS)/test
+	version=$$($(BIN)/python -c 'import jax; print(jax.__version__)'); \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/cuda \
+	  jax-cuda13-plugin==$$version jax-cuda13-pjrt==$$version
+	@touch $@
 
 $(STAMPS)/llama: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[llama]'

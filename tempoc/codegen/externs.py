@@ -10,6 +10,7 @@ from tempoc.codegen.naming import RESERVED
 from tempoc.ops.externs import Extern, ExternHost, ExternJax, signature_type
 from tempoc.ops.opdef import Import
 from tempoc.program import functions
+from tempoc.program.spelling import variable
 from tempoc.sdg.graph import Graph
 
 
@@ -25,8 +26,8 @@ def hosted(graph: Graph, others: Mapping[Import, str]) -> dict[Import, str]:
 
 def _named(graph: Graph, kind: type[Extern], others: list[str]) -> dict[Import, str]:
     universe = graph.universe
-    taken = (*(d.name for d in universe.dims), *(b.name for b in universe.bounds))
-    names = Names([*RESERVED, *taken, *others])
+    own = (*(d.name for d in universe.dims), *(b.name for b in universe.bounds))
+    names = Names([*RESERVED, *map(variable, own), *others])
     ops = (n.op for n in graph.nodes.values() if isinstance(n.op, kind))
     found = dict.fromkeys(op.declared for op in ops)
     return {one: names.fresh(one.function.rpartition(".")[2]) for one in found}

@@ -22,6 +22,7 @@ from tempoc.codegen.window import Window
 from tempoc.codegen.windows import windows
 from tempoc.codegen.wrapping import INDENT, WIDTH, filled, wrapped
 from tempoc.ops.emission import KernelEmitter
+from tempoc.program.spelling import variable
 from tempoc.sdg.statements import Statement, Vector
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import ZERO, Expr, Sym, compare, maximum
@@ -64,7 +65,8 @@ def function(
     universe, point = stages.graph.universe, statement.single or statement
     dims, lengths = statement.domain.dims, universe.lengths
     bounds = tuple(b.name for b in stages.space.universe.bounds if b.name not in lengths)
-    taken = (*stages.imports.values(), *(d.name for d in universe.dims), *bounds, *lengths)
+    own = tuple(map(variable, (*(d.name for d in universe.dims), *bounds, *lengths)))
+    taken = (*stages.imports.values(), *own)
     sizes = rooms(stages.plan.needs.get(statement.name, ()), universe, taken)
     taken, stored = (*taken, *(r.name for r in sizes)), stages.plan.stores
     stages = replace(stages, rooms=sizes, plan=with_rooms(stages.plan, sizes))
@@ -80,6 +82,7 @@ def function(
         names=names,
         imports=stages.imports,
         mapped=tuple(v.dim for v in statement.vector),
+        spelled=variable,
     )
     write = writer or (Together if statement.vector else Body)
     body = write(statement, stages, out, names)
@@ -90,10 +93,10 @@ def function(
     kept = {local[m] for m in statement.members if is_source_name(m)}
     lines = folded([*out.lines, _return(returned)], kept, WIDTH - len(INDENT))
     used = _names("\n".join(lines))
-    passed = tuple(n for n in lengths if n in used)
+    passed = tuple(n for n in lengths if variable(n) in used)
     given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
     lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
-    keywords = tuple(b for b in bounds if b in used)
+    keywords = tuple(b for b in bounds if variable(b) in used)
     spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
     equations = shown(spans, stages.graph.name)
     text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
@@ -140,7 +143,7 @@ def _names(text: str) -> frozenset[str]:
 
 def _unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:
     """``b, t = at[0], at[1]`` for the coordinates that the body names."""
-    named = [(d, f"at[{k}]") for k, d in enumerate(dims) if d in used]
+    named = [(variable(d), f"at[{k}]") for k, d in enumerate(dims) if variable(d) in used]
     if not named:
         return []
     return [f"{', '.join(d for d, _ in named)} = {', '.join(text for _, text in named)}"]
@@ -152,7 +155,7 @@ def _return(texts: list[str]) -> str:
 
 def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> list[str]:
     """The ``def`` line, on several lines where it is long."""
-    parts = [*parameters, *(["*", *keywords] if keywords else [])]
+    parts = [*parameters, *(["*", *map(variable, keywords)] if keywords else [])]
     line = f"def {name}({', '.join(parts)}):"
     if len(line) <= WIDTH:
         return [line]

@@ -7,7 +7,14 @@ from types import MappingProxyType
 
 from tempoc.codegen.batches import in_batches
 from tempoc.codegen.kernels import Function
-from tempoc.codegen.region_text import FIRST_FAULT, LOOPED, LOOPED_WHILE, SQUEEZED, UPDATED
+from tempoc.codegen.region_text import (
+    FIRST_FAULT,
+    LOOPED,
+    LOOPED_WHILE,
+    SQUEEZED,
+    TAKEN_IF,
+    UPDATED,
+)
 from tempoc.codegen.stages import BATCH
 from tempoc.codegen.windows import in_windows
 from tempoc.ops.opdef import Import
@@ -28,6 +35,7 @@ _IMPORTS = (
 
 BETWEEN = {
     "first_fault": FIRST_FAULT,
+    "taken_if": TAKEN_IF,
     "squeezed": SQUEEZED,
     "looped": LOOPED,
     "looped_while": LOOPED_WHILE,

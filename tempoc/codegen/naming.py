@@ -23,6 +23,7 @@ RESERVED = tuple(
             "in_windows",
             "looped",
             "squeezed",
+            "taken_if",
             "looped_while",
             "updated",
             "at",

@@ -11,6 +11,7 @@ from tempoc.ops.spell import tupled
 from tempoc.program import nodes
 from tempoc.program.arith import Arith, Operation, names, text
 from tempoc.program.bounds import replaced
+from tempoc.program.spelling import variable
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,11 +76,12 @@ class Spelled:
 
     def text(self, e: Arith, *, tight: bool = False) -> str:
         """An expression; with what JAX has for numbers that are not known yet."""
-        e = replaced(e, self.lengths)
-        for name in names(e):
+        for name in names(replaced(e, self.lengths)):
             if name in self.known.bounds:
                 self.used[name] = None
-        shown = text(e) if self.is_static(e) else traced(e)
+        own: dict[Arith, Arith] = {name: variable(name) for name in names(e)}
+        spelled = replaced(e, own | self.lengths)
+        shown = text(spelled) if self.is_static(e) else traced(spelled)
         return f"({shown})" if tight and not shown.isidentifier() else shown
 
     def coordinate(self, e: Arith) -> str:

@@ -92,6 +92,19 @@ def looped_while(more, step, carry, places):
 '''
 """Stands in front of regions with such loops that find out how long they last."""
 
+TAKEN_IF = '''\
+def taken_if(condition, step, carry):
+    """The step if the condition holds, else the carry.
+
+    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.cond(condition, step, lambda carry: carry, carry)
+    once = lambda state: (jnp.bool_(False), step(state[1]))
+    return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
+'''
+"""Stands in front of regions in which something is done only sometimes."""
+
 FIRST_FAULT = '''\
 def first_fault(fault, kernel, found, point):
     """What failed first: the kernel, its check, which of its points, the coordinates."""

@@ -20,6 +20,7 @@ from tempoc.program import nodes
 from tempoc.program.arith import TRUE, Arith, Operation
 from tempoc.program.live import afterwards, wanted_within
 from tempoc.program.parts import calls, variables, written
+from tempoc.program.spelling import variable
 
 FAULT = "fault"
 
@@ -43,9 +44,10 @@ class Writer(Spelled):
 
     def begin(self, s: nodes.Statement) -> None:
         """Names for all that the function has."""
-        taken = [*RESERVED, *self.known.bounds, *self.known.kernels, "steps", "count", "carry"]
+        own = map(variable, (*self.known.bounds, *self.outer, *variables(s)))
+        taken = [*RESERVED, *own, *self.known.kernels, "steps", "count", "carry"]
         self.locals = Names(taken, spaced=True)
-        for var in (*self.outer, *variables(s), FAULT, "found"):
+        for var in (FAULT, "found"):
             self.locals.take(var)
         self.index = self.locals.fresh("i")
         for store in self.found:
@@ -53,7 +55,7 @@ class Writer(Spelled):
         self.static, self.values = {*self.known.bounds}, dict(self.fixed)
         for e in self.asked:
             name = str(e.args[0] if isinstance(e, Operation) else e)
-            self.lengths[e] = self.locals.fresh(name)
+            self.lengths[e] = self.locals.fresh(variable(name))
             if e in self.ends:
                 self.over[e] = self.locals.fresh(f"{name}_end")
                 self.line(1, f"{self.over[e]} = jnp.int32(0)")
@@ -77,8 +79,8 @@ class Writer(Spelled):
         body, self.lines = self.lines, []
         words = {w for content in body for w in re.findall(r"\w+", content)}
         for k, var in enumerate(self.outer):
-            if var in words:
-                self.line(1, f"{var} = at[{k + self.ahead}]")
+            if variable(var) in words:
+                self.line(1, f"{variable(var)} = at[{k + self.ahead}]")
         for e, length in self.lengths.items():
             if e not in self.ends or not self.ahead:
                 self.line(1, f"{length} = {self.told(e)}")
@@ -147,7 +149,7 @@ class Writer(Spelled):
         """A loop that Python runs when the function is traced."""
         ends = ", ".join(self.text(e) for e in (loop.lower, loop.upper))
         step = "" if loop.step == 1 else f", {loop.step}"
-        self.line(depth, f"for {loop.var} in range({ends}{step}):")
+        self.line(depth, f"for {variable(loop.var)} in range({ends}{step}):")
         self.static.add(loop.var)
         with self.before(wanted_within(loop.body, self.after, self.single)):
             self.block(loop.body, depth + 1)
@@ -175,7 +177,7 @@ class Writer(Spelled):
         if may_end(loop):
             self.lasting_loop(loop, carried, depth, root)
             return
-        step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
+        step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         plain = not root and loop.step == 1
         index = var if plain else self.index
         self.line(depth, f"def {step}({index}, carry):")
@@ -216,7 +218,7 @@ class Writer(Spelled):
         self, loop: nodes.Loop, carried: list[str], depth: int, root: bool
     ) -> None:
         """A region's loop that finds out how long it lasts."""
-        step, var = self.locals.fresh(f"step_{loop.var}"), loop.var
+        step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
         more = self.locals.fresh(f"more_{loop.var}")
         start = "at[0]" if root else self.coordinate(loop.lower)
         there = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
@@ -280,7 +282,7 @@ class Writer(Spelled):
         self.block(guard.body, depth + 1)
         self.line(depth + 1, f"return {tupled(carried)}")
         condition = self.text(guard.condition)
-        self.again(depth, carried, f"lax.cond({condition}, {branch}, lambda carry: carry, CARRY)")
+        self.again(depth, carried, f"taken_if({condition}, {branch}, CARRY)")
         self.lasting(guard.body, depth)
 
     def apart(self, condition: Arith) -> tuple[Arith | None, Arith]:
@@ -333,7 +335,7 @@ class Writer(Spelled):
         given = [tupled(at), *(self.argument(cell) for cell in call.args)]
         for name in kernel.bounds:
             self.used[name] = None
-        given += [f"{name}={name}" for name in kernel.bounds]
+        given += [f"{variable(name)}={variable(name)}" for name in kernel.bounds]
         right = f"{call.kernel}({', '.join(given)})"
         left = tupled(targets) if len(targets) == 1 else ", ".join(targets)
         self.line(depth, f"{left} = {right}")

@@ -31,6 +31,7 @@ from tempoc.codegen.windows import seen
 from tempoc.memory.storage import Axis, Store
 from tempoc.ops.emission import Block, KernelEmitter
 from tempoc.ops.spell import tupled
+from tempoc.program.spelling import variable
 from tempoc.sdg.statements import Read, Statement, Write
 from tempoc.symbolic.expr import (
     ONE,
@@ -191,13 +192,13 @@ class Together:
         moving = [a for a in arguments if self.homes[a.cell[0]].is_seen_in_part]
         words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
         mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
-        indices = [d for d in self.vector if d in words or d not in mapped]
+        indices = [d for d in self.vector if variable(d) in words or d not in mapped]
         point = self.names.fresh("point")
         given = {a.name: self._outer(a).name for a in arguments}
         for array, name in self.out.ahead.items():
             self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({given.get(array, array)}))")
         starts = [self.window.start] if self.window else []
-        parameters = [*indices, *(a.name for a in moving), *starts]
+        parameters = [*map(variable, indices), *(a.name for a in moving), *starts]
         self.out.lines.append(f"def {point}({', '.join(parameters)}):")
         sizes = self._near(moving) if self.window and self.window.size in words else []
         lines = (*sizes, *block.lines, f"return {joined(returned)}")
@@ -251,7 +252,8 @@ class Together:
         first = self.out.index(substitute(self.window.entry.lo, {dim: add(Sym(dim), low)}))
         width = self.out.static(self.window.width)
         axes = f"axes={tupled([str(p) for p in parts])}{axes_text(places, outs)}"
-        return f"in_windows({function}, lambda {dim}: {first}, {width}, {size or 0}, {axes})"
+        given = f"lambda {variable(dim)}: {first}, {width}, {size or 0}, {axes}"
+        return f"in_windows({function}, {given})"
 
     def _unchanged(self, inner: Result, arguments: Sequence[Argument]) -> str | None:
         """The array of which every point gives back its own part; ``None`` if they do more."""
@@ -307,10 +309,8 @@ class Together:
 
     def _is_whole(self, axis: Axis, shift: Expr) -> bool:
         v = self.vector[axis.dim]
-        ends = (
-            compare("==", add(v.lower, shift), ZERO),
-            compare("==", add(v.upper, shift), axis.size),
-        )
+        low, high = add(v.lower, shift), add(v.upper, shift)
+        ends = compare("==", low, ZERO), compare("==", high, axis.size)
         return self.stages.proves(self.statement, conjunction(*ends))
 
     def _out_place(self, inner: Result, dim: str, done: Sequence[str]) -> int:

@@ -30,6 +30,7 @@ from tempoc.program.nodes import (
 )  # fmt: skip
 from tempoc.program.parts import calls
 from tempoc.program.precision import precision_of
+from tempoc.program.spelling import variable
 from tempoc.runtime import backend
 from tempoc.runtime.blocks import whole_blocks
 from tempoc.runtime.load import Loaded
@@ -38,6 +39,9 @@ from tempoc.runtime.stores import Layout, layout
 
 Called = Region | Block | Call
 """What the runner calls a function for."""
+
+STEPS = 64
+"""How many steps a function runs where it is compiled for a number of them."""
 
 LEAST = 1024
 """Smaller copies cost no more than the operations around them."""
@@ -120,7 +124,9 @@ def _compiled(
     args = _args(called)
     at = backend.described((_coordinates(called, program),), "i32")
     given = [_arrays(cells, layouts[cells.store], bounds) for cells in args]
-    static = {name: bounds[name] for name in kernel.bounds}
+    static = {variable(name): bounds[name] for name in kernel.bounds}
+    if isinstance(called, Region) and backend.compiles_late():
+        static["steps"] = backend.whole_steps(STEPS)
     wanted = (at, *given), precision_of(loaded.program)
     found = backend.inspected(loaded.functions[number], static, kernel.donated, *wanted)
     away = [args[k] for k in kernel.donated]

@@ -36,7 +36,7 @@ from tempoc.symbolic.expr import (
     sub,
 )  # fmt: skip
 from tempoc.symbolic.text import show
-from tempoc.symbolic.walk import symbols
+from tempoc.symbolic.walk import substitute, symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class KernelEmitter:
     messages, and ``failure`` is the text of one more ``i32`` result: 0 when all conditions held,
     else the number, counted from 1, of the first that did not. The runner tests it.
 
-    ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far.
+    ``mapped`` has the dimensions at whose points ``jax.vmap`` will run the code so far. ``spelled``
+    gives the variables of dimensions and bounds.
     ``ahead`` has the arrays of which a function of one point must know whether they are finite, and
     what that is called; who writes the call of that function says so ahead of it.
     """
@@ -74,9 +75,11 @@ class KernelEmitter:
         names: Names,
         imports: Mapping[Import, str] = MappingProxyType({}),
         mapped: tuple[str, ...] = (),
+        spelled: Callable[[str], str] = str,
     ) -> None:
         self.dims = tuple(dims)
         self.mapped = mapped
+        self._variable = spelled
         self.lines: list[str] = []
         self.checks: list[str] = []
         self.ahead: dict[str, str] = {}
@@ -174,7 +177,7 @@ class KernelEmitter:
         """An expression over bounds only. ``ValueError`` if it names a dimension."""
         if self._varies(e):
             raise ValueError(f"{show(e)} is not known when a kernel is traced")
-        return show(e)
+        return show(self._spelled(e))
 
     def pad(self, e: Expr) -> Expr:
         """The least known upper bound; an expression over bounds is its own."""
@@ -189,7 +192,7 @@ class KernelEmitter:
         What is spelled already becomes a symbol with that text.
         """
         if not self._varies(e):
-            return e
+            return self._spelled(e)
         match e:
             case Sum(terms=terms, const=k):
                 return Sum(tuple((c, self._traced(x)) for c, x in terms), k)
@@ -209,7 +212,12 @@ class KernelEmitter:
             case Not(arg=a):
                 return Sym(f"~({self.index(a)})")
             case _:
-                return e
+                return self._spelled(e)
+
+    def _spelled(self, e: Expr) -> Expr:
+        """The expression with the variables for its dimensions and bounds."""
+        other = {n: Sym(v) for n in symbols(e) if (v := self._variable(n)) != n}
+        return substitute(e, other) if other else e
 
     def _extremum(self, name: str, args: tuple[Expr, ...]) -> Expr:
         text = self.index(args[0])

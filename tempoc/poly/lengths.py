@@ -285,17 +285,20 @@ def largest(universe: Universe) -> dict[str, str]:
 class Waits:
     """What a task does that may depend on the length of a bound, in its own dimensions.
 
-    ``domain`` are its points, ``reads`` its accesses, ``mentions`` the values that it uses.
+    ``domain`` are its points, ``reads`` its accesses, ``mentions`` the values that it uses. Points
+    that differ in ``together`` only are executed at once, and wait for the same.
     """
 
     bound: str
     domain: Domain
     reads: tuple[tuple[Entry, ...], ...] = ()
     mentions: tuple[Expr, ...] = ()
+    together: tuple[str, ...] = ()
 
 
 def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
-    """The task's points to the points of what ends the bound for which they must wait.
+    """The task's points, without what runs ``together``, to those of what ends the bound for which
+    they must wait.
 
     ``space`` is one without fixed bounds, in which ended bounds stand for their largest lengths.
     """
@@ -336,7 +339,10 @@ def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
     found = maps.access(frame, at, steps, frame.coordinates(stop.dims))
     found = found.intersect_domain(differ.intersect(able))
     n = 1 + len(others)
-    return found.project_out(D.in_, found.dim(D.in_) - n, n).coalesce()
+    found = found.project_out(D.in_, found.dim(D.in_) - n, n)
+    for k in reversed([k for k, d in enumerate(task.domain.dims) if d in task.together]):
+        found = found.project_out(D.in_, k, 1)
+    return found.coalesce()
 
 
 def _outer(universe: Universe, task: Waits) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from tempoc.program.commands import commands_of
 from tempoc.program.nodes import Input, Kernel, Output, Param, Program, Region
 from tempoc.program.parts import regions
 from tempoc.program.precision import precision_of
+from tempoc.program.spelling import variable
 from tempoc.runtime import backend
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
@@ -186,7 +187,7 @@ def _compiled(
     commands: str,
 ) -> Callable[..., Any]:
     compiled = backend.compile_region if loop else backend.compile_kernel
-    static = {b: bounds[b] for b in kernel.bounds}
+    static = {variable(b): bounds[b] for b in kernel.bounds}
     return compiled(function, static, kernel.donated, precision, commands)
 
 

@@ -54,8 +54,16 @@ def endings(statements: Statements, universe: Universe) -> Iterator[Flow]:
 
 def waiting(s: Statement, bound: str, universe: Universe) -> Waits | None:
     """What a statement does that may depend on the length of a bound, if anything."""
+    at_once = tuple(v.dim for v in s.vector)
+    # What differs from point to point is said of single points only.
+    if any(d in symbols(e) for e in s.mentions for d in at_once) and s.single is not None:
+        s = s.single
+    else:
+        at_once = ()
     reads = tuple(dict.fromkeys(r.entries for r in s.reads))
-    found = Waits(bound=bound, domain=s.domain, reads=reads, mentions=s.mentions)
+    found = Waits(
+        bound=bound, domain=s.domain, reads=reads, mentions=s.mentions, together=at_once
+    )
     # What may run at any time still must know where it is, if a length tells.
     told = any(universe.roots(name) for name in symbols(s.domain.where))
     return None if (s.is_free and not told) or not may_wait(universe, found) else found

@@ -15,7 +15,7 @@ from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.sdg.statements import Read, Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 Point = tuple[int, ...]
 Instance = tuple[str, Point]
@@ -117,6 +117,14 @@ def trace(tree: Tree, env: dict[str, int]) -> Iterator[Instance]:
             yield name, tuple(evaluate(p, env) for p in point)
 
 
+def _values(e: Expr, s: Statement, env: Mapping[str, int]) -> Iterator[int]:
+    """What a mentioned expression is at the points that are executed at once."""
+    own = [v for v in s.vector if v.dim in symbols(e)]
+    ranges = (range(evaluate(v.lower, env), evaluate(v.upper, env)) for v in own)
+    for point in product(*ranges):
+        yield evaluate(e, {**env, **dict(zip((v.dim for v in own), point, strict=True))})
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """A program at concrete bounds: its instances, who writes each cell, what each reads.
@@ -166,7 +174,7 @@ class World:
             return ()
         env = self.at(s, point)
         reads = tuple(cell for _, cell in self.reads(s, point))
-        return (reads, tuple(evaluate(e, env) for e in s.mentions))
+        return (reads, tuple(v for e in s.mentions for v in _values(e, s, env)))
 
     def waits(self, s: Statement, point: Point) -> Iterator[tuple[Cell, Instance]]:
         """Where an instance must know whether the run ends, with the instances that find out."""

@@ -164,6 +164,20 @@ y4 = tanh(grad(y4g ** 2, x))
 output y0, y1, y4
 """
 
+# The gradient says for all `b` at once where `t` ends, and what it reads differs with `b`.
+ENDS_AT_ONCE = """
+dim t < T until stop
+dim b < B
+input x[t, b]: f32
+input e[t]: f32
+stop[t] = e > 0.4
+y[t, b] = x[t, B-1-b] when t == T-1
+y[t, b] = x[0, max(b-t, 0)] * y[t+1, b] + x[t, max(b-t, 0)]
+l = sum(tanh(y[0:T, 0:B]))
+g = grad(l, x)
+output y, g
+"""
+
 PROGRAMS = {
     name: text
     for name, text in globals().items()
@@ -224,3 +238,20 @@ y4 = tanh(grad(y4g ** 2, y0))
 output y0, y1, y2, y3, y4
 """
     agree(text, *all_equal(text, 3))
+
+
+def test_names_that_python_and_kernels_need() -> None:
+    """Dimensions and bounds may be called like a keyword, a module or a part of a kernel."""
+    text = """
+dim at < None
+dim carry < steps until lambda
+input x[at, carry]: f32
+input w[carry]: f32
+lambda = w > 0.5
+y[at, 0] = x[at, 0]
+y[at, carry] = 0.5 * y[at, carry-1] + x * at
+z[at, carry] = max(x[at, max(0, carry-2):carry+1]) + None - f32(carry)
+at_ = mean(z[0:None, carry] * y[0:None, carry])
+output y, z, at_
+"""
+    agree(text, {"None": 3, "steps": 4}, levels=(0, 2))

@@ -4,6 +4,7 @@
 and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -55,6 +56,17 @@ def odd_now(at, c, odd_past):
     return odd_now, odd_now
 
 
+def taken_if(condition, step, carry):
+    """The step if the condition holds, else the carry.
+
+    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.cond(condition, step, lambda carry: carry, carry)
+    once = lambda state: (jnp.bool_(False), step(state[1]))
+    return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
+
+
 def loop_t(at, c, odd_now2, odd_past, *, steps=None):
     """t from at[0] on, at[1] steps; the loop of one, c_1, odd_now."""
     T_end = jnp.int32(0)
@@ -73,7 +85,7 @@ def loop_t(at, c, odd_now2, odd_past, *, steps=None):
             (c,) = carry
             (c,) = c_1((t,), c)
             return (c,)
-        (c,) = lax.cond(t < (T - 1), taken, lambda carry: carry, (c,))
+        (c,) = taken_if(t < (T - 1), taken, (c,))
         odd_now2, odd_past_new = odd_now((t,), c, odd_past)
         odd_past = jnp.where((t + 1) < T, odd_past_new, odd_past)
         return t + 1, (c, odd_now2, odd_past, T_end)
@@ -103,7 +115,7 @@ def block(at, start, *, T_max):
             (c,) = carry
             (c,) = c_1((t,), c)
             return (c,)
-        (c,) = lax.cond(t < (T - 1), taken, lambda carry: carry, (c,))
+        (c,) = taken_if(t < (T - 1), taken, (c,))
         odd_now2, odd_past_new = odd_now((t,), c, odd_past)
         odd_past = jnp.where((t + 1) < T, odd_past_new, odd_past)
         return t + 1, (c, odd_now2, odd_past, T_end)

@@ -172,6 +172,17 @@ def first_fault(fault, kernel, found, point):
     return jnp.where(fault[1] != 0, fault, new)
 
 
+def taken_if(condition, step, carry):
+    """The step if the condition holds, else the carry.
+
+    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.cond(condition, step, lambda carry: carry, carry)
+    once = lambda state: (jnp.bool_(False), step(state[1]))
+    return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
+
+
 def loop_i(
     at, loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, x, label,
     loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, length2, enough_mul2, *, steps=None, N,
@@ -192,7 +203,7 @@ def loop_i(
             if I >= 2:
                 moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
             return (moved_s, moved_y2)
-        (moved_s, moved_y2) = lax.cond(i >= 1, taken, lambda carry: carry, (moved_s, moved_y2))
+        (moved_s, moved_y2) = taken_if(i >= 1, taken, (moved_s, moved_y2))
         def step_j(j, carry):
             (past_s, past_y) = carry
             if I >= 2:
@@ -222,7 +233,7 @@ def loop_i(
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = lax.cond(i < (I - 1), taken2, lambda carry: carry, (w,))
+        (w,) = taken_if(i < (I - 1), taken2, (w,))
         return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
     carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
     (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
@@ -257,7 +268,7 @@ def block(at, label, x, *, N, I, J, K):
             if I >= 2:
                 moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
             return (moved_s, moved_y2)
-        (moved_s, moved_y2) = lax.cond(i >= 1, taken, lambda carry: carry, (moved_s, moved_y2))
+        (moved_s, moved_y2) = taken_if(i >= 1, taken, (moved_s, moved_y2))
         def step_j(j, carry):
             (past_s, past_y) = carry
             if I >= 2:
@@ -287,7 +298,7 @@ def block(at, label, x, *, N, I, J, K):
             (w,) = carry
             (w,) = w_1((i,), size2, r, w)
             return (w,)
-        (w,) = lax.cond(i < (I - 1), taken2, lambda carry: carry, (w,))
+        (w,) = taken_if(i < (I - 1), taken2, (w,))
         return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
     carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
     (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
