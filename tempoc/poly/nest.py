@@ -20,6 +20,8 @@ import islpy as isl
 from tempoc.poly.arrange import arrange
 from tempoc.poly.scheduling import Problem
 from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
     Compare,
     CompareOp,
     Const,
@@ -161,6 +163,8 @@ _ARITHMETIC: dict[int, Callable[..., Expr]] = {
     _OP.mul: mul,
     _OP.min: minimum,
     _OP.max: maximum,
+}
+_LOGIC: dict[int, Callable[..., Expr]] = {
     _OP.and_: conjunction,
     _OP.and_then: conjunction,
     _OP.or_: disjunction,
@@ -202,7 +206,7 @@ class _Reader:
         if kind == types.if_:
             other = self.nest(n.if_get_else_node()) if n.if_has_else_node() else None
             body = self.nest(n.if_get_then_node())
-            return When(condition=self.expression(n.if_get_cond()), body=body, otherwise=other)
+            return When(condition=self.condition(n.if_get_cond()), body=body, otherwise=other)
         if kind == types.mark:
             return self.nest(n.mark_get_node())
         call = n.user_get_expr()
@@ -232,6 +236,8 @@ class _Reader:
             name = e.get_id().get_name()
             return Sym(name) if name in self.params else variable(name)
         op = e.get_op_type()
+        if op in _LOGIC:
+            return _LOGIC[op](*(self.condition(e.get_op_arg(k)) for k in range(e.get_op_n_arg())))
         args = [self.expression(e.get_op_arg(k)) for k in range(e.get_op_n_arg())]
         if op == _OP.minus:
             return mul(Const(-1), args[0])
@@ -242,3 +248,8 @@ class _Reader:
         if op in _DIVISION and isinstance(args[1], Const):
             return _DIVISION[op](args[0], args[1].value)
         raise Piecewise(str(e))
+
+    def condition(self, e: isl.AstExpr) -> Expr:
+        """A condition of isl's tree, which writes 1 for what always holds."""
+        found = self.expression(e)
+        return (TRUE if found.value else FALSE) if isinstance(found, Const) else found
