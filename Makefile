@@ -22,7 +22,7 @@ run: $(STAMPS)/llama build/llama/model.safetensors ## compile the language model
 	$(BIN)/python examples/llama/chat.py --tokens $(TOKENS) "$(PROMPT)"
 
 test: lint types $(STAMPS)/test build/llama/model.safetensors ## everything: lint, types, all tests
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=10
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=30
 
 fast: $(STAMPS)/test ## unit tests only
 	$(BIN)/python -m pytest -q -m "not slow" --ignore=tests/whole --ignore=tests/bench

@@ -35,6 +35,14 @@ def test_first_program(tempoc: Session) -> None:
     assert tempoc.out in blocks("")
 
 
+def test_kernel(tempoc: Session) -> None:
+    (program,) = blocks("rt")
+    Path("smooth.rt").write_text(program, encoding="utf-8")
+    (kernel,) = (block for block in blocks("python") if block.startswith("def "))
+    assert tempoc("explain smooth.rt -O1 --dump-kernels") == 0
+    assert kernel in tempoc.out
+
+
 def test_memory(tempoc: Session) -> None:
     (program,) = blocks("rt")
     Path("smooth.rt").write_text(program, encoding="utf-8")
