@@ -34,7 +34,6 @@ def command(
     passes: str | None,
     tile: int | None,
     recompute: str | None,
-    walk: bool,
     regions: bool | None,
     bucket: int,
     precision: str | None,
@@ -49,7 +48,7 @@ def command(
     dump_dir: Path | None,
 ) -> None:
     """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
-    how = verify_each, tile, regions, bucket, precision, recompute, walk
+    how = verify_each, tile, regions, bucket, precision, recompute
     options = options_from(defines, level, passes, *how)
     options = replace(options, memory_budget=memory_budget)
     if bounds and memory_budget is None:

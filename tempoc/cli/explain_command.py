@@ -58,7 +58,6 @@ def command(
     passes: str | None,
     tile: int | None,
     recompute: str | None,
-    walk: bool,
     regions: bool | None,
     bucket: int,
     precision: str | None,
@@ -81,7 +80,7 @@ def command(
         refuse_if_compiled(file, "precision")
     elif variants:
         refuse("--variants is about directories that tempoc compile made")
-    how = verify_each, tile, regions, bucket, precision, recompute, walk
+    how = verify_each, tile, regions, bucket, precision, recompute
     options = options_from(defines, level, passes, *how)
     compilation = Compilation.from_path(file, options)
     chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]

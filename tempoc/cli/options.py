@@ -100,11 +100,6 @@ compile_options = stack(
         help="Make values again instead of keeping them for derivatives: cheap ones, or all.",
     ),
     click.option(
-        "--walk",
-        is_flag=True,
-        help="Compute large products of steps in turn where a loop runs: for caches of CPUs.",
-    ),
-    click.option(
         "--regions/--no-regions",
         default=None,
         help="Run loops on the device where the host has nothing to do in them; so at -O2.",
@@ -148,20 +143,16 @@ def options_from(
     bucket: int = BUCKET,
     precision: str | None = None,
     recompute: str | None = None,
-    walk: bool = False,
 ) -> Options:
     """The compilation options of a command line."""
     if recompute is not None and (level == "0" if passes is None else "fuse" not in passes):
         refuse("--recompute works in front of the pass fuse, which runs from -O1 on")
     if tile is not None and (level != "2" if passes is None else "tile" not in passes):
         refuse("--tile sets the tiles of the pass tile, which runs at -O2 or where --passes has it")
-    if walk and (level != "2" if passes is None else "accumulate" not in passes):
-        refuse("--walk works in front of the pass accumulate, which runs at -O2")
     return Options(
         level=int(level),
         passes=passes,
         tile=tile,
-        cached=walk,
         regions=regions,
         bucket=bucket,
         recompute=recompute,
@@ -175,7 +166,7 @@ def refuse_if_compiled(path: str, *more: str) -> None:
     """A compiled program keeps the options with which it was compiled; `more` are such, too."""
     context = click.get_current_context()
     flags = {"defines": "-D", "level": "-O"}
-    kept = ("passes", "tile", "recompute", "walk", "regions", "bucket", *more)
+    kept = ("passes", "tile", "recompute", "regions", "bucket", *more)
     flags |= {name: f"--{name}" for name in kept}
     for name, flag in flags.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:

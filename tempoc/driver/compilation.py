@@ -17,7 +17,6 @@ from tempoc.driver.pipelines import (
     LEVELS,
     REGISTRY,
     Pass,
-    in_caches,
     step_by_step,
     with_limit,
     with_recompute,
@@ -135,8 +134,6 @@ class Compilation:
             steps = with_recompute(steps, work=self.options.recompute == RECOMPUTE[-1])
         if self.options.apart:
             steps = without_scans(steps)
-        if self.options.cached:
-            steps = in_caches(steps)
         if self.options.walk:
             steps = step_by_step(steps)
         if self.options.limit is not None:

@@ -28,9 +28,8 @@ class Options:
     `precision`: of products of matrices. `away`: stores that live with the host, and how far from
     their uses they are brought (`offload/rewrite.py`), `ahead`: those that come a step before;
     `apart`: inputs and outputs are an array for each point, and no recurrence is a scan within one
-    kernel; `walk`: large points are computed one after the other where a loop runs anyway, to save
-    memory; `cached`: so are those that are large products, to stay in caches. `commands`: how a GPU
-    gets the commands of kernels (`program/commands.py`), `""` for all.
+    kernel; `walk`: large points are computed one after the other where a loop runs anyway.
+    `commands`: how a GPU gets the commands of kernels (`program/commands.py`), `""` for all.
     """
 
     level: int = 2
@@ -50,7 +49,6 @@ class Options:
     apart: bool = False
     commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     walk: bool = False
-    cached: bool = False
 
     @property
     def on_device(self) -> bool:
@@ -75,7 +73,6 @@ class Options:
         chosen |= {"apart": "yes"} if self.apart else {}
         chosen |= {f"{COMMANDS}.{k}".rstrip("."): way for k, way in self.commands.items()}
         chosen |= {"walk": "yes"} if self.walk else {}
-        chosen |= {"cached": "yes"} if self.cached else {}
         chosen |= {} if self.precision == PRECISIONS[0] else {PRECISION: self.precision}
         return chosen | {f"define.{name}": value for name, value in self.defines.items()}
 
@@ -105,6 +102,5 @@ class Options:
                 if key.partition(".")[0] == COMMANDS
             },
             walk=kept.get("walk") == "yes",
-            cached=kept.get("cached") == "yes",
             defines={name: kept[f"define.{name}"] for name in names},
         )

@@ -17,7 +17,7 @@ from tempoc.passes.scans import Scans
 from tempoc.passes.split import Split
 from tempoc.passes.tile import Tile
 from tempoc.passes.vectorize import Vectorize
-from tempoc.passes.walk import CACHED, PIECE, ROWS, Walk
+from tempoc.passes.walk import PIECE, Walk
 from tempoc.pipeline.step import Step
 from tempoc.sdg.graph import Graph
 
@@ -78,18 +78,10 @@ def without_scans(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
 
 def step_by_step(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """The steps, and large points one after the other; sums of them are added up on the way."""
-    return _walking(steps, Walk(), Accumulate(piece=PIECE))
-
-
-def in_caches(steps: tuple[Pass, ...]) -> tuple[Pass, ...]:
-    """The same where that may be faster: points of which each is a large product."""
-    return _walking(steps, Walk(piece=CACHED, rows=ROWS), Accumulate(piece=CACHED, lean=True))
-
-
-def _walking(steps: tuple[Pass, ...], walk: Walk, sums: Accumulate) -> tuple[Pass, ...]:
     found: list[Pass] = []
     for step in steps:
-        found += [walk, replace(sums, limit=step.limit)] if isinstance(step, Accumulate) else [step]
+        found += [Walk()] if isinstance(step, Accumulate) else []
+        found.append(replace(step, piece=PIECE) if isinstance(step, Accumulate) else step)
     return tuple(found)
 
 

@@ -236,8 +236,6 @@ def _words(options: Options) -> Iterator[str]:
         yield "offload"
     if options.walk:
         yield "large-points-in-turn"
-    if options.cached:
-        yield "products-in-turn"
     if options.apart:
         yield "loops-by-host"
 

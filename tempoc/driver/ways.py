@@ -8,8 +8,6 @@ XLA. Each *knob* makes ways out of one that is there; ``tuning.py`` measures the
 - *room*: how many steps that have room at first in what grows with the sequence;
 - *tiles*: what takes more than so many bytes is computed tile by tile, so that it stays in caches;
 - *again*: cheap values are made again instead of kept;
-- *turns*: large products of steps are made one after the other where a loop runs anyway, so that
-  what they are made of stays in caches;
 - *commands*: what a GPU is told at once, for all kernels, then for each loop and block.
 """
 
@@ -110,15 +108,6 @@ def again(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
             yield way.but(found, "recompute-cheap", "values that cost little made again")
 
 
-def turns(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
-    """Large products in turn."""
-    options = way.compilation.options
-    if options.level == 2 and not options.cached and _is_free(options):
-        found = _again(way, replace(options, cached=True, sizes=dict(sizes)))
-        if found.passes.graph != way.compilation.passes.graph:
-            yield way.but(found, "products-in-turn", "large products of steps in turn")
-
-
 def commands(way: Way, sizes: Mapping[str, int]) -> Iterator[Way]:
     """On a GPU, command buffers for nothing, or for whole loops, too."""
     if backend.has_commands():
@@ -141,7 +130,6 @@ KNOBS: tuple[Knob, ...] = (
     room,
     tiles,
     again,
-    turns,
     commands,
     *(partial(commands_of_loop, number) for number in range(MANY)),
 )

@@ -63,9 +63,6 @@ class Accumulate:
         default=0,
         metadata={"help": "bytes of a term that are worth a step, however large the sum; 0: none"},
     )
-    lean: bool = field(
-        default=False, metadata={"help": "but no sum that takes more bytes than such a term"}
-    )
 
     name: ClassVar[str] = "accumulate"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -83,7 +80,7 @@ class Accumulate:
         }
         sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
         worth = {n.name for n in sums if is_worth(graph, n, names, uses)}
-        large = large_sums(graph, context, self.piece, lean=self.lean) if self.piece else {}
+        large = large_sums(graph, context, self.piece) if self.piece else {}
         steps |= large
         chosen = [n for n in graph.nodes.values() if n.name in large or n.name in worth]
         if not chosen:

@@ -12,10 +12,6 @@ reads of a tensor that varies with the point, takes at least ``piece`` bytes. Th
 points at once: they may live with the host, or be forgotten. What is small keeps its star, and so
 does a dimension that is nobody's loop. What a node means does not change.
 
-On CPUs that may also be faster: what the next node reads is still in a cache. It is where a step is
-a product of many ``rows``, those of all points that other stars compute at once; a few make a bad
-product.
-
 `accumulate` adds up, step by step, what is summed over such a dimension. Sizes are estimates
 (``sizes.py``); pieces count all points that other stars compute at once.
 """
@@ -41,10 +37,6 @@ from tempoc.symbolic.walk import symbols
 
 PIECE = 4096
 """With fewer bytes, the call of a kernel for each point costs more than they are worth."""
-CACHED = 1 << 16
-"""From so many bytes on, a step may be faster than its part of an array that no cache holds."""
-ROWS = 256
-"""Fewest rows of which a product for each step is as fast as one for all steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +44,6 @@ class Walk:
     """Takes the stars of large points, where others loop."""
 
     piece: int = field(default=PIECE, metadata={"help": "bytes of a point that are worth a step"})
-    rows: int = field(default=0, metadata={"help": "fewest points of other stars that are, too"})
 
     name: ClassVar[str] = "walk"
     needs: ClassVar[tuple[str, ...]] = ()
@@ -65,18 +56,15 @@ class Walk:
         loops = walked(graph, context.space)
         nodes = dict(graph.nodes)
         for name, node in graph.nodes.items():
-            large = [d for d in node.vector if d in loops and self.is_large(graph, node, d, at)]
+            large = [
+                d for d in node.vector if d in loops and piece(graph, node, d, at) >= self.piece
+            ]
             if large:
                 vector = tuple(d for d in node.vector if d not in large)
                 nodes[name] = replace(node, vector=vector)
                 span = node.spans[0] if node.spans else None
                 context.remarks.add(self.name, f"`{name}` step by step in {', '.join(large)}", span)
         return replace(graph, nodes=nodes)
-
-    def is_large(self, graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> bool:
-        """Whether a point of a node along a dimension is worth a step."""
-        rows = prod(at[d] + 1 for d in node.vector if d != dim)
-        return rows >= self.rows and piece(graph, node, dim, at) >= self.piece
 
 
 def walked(graph: Graph, space: Space) -> frozenset[str]:
@@ -112,13 +100,10 @@ def _pieces(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterat
             yield prod(at[d] + 1 for d in others if d in named) * bytes_of(type_, at)
 
 
-def large_sums(
-    graph: Graph, context: PassContext, least: int, *, lean: bool
-) -> dict[str, list[Term]]:
+def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list[Term]]:
     """Sums along dimensions that somebody loops over, of terms that take at least so much.
 
-    If they are added up on the way, not all of them are needed at once. ``lean``: only those that
-    take no more themselves than a term.
+    If they are added up on the way, not all of them are needed at once.
     """
     at, loops = usual(graph.universe, told=context.sizes), walked(graph, context.space)
     lazy = together(graph)
@@ -126,8 +111,7 @@ def large_sums(
     for node in graph.nodes.values():
         if node.name not in lazy and len(node.types) == 1:
             along = [t for t in terms(graph, node) if t.dim in loops]
-            bound = max(least, *(bytes_of(t, at) for t in node.types)) if lean else least
-            large = [t for t in along if _term(graph, node, t, at) >= bound]
+            large = [t for t in along if _term(graph, node, t, at) >= least]
             found |= {node.name: large} if large else {}
     return found
 

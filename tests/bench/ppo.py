@@ -24,7 +24,7 @@ def ppo() -> Iterator[Row]:
     carts, given = environment("cartpole"), weights(ppo_jax.shapes())
     params = {f"start.{name}": value for name, value in given.items()}
     bounds = {"B": CARTS, "T": STEPS}
-    program = ready(SOURCE, "--walk", bounds=bounds, params=params, extern_path=[FOLDER])
+    program = ready(SOURCE, bounds=bounds, params=params, extern_path=[FOLDER])
     device = {name: jnp.array(value) for name, value in given.items()}
     key = jax.random.key(0)
 

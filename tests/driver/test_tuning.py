@@ -39,19 +39,6 @@ loss[i] = mean(tanh(tanh(x[0:T] @ w[i]) @ w[i]) ** 2)
 w[i+1] = w - 0.1 * grad(loss, w)
 output loss
 """
-STEERED = """
-dim t < T
-dim b < B
-input x[b]: f32[64]
-param w: f32[64, 64]
-s[0, b] = x
-s[t+1, b] = 0.5 * s + 0.1 * f32(random.categorical(s @ w))
-v = tanh(stop_gradient(s) @ w)
-away = v - stop_gradient(mean(v[t = 0:T, b = 0:B]))
-loss = mean((away * away)[t = 0:T, b = 0:B])
-g = grad(loss, w)
-output g
-"""
 X = np.linspace(0, 1, 24, dtype=np.float32).reshape(-1, 4)
 
 
@@ -85,28 +72,6 @@ def test_ways_of_training() -> None:
     assert names(way, {"T": 10, "I": 3}, 2) == []
 
 
-def test_large_products_in_turn(tmp_path: Path) -> None:
-    """Where there are enough points at once, and large ones; the options can be told again."""
-    way = Way(compilation=compiled(STEERED))
-    assert names(way, {"B": 255, "T": 9}, 4) == []
-    (found,) = KNOBS[4](way, {"B": 512, "T": 9})
-    assert found.name == "products-in-turn"
-    options = found.compilation.options
-    assert Options.from_provenance(options.to_provenance()) == options
-    assert names(found, {"B": 512, "T": 9}, 4) == []
-    given = Given(
-        bounds={"B": 5, "T": 3},
-        inputs=as_sources({"x": np.full((5, 64), 0.5, np.float32)}),
-        params=as_sources({"w": np.eye(64, dtype=np.float32) / 2}),
-    )
-    outputs = []
-    for number, each in enumerate((way, found)):
-        each.compilation.write(str(tmp_path / str(number)))
-        loaded = load(tmp_path / str(number))
-        outputs.append(tuning.run_given(loaded, given, Settings()).outputs["g"])
-    np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-5, atol=1e-7)
-
-
 @pytest.fixture
 def on_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """As if there were command buffers; what kernels are compiled with."""
@@ -125,12 +90,12 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 def test_command_buffers(on_gpu: list[tuple[str, str]], tmp_path: Path) -> None:
     """They are recorded with the program, and XLA knows the options; a CPU does not mind them."""
     way = Way(compilation=compiled())
-    assert names(way, {"T": 6}, 5) == ["commands-none", "commands-loops"]
+    assert names(way, {"T": 6}, 4) == ["commands-none", "commands-loops"]
     both = Way(compilation=compiled(STEPS.format("0.1") + TWICE).with_commands({"": "none"}))
-    (first, *_), (second, *_) = KNOBS[6](both, {"T": 6}), KNOBS[7](both, {"T": 6})
-    assert names(first, {"T": 6}, 7)[0] == f"{first.name}-{second.name}"
-    assert names(both, {"T": 6}, 8) == []
-    told = [*KNOBS[5](way, {"T": 6})]
+    (first, *_), (second, *_) = KNOBS[5](both, {"T": 6}), KNOBS[6](both, {"T": 6})
+    assert names(first, {"T": 6}, 6)[0] == f"{first.name}-{second.name}"
+    assert names(both, {"T": 6}, 7) == []
+    told = [*KNOBS[4](way, {"T": 6})]
     for number, found in enumerate(told):
         again = Options.from_provenance(found.compilation.options.to_provenance())
         assert again == found.compilation.options

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, note, settings
 from hypothesis import given as drawn
 
 from tempoc.base.source import Source
-from tempoc.driver.pipelines import O2, Pass, step_by_step
+from tempoc.driver.pipelines import O2, step_by_step
 from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import load_source
 from tempoc.passes.accumulate import Accumulate
@@ -50,13 +50,9 @@ TEXT = f"{HEAD}{STARS}{SUM}{OUT}"
 
 
 def walked(before: Graph, piece: int, **told: int) -> Graph:
-    """The graph after both passes."""
-    return passed(before, (Walk(piece=piece), Accumulate(piece=piece)), **told)
-
-
-def passed(before: Graph, steps: tuple[Pass, ...], **told: int) -> Graph:
-    """The graph after some passes, verified; it means the same up to rounding."""
+    """The graph after both passes, verified; it means the same up to rounding."""
     space = Space(before.universe)
+    steps = Walk(piece=piece), Accumulate(piece=piece)
     context = PassContext(space, told=told)
     after = run_pipeline(before, steps, context, verify=lambda g, s: verify(g, space, after=s))
     for size in SIZES:
@@ -85,19 +81,6 @@ def test_pieces_count_what_other_stars_compute(piece: int, left: set[str]) -> No
 def test_the_more_there_is_at_once_the_larger_are_pieces() -> None:
     assert stars(walked(graph(TEXT), 4096, B=8)) == {"d", "v", "w"}
     assert stars(walked(graph(TEXT), 4096, B=128)) == {"w"}
-
-
-def test_few_rows_are_no_step() -> None:
-    """However large they are."""
-    steps = (Walk(piece=512, rows=64),)
-    assert stars(passed(graph(TEXT), steps, B=63)) == {"d", "v", "w"}
-    assert stars(passed(graph(TEXT), steps, B=64)) == {"w"}
-
-
-@pytest.mark.parametrize(("points", "is_cut"), [(7, False), (8, True)])
-def test_sums_larger_than_their_terms_are_no_step(points: int, is_cut: bool) -> None:
-    after = passed(graph(TEXT), (Accumulate(limit=0, piece=32, lean=True),), B=points)
-    assert ("g.now" in after.nodes) == is_cut
 
 
 def test_nothing_loops_that_did_not() -> None:
