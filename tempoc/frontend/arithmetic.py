@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
-from tempoc.frontend.operate import check_number, elementwise, map_together
+from tempoc.frontend.operate import check_number, elementwise, make, map_together, spread
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.values import (
@@ -31,6 +31,7 @@ from tempoc.ops import arithmetic as ops
 from tempoc.ops import elementwise as unary_ops
 from tempoc.ops.contraction import MatMul
 from tempoc.ops.opdef import Op
+from tempoc.ops.source import IndexValue
 from tempoc.ops.types import DType
 from tempoc.symbolic import expr as ix
 from tempoc.symbolic.domain import Universe
@@ -107,12 +108,23 @@ def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span)
             check_number(value.value, DType.I32, span)
     if found is None:
         return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
-    universe = round.universe
-    if op in COMPARISONS or dims_of(Listing((a, b)), universe) == dims_of(found, universe):
+    return as_named(round, frame, found, (a, b), span)
+
+
+def as_named(
+    round: Round, frame: Frame, found: Number | Index, operands: tuple[Value, ...], span: Span
+) -> Value:
+    """What an operator makes of index expressions, with all dimensions that these name.
+
+    `0 * t` is a number as an index, but a tensor that varies with `t` as a value.
+    """
+    named = dims_of(Listing(operands), round.universe)
+    if named == dims_of(found, round.universe):
         return found
-    # `0 * t` is a number as an index, but a tensor that varies with `t` as a value.
-    known = elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
-    return replace(known, static=found) if isinstance(known, Ref) else known
+    expr = as_expr(found)
+    assert expr is not None
+    known = make(round, frame, IndexValue(expr=expr), (), span)[0]
+    return replace(spread(round, frame, known, named), static=found)
 
 
 def fold(op: str, a: Number, b: Number, span: Span) -> Number:
@@ -186,11 +198,12 @@ def unary(round: Round, frame: Frame, op: str, a: Value, span: Span) -> Value:
 
     def leaf(parts: tuple[Value, ...]) -> Value:
         (x,) = parts
-        e = None if isinstance(x, Ref) else as_expr(x)
+        e = as_expr(x)
         if isinstance(x, Number) and (op == "-") != isinstance(x.value, bool):
             return Number(-x.value if op == "-" else not x.value)
-        if isinstance(x, Index) and e is not None and is_condition(e) == (op == "not"):
-            return lift(ix.negation(e) if op == "not" else ix.mul(ix.Const(-1), e))
+        if isinstance(x, (Ref, Index)) and e is not None and is_condition(e) == (op == "not"):
+            found = lift(ix.negation(e) if op == "not" else ix.mul(ix.Const(-1), e))
+            return as_named(round, frame, found, (x,), span)
         if not isinstance(x, (Ref, Index)):
             raise Problem(type_errors.bad_operator(span, op, x))
         node: Op = unary_ops.Negative() if op == "-" else unary_ops.Not()

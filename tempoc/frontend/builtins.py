@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tempoc.base.source import Span
 from tempoc.frontend import builtin_names, builtin_tensors, choice, combine, draws, type_errors
-from tempoc.frontend.arithmetic import as_expr, fold
+from tempoc.frontend.arithmetic import as_expr, as_named, fold
 from tempoc.frontend.bind import Bound, bind
 from tempoc.frontend.gradient import gradient
 from tempoc.frontend.operate import check_number, elementwise, make, map_together, operator, tensor
@@ -46,7 +46,7 @@ KEEPING: dict[str, Callable[[float], float]] = {
 def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> Value:
     """The result of a builtin. Raises `Problem` or `StillUnknown`."""
     if name in ("min", "max"):
-        found = _index_extremum(name, arguments, span)
+        found = _index_extremum(round, frame, name, arguments, span)
         if found is not None:
             return found
     signature = builtin_names.SIGNATURES[name].split()
@@ -77,7 +77,9 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
     return builtin_tensors.GROUP[name](round, frame, name, bound)
 
 
-def _index_extremum(name: str, arguments: Arguments, span: Span) -> Value | None:
+def _index_extremum(
+    round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
+) -> Value | None:
     """`min` and `max` over index expressions or numbers alone."""
     values = arguments.positional
     if not values or arguments.keyword or any(isinstance(v, (Listing, Record)) for v in values):
@@ -95,7 +97,8 @@ def _index_extremum(name: str, arguments: Arguments, span: Span) -> Value | None
     for v in values:
         if isinstance(v, Number):
             check_number(v.value, DType.I32, span)
-    return lift((minimum if name == "min" else maximum)(*known))
+    extremum = lift((minimum if name == "min" else maximum)(*known))
+    return as_named(round, frame, extremum, values, span)
 
 
 def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> Value:

@@ -17,10 +17,10 @@ from tempoc.frontend import (
     type_errors,
 )
 from tempoc.frontend.access import pick, temporal
-from tempoc.frontend.arithmetic import binary, unary
+from tempoc.frontend.arithmetic import as_expr, binary, unary
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
-from tempoc.frontend.operate import elementwise
+from tempoc.frontend.operate import elementwise, spread_all
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.scope import Foreign, Pending, Scope, TensorName, nearest
@@ -42,7 +42,7 @@ from tempoc.frontend.values import (
     unknown_in,
 )
 from tempoc.ops.movement import Transpose
-from tempoc.symbolic.expr import Entry
+from tempoc.symbolic.expr import Entry, Truth
 
 Rule = Callable[[Round, Frame, Any], Value]
 
@@ -189,14 +189,17 @@ def _read(
     """A value at entries; what data choose is picked from a slice. Raises `Problem`."""
     entries: dict[str, Entry] = {}
     points: dict[str, Value] = {}
+    named: list[str] = []
     for dim, item in written.items():
         at = item.value
         if isinstance(at, ast.DataPoint):
             points[dim] = single(round, frame, at.index)
             at = at.within
-        entries[dim] = indices.entry(round, frame, at, dim)
+        entries[dim], dims = indices.entry(round, frame, at, dim)
+        named.extend(dims)
     found = temporal(round, frame, value, entries, span, strict=strict)
-    return pick(round, frame, found, entries, points, span) if points else found
+    found = pick(round, frame, found, entries, points, span) if points else found
+    return spread_all(round, frame, found, tuple(named), span)
 
 
 def _item(round: Round, frame: Frame, entry: ast.Entry) -> Position | Range:
@@ -251,8 +254,10 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
     condition = single(round, frame, e.condition)
     if isinstance(condition, Unknown):
         return condition
-    if isinstance(condition, Number) and isinstance(condition.value, bool):
-        return single(round, frame, e.then if condition.value else e.orelse)
+    known = as_expr(condition)
+    if isinstance(known, Truth):
+        taken = single(round, frame, e.then if known.value else e.orelse)
+        return spread_all(round, frame, taken, dims_of(condition, round.universe), e.span)
     if isinstance(condition, Ref) and condition.static is None:
         raise Problem(type_errors.condition_tensor(e.condition.span))
     holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")

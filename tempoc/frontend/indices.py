@@ -12,7 +12,7 @@ from tempoc.frontend.points import shown_point
 from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.scope import nearest
-from tempoc.frontend.values import Index, Number, Ref, Unknown, Value
+from tempoc.frontend.values import Index, Number, Ref, Unknown, Value, dims_of
 from tempoc.ops.types import DType
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import TRUE, ZERO, Const, Entry, Expr, Slice, Sym, compare
@@ -21,7 +21,11 @@ from tempoc.symbolic.walk import evaluate, is_affine, is_condition
 
 def index(round: Round, frame: Frame, e: ast.Expr) -> Expr:
     """A temporal index. Raises `Problem` or `StillUnknown`."""
-    value = round.evaluate(frame, e)
+    return checked_index(round, frame, e, round.evaluate(frame, e))
+
+
+def checked_index(round: Round, frame: Frame, e: ast.Expr, value: Value) -> Expr:
+    """The temporal index that the value of `e` is. Raises `Problem` or `StillUnknown`."""
     found = as_expr(value)
     if isinstance(value, Unknown):
         raise StillUnknown(value)
@@ -77,15 +81,27 @@ def _nonaffine_side(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
     return e
 
 
-def entry(round: Round, frame: Frame, e: ast.Expr | ast.Slice, dim: str) -> Entry:
-    """A point or slice of a dimension. Raises `Problem` or `StillUnknown`."""
+def entry(
+    round: Round, frame: Frame, e: ast.Expr | ast.Slice, dim: str
+) -> tuple[Entry, tuple[str, ...]]:
+    """A point or slice of a dimension, and the dimensions that it names.
+
+    Raises `Problem` or `StillUnknown`.
+    """
+    named: list[str] = []
+
+    def part(x: ast.Expr) -> Expr:
+        value = round.evaluate(frame, x)
+        found = checked_index(round, frame, x, value)
+        named.extend(dims_of(value, round.universe))
+        return found
+
     if not isinstance(e, ast.Slice):
-        return index(round, frame, e)
-    low = Const(0) if e.lo is None else index(round, frame, e.lo)
-    bound = Sym(round.universe.dim(dim).bound)
-    high = bound if e.hi is None else index(round, frame, e.hi)
+        return part(e), tuple(named)
+    low = Const(0) if e.lo is None else part(e.lo)
+    high = Sym(round.universe.dim(dim).bound) if e.hi is None else part(e.hi)
     step = 1 if e.step is None else positive(round, frame, e.step)
-    return Slice(low, high, step)
+    return Slice(low, high, step), tuple(named)
 
 
 def positive(round: Round, frame: Frame, e: ast.Expr) -> int:

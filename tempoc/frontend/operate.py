@@ -21,6 +21,7 @@ from tempoc.frontend.values import (
     Typed,
     Value,
     dims_of,
+    map_leaves,
     unknown_in,
 )
 from tempoc.ops.catalog import OPS
@@ -164,6 +165,24 @@ def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
     draft.inputs = [wire(ref)]
     round.add(draft)
     return identity(round, frame, draft, ref.span)
+
+
+def spread_all(
+    round: Round, frame: Frame, value: Value, dims: tuple[str, ...], span: Span
+) -> Value:
+    """A tree with at least these dimensions, named where the value does not depend on them.
+
+    `x[t - t]` is `x[0]`, at every `t`.
+    """
+    if all(d in dims_of(value, round.universe) for d in dims):
+        return value
+
+    def leaf(_: tuple[str, ...], v: Value) -> Value:
+        if isinstance(v, (Number, Index, Ref)):
+            return spread(round, frame, tensor(round, frame, v, span), dims)
+        return v
+
+    return map_leaves(leaf, value)
 
 
 def unspread(round: Round, value: Value, dims: tuple[str, ...]) -> Value:

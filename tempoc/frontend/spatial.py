@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from tempoc.base.source import Span
 from tempoc.frontend import indices, type_errors
 from tempoc.frontend.arithmetic import as_expr
-from tempoc.frontend.operate import make, tensor
+from tempoc.frontend.operate import make, spread, tensor
 from tempoc.frontend.points import shown_point
 from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import Facts, Frame, Round
-from tempoc.frontend.values import Listing, Number, Record, Ref, Several, Unknown, Value
+from tempoc.frontend.values import Listing, Number, Record, Ref, Several, Unknown, Value, dims_of
 from tempoc.ops import slicing
 from tempoc.ops.opdef import OperandError
 from tempoc.symbolic.domain import Universe
@@ -51,7 +51,10 @@ def select(
         raise Problem(type_errors.too_many_indices(span, len(items), x.type.ndim))
     written: list[slicing.Written] = []
     gathers: list[Ref] = []
+    named: list[str] = []
     for axis, item in enumerate(items):
+        parts = (item.low, item.high) if isinstance(item, Range) else (item.value,)
+        named += (d for v in parts if v is not None for d in dims_of(v, round.universe))
         if isinstance(item, Range):
             written.append(_range(round.universe, item))
             continue
@@ -68,7 +71,8 @@ def select(
         op = slicing.spatial_index(x.type.shape, written, Facts(round, frame.where))
     except OperandError as error:
         raise Problem(type_errors.operands(span, error.message, error.help)) from None
-    return make(round, frame, op, (x, *gathers), span)[0]
+    found = make(round, frame, op, (x, *gathers), span)[0]
+    return spread(round, frame, found, round.universe.ordered(tuple(named)))
 
 
 def _from_list(

@@ -284,3 +284,25 @@ def lists_and_records(x: Array) -> Array:
     return {
         "p": x[:, 0], "y": x, "z": x + 1, "w": x[:, 2] + 1, "q": x[0] * 2, "s": x[0] * 2, "n": 2
     }  # fmt: skip
+
+
+@case(
+    CASES,
+    """dim t < T
+const K = 1
+input x[t]: f32
+y = x[t % K]
+z = min(t, t - t)
+u = t % K == 0
+v = [5.0, 6.0][0] if t <= t else x[0]
+w = concat([x[0:T], x[0:T]], 0)[t - t]
+n = sum(x[t - t:T])
+p[t] = x[-(t % K)]
+output y, z, u, v, w, n, p""",
+    *SMALL,
+)
+def dimensions_that_are_named_but_do_not_matter(T: int, x: Array) -> Array:
+    first = np.repeat(x[:1], T)
+    n = np.repeat(x.sum(), T)
+    z, u, v = np.zeros(T, np.int32), np.ones(T, bool), np.full(T, 5.0, np.float32)
+    return {"y": first, "z": z, "u": u, "v": v, "w": first, "n": n, "p": first}
