@@ -22,6 +22,8 @@ from dataclasses import dataclass
 
 from tempoc.memory.storage import Axis, Store
 from tempoc.ops.opdef import Emitter, Stretch
+from tempoc.ops.picking import Pick
+from tempoc.sdg.graph import Node
 from tempoc.symbolic.expr import (
     TRUE,
     ZERO,
@@ -260,3 +262,14 @@ def write(
 def _atom(text: str) -> str:
     """The text in brackets unless it is a name, a number or a call."""
     return text if re.fullmatch(r"\w+(\([^()]*\))?", text) else f"({text})"
+
+
+def row_pick(node: Node) -> Pick | None:
+    """The operator of a node that picks a row of a slice, which is read without the slice.
+
+    Of two picks in one access the second one picks from what the first one made.
+    """
+    if not isinstance(node.op, Pick):
+        return None
+    slices = [e for e in node.inputs[0].entries if isinstance(e, Slice)]
+    return node.op if node.op.axis < len(slices) else None

@@ -93,8 +93,8 @@ class Body:
             self.shown = node.op.emit(args, (), self.out)
         elif isinstance(node.op, Until):
             (self.endings[node.op.bound],) = node.op.emit((self._operand(name, 0),), (), self.out)
-        elif isinstance(node.op, Pick) and not self._is_local(name, 0):
-            self._values[name, 0] = self._row_of(name, node.op)
+        elif (op := access.row_pick(node)) is not None and not self._is_local(name, 0):
+            self._values[name, 0] = self._row_of(name, op)
         elif any(owner[0] == name for owner in self._owners.values()):
             served = served_by(name, self.statement.members, self._owners)
             self._choice(name, node, served)

@@ -29,9 +29,11 @@ from tempoc.symbolic.expr import (
     Slice,
     Sum,
     Sym,
+    add,
     compare,
     maximum,
     minimum,
+    negation,
     sub,
 )
 from tempoc.symbolic.text import show
@@ -171,28 +173,31 @@ def _help(
     guard = _guard(round, wire, failing, above)
     if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
         return _about_bounds(round, wire, failing, guard, above)
+    restricted = show(guard)
     missing = _missing(round, place, found, wire.entries[failing], above)
     entry = wire.entries[failing]
     if isinstance(entry, Slice):
         bound = Sym(round.universe.dim(source.dims[failing]).bound)
         cut = minimum(entry.hi, bound) if above else maximum(Const(0), entry.lo)
-        return access_errors.cut(show(cut), guard, place is not None)
+        return access_errors.cut(show(cut), restricted, place is not None)
     if place is None:
-        return access_errors.index_target(draft.origin.target, guard)
-    return access_errors.restrict(missing, guard)
+        return access_errors.index_target(draft.origin.target, restricted)
+    return access_errors.restrict(missing, restricted)
 
 
-def _about_bounds(round: Round, wire: Wire, failing: int, guard: str, above: bool) -> str:
-    """An entry without dimensions: only an assumption can help, if it is not just one too far."""
+def _about_bounds(round: Round, wire: Wire, failing: int, guard: Expr, above: bool) -> str:
+    """An entry without dimensions: an assumption helps, if there are bounds that satisfy it."""
     bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
     entry = wire.entries[failing]
-    if isinstance(entry, Expr) and isinstance(sub(entry, bound), Const):
-        return access_errors.last(_name(wire.source), show(bound - 1))
-    if isinstance(entry, Slice) and isinstance(sub(entry.hi, bound), Const) and above:
-        return access_errors.cut(show(bound), "", False)
     if isinstance(entry, Const):
-        guard = show(compare(">=", bound, entry + 1))
-    return access_errors.assume(guard)
+        guard = compare(">=", bound, entry + 1)
+    if not round.space.implies(Domain(()), negation(guard)):
+        return access_errors.assume(show(guard))
+    if isinstance(entry, Slice):
+        return access_errors.cut(show(bound if above else maximum(Const(0), entry.lo)), "", False)
+    if above:
+        return access_errors.last(_name(wire.source), show(bound - 1))
+    return access_errors.no_wrapping(_name(wire.source), show(add(bound, entry)))
 
 
 def _placement(round: Round, draft: Draft) -> tuple[Cell, Placement] | None:
@@ -231,7 +236,7 @@ def _forget_covering(round: Round, draft: Draft, found: Outside, errors: Collect
         ]
 
 
-def _guard(round: Round, wire: Wire, failing: int, above: bool) -> str:
+def _guard(round: Round, wire: Wire, failing: int, above: bool) -> Expr:
     """The condition that keeps an entry inside, as short as it can be said."""
     entry = wire.entries[failing]
     bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
@@ -240,12 +245,12 @@ def _guard(round: Round, wire: Wire, failing: int, above: bool) -> str:
     dim = next((n for n in symbols(entry) if round.universe.is_dim(n)), None)
     limit: Expr = bound if above else Const(0)
     if dim is None:
-        return show(compare("<" if above else ">=", entry, limit))
+        return compare("<" if above else ">=", entry, limit)
     if isinstance(entry, (Sym, Sum)):
         rest = sub(entry, Sym(dim))
         if dim not in symbols(rest):
-            return show(compare("<" if above else ">=", Sym(dim), sub(limit, rest)))
-    return show(compare("<" if above else ">=", entry, limit))
+            return compare("<" if above else ">=", Sym(dim), sub(limit, rest))
+    return compare("<" if above else ">=", entry, limit)
 
 
 def _missing(

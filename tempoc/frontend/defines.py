@@ -36,7 +36,8 @@ def _parsed(text: str) -> Value:
     except ValueError:
         pass
     try:
-        return Number(float(text))
+        if "_" not in text:  # Python would take `1_000`, the language does not
+            return Number(float(text))
     except ValueError:
         pass
     inner = text[1:-1]

@@ -49,10 +49,13 @@ def sink_of(round: Round, draft: Draft, wire: Wire) -> Domain:
     """The points at which an operand is read."""
     if wire.guard == TRUE:
         return Domain(draft.dims, draft.where)
-    if draft.where == TRUE or draft.role == "root":
-        return Domain(draft.dims, wire.guard)
+    there, guarded = round.space.symbolic, Domain(draft.dims, wire.guard)
+    if draft.where == TRUE:
+        return guarded
+    if draft.role == "root" and there.implies(guarded, draft.where):
+        return guarded  # a branch of a definition, not of an `if` in one that has a guard
     where = conjunction(draft.where, wire.guard)
-    return Domain(draft.dims, round.space.symbolic.simplify(where, Domain(draft.dims)))
+    return Domain(draft.dims, there.simplify(where, Domain(draft.dims)))
 
 
 @dataclass(slots=True)

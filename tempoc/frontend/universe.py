@@ -12,7 +12,7 @@ from tempoc.frontend.defines import parse_define
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.program import Scopes
 from tempoc.frontend.scope import Scope
-from tempoc.frontend.values import BAD, Number, Unknown, Value
+from tempoc.frontend.values import Number, Unknown, Value
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym, compare
@@ -109,7 +109,10 @@ def _impossible(universe: Universe) -> bool:
 
 
 def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Expr | None:
-    """The value of a bound, overridden by `-D` where it is a number."""
+    """The value of a bound, overridden by `-D` where it is a number.
+
+    What is wrong with a `-D` is said, and the value in the program kept: all else is reported too.
+    """
     name = item.bound.name
     value: Value = scopes.evaluate(scope, default)
     if isinstance(value, Unknown):
@@ -117,8 +120,6 @@ def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Ex
     text = scopes.defines.get(name)
     if text is not None:
         value = _overridden(scopes, item, name, text, value, default)
-        if isinstance(value, Unknown):
-            return None
     e = as_expr(value)
     if e is None or is_condition(e) or not is_affine(e):
         scopes.errors.add(name_errors.bound_not_index(default.span, name))
@@ -139,10 +140,13 @@ def _overridden(
         found = parse_define(name, text, value, item.bound.span)
     except Problem as problem:
         scopes.errors.add(problem.diagnostic)
-        return BAD
+        return value
     if isinstance(found, Number) and not isinstance(found.value, int):
         kind = "an integer of at least 1"
         scopes.errors.add(name_errors.define_kind(name, text, kind, item.bound.span))
+        return value
+    if isinstance(found, Number) and not 1 <= found.value < LIMIT:
+        scopes.errors.add(name_errors.bound_size(default.span, name, int(found.value)))
         return value
     return found
 

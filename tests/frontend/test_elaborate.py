@@ -70,6 +70,10 @@ def test_names_of_parts_come_from_the_source() -> None:
         ("y[9] = 5.\ny[t] = x", [0, 1, 2, 3]),
         ("h = s * 2.\ns[0] = 1.\ns[t+1] = h\ny = s", [1, 2, 4, 8]),
         ("y[t = t+1] = x\ny[t = 0] = 0.", [0, 0, 1, 2]),
+        (
+            "p[t] = (x[T-2] if t % 2 == 0 else x) when t >= 1\ny = p[t] if t >= 1 else 9.",
+            [9, 1, 2, 3],
+        ),
     ],
 )
 def test_equations(text: str, y: list[float]) -> None:

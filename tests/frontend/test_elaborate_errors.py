@@ -61,10 +61,21 @@ def test_the_witness_is_the_one_of_the_specification() -> None:
     assert found.help == 'add an equation for x[0], or restrict this one with "when t >= 1"'
 
 
+@pytest.mark.parametrize(
+    ("read", "help"),
+    [
+        ("x[-T]", "temporal indices never wrap around: write x[0]"),
+        ("x[T+S]", "indices count from 0: the last one is x[T-1]"),
+        ("x[-S:T]", "cut the slice: `0` keeps this end inside"),
+        ("x[S]", 'say what the bounds are known to satisfy: "assume S < T"'),
+    ],
+)
+def test_nothing_is_assumed_that_no_bounds_satisfy(read: str, help: str) -> None:
+    assert only(f"dim s < S\n{T}y = {read}\noutput y\n").help == help
+
+
 def test_a_mistake_in_a_function_is_told_once_with_its_calls() -> None:
-    text = (
-        T + "def f(a) = a @ a\ndef g(a) = f(a)\ny = g(x) + g(x)\noutput y\n"
-    )
+    text = T + "def f(a) = a @ a\ndef g(a) = f(a)\ny = g(x) + g(x)\noutput y\n"
     found = only(text)
     assert found.primary is not None and found.primary.span.text == "a @ a"
     assert [label.span.text for label in found.secondary] == ["f(a)", "g(x)"]
@@ -77,13 +88,16 @@ def test_a_mistake_in_a_function_is_told_once_with_its_calls() -> None:
         ({"T": "3"}, "-D T: this bound has no compile-time value"),
         ({"N": "3"}, "-D N: this bound is derived from others"),
         ({"D": "x"}, "-D D=x: `D` is a number"),
+        ({"D": "1_0"}, "-D D=1_0: `D` is a number"),
         ({"L": "0"}, "the bound `L` is 0; a bound is at least 1"),
+        ({"L": "x"}, "-D L=x: `L` is a number"),
         ({"L": "2.5"}, "-D L=2.5: `L` is an integer of at least 1"),
         ({"on": "1"}, "-D on=1: `on` is a bool (`true` or `false`)"),
     ],
 )
 def test_defines(defines: dict[str, str], message: str) -> None:
     dims = "dim t < T\ndim n < N = T + 1\ndim l < L = 2\n"
-    text = dims + "const D = 1\nconst on = true\ny[t] = D\noutput y\n"
+    body = "const D = 1\nconst on = true\ny[t] = D\nw[l] = l\nv = w[1]\noutput y, v\n"
+    text = dims + body
     found = errors_of(text, defines)
     assert [d.message for d in found] == [message]

@@ -93,3 +93,23 @@ def test_a_broken_promise_is_reported_with_its_point(par: int, tmp_path: Path) -
     assert "in 0:t" in shown and "t = 2" in shown and "h[t] = tanh" in shown
     with pytest.raises(DiagnosticError, match=r"in 0:t, which is 0:2 here"):
         evaluate(graph_of(text), {"T": 4}, given, {})
+
+
+TWO = """dim b < B
+dim t < T
+input x[b, t]: f32
+input i[t]: i32
+input j[t]: i32
+y = x[b = i in 0:B, t = j in 0:T]
+g = grad(y ** 2, x)
+output y, g
+"""
+
+
+def test_two_picks_in_one_access(tmp_path: Path) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    i, j = np.array([1, 0, 1], np.int32), np.array([2, 1, 2], np.int32)
+    given = {"x": x, "i": i, "j": j}
+    found = agreed(TWO, tmp_path, {"B": 2, "T": 3}, given, levels=(0, 2))
+    np.testing.assert_array_equal(found["y"], [5, 1, 5])
+    np.testing.assert_array_equal(found["g"], [[0, 2, 0], [0, 0, 20]])
