@@ -195,7 +195,7 @@ SIX_BITS = 2**6
 
 INTEGER_POWER = '''\
 def integer_power(base, exponent):
-    """base ** exponent for an exponent that is not negative; jnp.power takes six bits of it only."""
+    """base ** exponent, not negative, of which jnp.power would look at six bits only."""
     whole = jnp.power(base, exponent & 63)
     for bits in range(6, 8 * exponent.dtype.itemsize, 6):
         for _ in range(6):
