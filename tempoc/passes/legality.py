@@ -195,10 +195,9 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
             assert isinstance(stop.op, Until)
             reads = tuple(e.entries for e in node.inputs)
             task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
-            if may_wait(universe, task):
-                signs = _waits(space, task, stop.domain)
-                if signs is not None:
-                    yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
+            signs = _waits(space, task, stop.domain) if may_wait(universe, task) else None
+            if signs is not None:
+                yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
 
 
 def _waits(space: Space, task: Waits, stop: Domain) -> tuple[tuple[str, Signs], ...] | None:
@@ -219,8 +218,8 @@ def _targets(graph: Graph, space: Space) -> dict[str, list[Expr]]:
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
             for k, edge in enumerate(node.inputs):
-                domain = graph.nodes[edge.source].domain
-                where = space.simplify(written_where(node, k, graph), domain)
+                source = graph.nodes[edge.source]
+                where = space.simplify(written_where(node, k, graph), source.domain)
                 found.setdefault(edge.source, []).extend((*node.op.targets[k], where))
     return found
 
