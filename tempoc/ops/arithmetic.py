@@ -170,29 +170,45 @@ class Power(Arithmetic):
         a, b = args
         if a.dtype.kind not in "iu":
             return np.asarray(np.power(a, b))
-        whole = np.power(a, np.abs(b))
+        whole = np.power(a, np.where(b < 0, b & 1, b))
         kept = np.where(np.abs(a) == 1, whole, np.zeros((), a.dtype))
         return np.where(b < 0, kept, whole)
 
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
     ) -> tuple[str, ...]:
-        """JAX leaves negative powers of integers undefined."""
+        """JAX leaves negative powers of integers undefined, and takes six bits of an exponent."""
+        dtype = results[0].dtype
         base, exponent = self.texts(args, results, out)
-        plain = self.jax.format(base, exponent)
-        if results[0].dtype not in (DType.I32, DType.I64) or _is_count(exponent):
-            return (plain,)
-        zero = scalar(0, results[0].dtype)
+        if dtype.is_float or 0 <= _count(exponent) < SIX_BITS:
+            return (self.jax.format(base, exponent),)
+        if dtype not in (DType.I32, DType.I64) or _count(exponent) >= 0:
+            return (f"integer_power({base}, {exponent})",)
         exponent = out.bind("exponent", exponent)
-        whole = self.jax.format(base, f"jnp.abs({exponent})")
+        whole = f"integer_power({base}, jnp.abs({exponent}))"
         return (
-            f"jnp.where(({exponent} < 0) & (jnp.abs({base}) != 1), {zero}, {whole})",
+            f"jnp.where(({exponent} < 0) & (jnp.abs({base}) != 1), {scalar(0, dtype)}, {whole})",
         )
 
 
-def _is_count(text: str) -> bool:
-    """Whether emitted code is a number that is not negative."""
-    return re.fullmatch(r"jnp\.\w+\(\d+\)(\.astype\([\w.]+\))?", text) is not None
+SIX_BITS = 2**6
+
+INTEGER_POWER = '''\
+def integer_power(base, exponent):
+    """base ** exponent, not negative, of which jnp.power would look at six bits only."""
+    whole = jnp.power(base, exponent & 63)
+    for bits in range(6, 8 * exponent.dtype.itemsize, 6):
+        for _ in range(6):
+            base = base * base
+        whole = whole * jnp.power(base, (exponent >> bits) & 63)
+    return whole
+'''
+
+
+def _count(text: str) -> int:
+    """The number that emitted code is, if it is one that is not negative; else -1."""
+    found = re.fullmatch(r"jnp\.\w+\((\d+)\)(\.astype\([\w.]+\))?", text)
+    return int(found.group(1)) if found else -1
 
 
 class Minimum(Nary):

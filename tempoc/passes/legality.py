@@ -185,7 +185,7 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
     """Nodes that must know whether a run ends, with those that look."""
     universe = graph.universe
     stops = [n for n in graph.nodes.values() if isinstance(n.op, Until)]
-    targets = _targets(graph) if stops else {}
+    targets = _targets(graph, space) if stops else {}
     for node in graph.nodes.values() if stops else ():
         more = (*mentioned(node), *targets.get(node.name, ()))
         mentions = tuple(e for e in more if any(n in universe.lengths for n in symbols(e)))
@@ -195,10 +195,9 @@ def _waiting(graph: Graph, space: Space) -> Iterator[Dependence]:
             assert isinstance(stop.op, Until)
             reads = tuple(e.entries for e in node.inputs)
             task = Waits(bound=stop.op.bound, domain=node.domain, reads=reads, mentions=mentions)
-            if may_wait(universe, task):
-                signs = _waits(space, task, stop.domain)
-                if signs is not None:
-                    yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
+            signs = _waits(space, task, stop.domain) if may_wait(universe, task) else None
+            if signs is not None:
+                yield Dependence(sink=node.name, source=stop.name, signs=signs, apart=True)
 
 
 def _waits(space: Space, task: Waits, stop: Domain) -> tuple[tuple[str, Signs], ...] | None:
@@ -213,13 +212,14 @@ def _waits(space: Space, task: Waits, stop: Domain) -> tuple[tuple[str, Signs], 
     return space.known.once(("waits", task, stop), find)
 
 
-def _targets(graph: Graph) -> dict[str, list[Expr]]:
-    """Where each node writes into merges, and under which condition."""
+def _targets(graph: Graph, space: Space) -> dict[str, list[Expr]]:
+    """Where each node writes into merges, and under which condition, if it does not always hold."""
     found: dict[str, list[Expr]] = {}
     for node in graph.nodes.values():
         if isinstance(node.op, Merge):
             for k, edge in enumerate(node.inputs):
-                where = written_where(node, k, graph)
+                source = graph.nodes[edge.source]
+                where = space.simplify(written_where(node, k, graph), source.domain)
                 found.setdefault(edge.source, []).extend((*node.op.targets[k], where))
     return found
 

@@ -10,7 +10,7 @@ import pytest
 from tempoc.driver.reference import caller
 from tempoc.runtime.run import run
 from tempoc.sdg.interpret import evaluate
-from tests.support.agree import compiled
+from tests.support.agree import compilation, compiled
 from tests.support.elaborated import graph_of
 from tests.whole.test_until import collatz
 from tests.whole.until_runs import Agreeing
@@ -108,6 +108,36 @@ def test_learning_from_episodes(tmp_path: Path) -> None:
         np.testing.assert_allclose(found["w"][i], w, rtol=1e-4, atol=1e-5)
         w = w - 0.1 * np.asarray(jax.grad(loss)(w))
     assert found["length"].tolist() == lengths and len({*lengths}) > 1
+
+
+FIRST = """dim i < I
+dim t < T until stop
+input x[i, t]: f32
+h[0, 0] = x[0, 0]
+h[i, 0] = last[i-1] + x[i, 0] when i >= 1
+h[i, t] = 0.5 * h[i, t-1] + x when t >= 1
+stop = x > 0.5
+last = h[t = T-1]
+output last
+"""
+
+
+def test_one_point_begins_them_all() -> None:
+    """The first point of all is there whatever the lengths, which are those of other points."""
+    x = np.random.default_rng(1).uniform(-1, 1, (4, 6)).astype(np.float32)
+    optimized = compilation(FIRST, 2).optimized
+    for most in (1, 2, 6):
+        found, h = [], 0.0
+        for row in x[:, :most]:
+            h += row[0]
+            for k, value in enumerate(row):
+                h = 0.5 * h + value if k else h
+                if value > 0.5:
+                    break
+            found.append(h)
+        bounds, given = {"I": 4, "T": most}, {"x": x[:, :most]}
+        for graph in (graph_of(FIRST), optimized):
+            np.testing.assert_allclose(evaluate(graph, bounds, given, {})["last"], found, rtol=1e-5)
 
 
 CALLS = """dim i < I

@@ -59,6 +59,7 @@ PLAIN: dict[str, Case] = {
     ),
     "log_softmax": ("nn.log_softmax(20. * x)", lambda d: jax.nn.log_softmax(20 * d["x"])),
     "leaky_relu": ("nn.leaky_relu(x, 0.1)", lambda d: jax.nn.leaky_relu(d["x"], 0.1)),
+    "leaky_relu_steep": ("nn.leaky_relu(x, 2.5)", lambda d: jax.nn.leaky_relu(d["x"], 2.5)),
     "elu": ("nn.elu(20. * x)", lambda d: jax.nn.elu(20 * d["x"])),
     "linear": ("nn.linear(x, w, b)", lambda d: d["x"] @ d["w"].T + d["b"]),
     "linear_rows": (
