@@ -14,7 +14,9 @@ from tempoc.poly.space import Space
 from tempoc.sdg.statements import Read, Statement, Vector, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
+    FALSE,
     ONE,
+    TRUE,
     ZERO,
     And,
     Const,
@@ -62,7 +64,8 @@ def together(single: Statement, dims: tuple[str, ...], space: Space) -> Statemen
 def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
     """From where to where dimensions of a domain run; ``None`` if that varies or has holes.
 
-    So it is if an end names a length: kernels are traced before that is known.
+    So it is if an end names a length: kernels are traced before that is known. Where there are no
+    points, there are no ranges either.
     """
     key = ("ranges", domain, tuple(dims))
     return space.known.once(key, lambda: _ranges(domain, dims, space))
@@ -71,6 +74,8 @@ def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vecto
 def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
     parts = domain.where.args if isinstance(domain.where, And) else (domain.where,)
     found: dict[str, Vector] = {}
+    if domain.where != TRUE and space.implies(domain, FALSE):
+        return None
     for dim in dims:
         own = [p for p in parts if dim in symbols(p)]
         if any({*symbols(p)} & ({*domain.dims} - {dim}) for p in own):

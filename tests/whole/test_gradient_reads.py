@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.agree import agreed
+from tempoc.sdg.interpret import evaluate
+from tests.support.agree import agreed, compilation
 from tests.support.elaborated import graph_of
 from tests.support.gradients import check, data
 
@@ -97,3 +98,35 @@ def test_compiled_programs_agree_with_the_evaluator(name: str, tmp_path: Path) -
     bounds = sizes(text)[1]
     arrays = {k: v.astype(np.float32) for k, v in data(graph_of(text), bounds).items()}
     agreed(text, tmp_path, bounds, arrays, rtol=1e-3, atol=1e-3)
+
+
+def test_points_that_are_not_there() -> None:
+    """Weights of some layers are read elsewhere too; none is the last and the third of four."""
+    text = """dim l < L = 4
+dim t < T
+input x[t]: f32[3]
+input W[l]: f32[3, 3]
+h[0, t] = x
+h[l+1, t] = tanh(W[l] @ h[l, t])
+o = tanh(W[L-1] @ h[L-1, t]) + (W[0])[0] + sum(W[2], axis = 0)
+loss = sum(o)
+g = grad(loss, W)
+output g
+"""
+    random = np.random.default_rng(4)
+    given = {"x": random.normal(size=(2, 3)), "W": random.normal(size=(4, 3, 3))}
+    given = {name: value.astype(np.float32) for name, value in given.items()}
+
+    def loss(w: np.ndarray) -> float:
+        h = given["x"].T
+        for layer in w:
+            h = np.tanh(layer @ h)
+        return float(h.sum() + 2 * w[0, 0].sum() + 2 * w[2].sum())
+
+    w, wanted = given["W"].astype(np.float64), np.zeros((4, 3, 3))
+    for at in np.ndindex(w.shape):
+        step = np.zeros_like(w)
+        step[at] = 1e-6
+        wanted[at] = (loss(w + step) - loss(w - step)) / 2e-6
+    found = evaluate(compilation(text, 2).optimized, {"T": 2}, given, {})["g"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
