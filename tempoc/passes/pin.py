@@ -24,7 +24,7 @@ from tempoc.poly.space import Space
 from tempoc.sdg.branches import together
 from tempoc.sdg.build import identity, is_computed
 from tempoc.sdg.graph import Edge, Graph, Node
-from tempoc.sdg.query import users
+from tempoc.sdg.query import Use, users
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     Entry,
@@ -66,16 +66,20 @@ class Pin:
 
     def run(self, graph: Graph, context: PassContext) -> Graph:
         """The graph with copies of first points."""
-        loops, lazy = walked(graph, context.space), together(graph)
+        loops, lazy, uses = walked(graph, context.space), together(graph), users(graph)
         for name, node in tuple(graph.nodes.items()):
             if name in lazy or not _may_copy(node):
                 continue
             for dim in node.domain.dims:
                 if dim in loops and dim not in node.vector:
-                    graph = self.pinned(graph, graph.nodes[name], dim, context)
+                    found = self.pinned(graph, graph.nodes[name], dim, uses[name], context)
+                    uses = uses if found is graph else users(found)
+                    graph = found
         return graph
 
-    def pinned(self, graph: Graph, node: Node, dim: str, context: PassContext) -> Graph:
+    def pinned(
+        self, graph: Graph, node: Node, dim: str, uses: tuple[Use, ...], context: PassContext
+    ) -> Graph:
         """The graph with the first points of a node apart, if the others go in turn then."""
         space, place = context.space, node.domain.dims.index(dim)
         results = [o.entries[place] for o in graph.outputs if o.source == node.name]
@@ -84,7 +88,7 @@ class Pin:
         early: list[_Read] = []
         sizes: list[Expr] = []
         lasting = False
-        for use in users(graph)[node.name]:
+        for use in uses:
             reader = graph.nodes[use.reader]
             edge = reader.inputs[use.slot]
             read = _Read(reader, use.slot, edge, edge.entries[place])

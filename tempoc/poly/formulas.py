@@ -105,24 +105,12 @@ class Formulas:
             if self.asked >= QUESTIONS or self.hard >= HARD:
                 raise GivenUp
             self.asked += 1
-            self._answers[question] = self._limited(answer)
+            self._answers[question] = self.frame.limited(self.steps, answer)
             self.hard += self._answers[question] is None
         found = self._answers[question]
         if found is None:
             raise GivenUp
         return found
-
-    def _limited(self, answer: Callable[[], bool]) -> bool | None:
-        context = self.frame.context
-        context.set_max_operations(self.steps)
-        context.reset_operations()
-        try:
-            return answer()
-        except isl.Error:
-            return None
-        finally:
-            context.set_max_operations(0)
-            context.reset_operations()
 
     def _is_covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
         rest, count = self._set(whole), len(self._variables(whole))

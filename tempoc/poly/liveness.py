@@ -11,6 +11,9 @@ Time is the position in the schedule. Inside one statement instance reads come b
 that a value read for the last time by the instance that writes another one may share its slot;
 *late* reads (those of what the instance itself writes) come after its writes. Values that outputs
 read (`kept`) live on after the last statement. Values never read are dead once written.
+
+Entries with many divisions can take isl hours. A question without an answer soon is given up:
+the tensor keeps all its slots, or what it holds, until the end.
 """
 
 from __future__ import annotations
@@ -112,13 +115,17 @@ class Liveness:
         Taken one dimension after the other in `order` (default: the domain's): with the window of
         the first as modulus, only values at equal coordinates there can clash in the second, and so
         on. 1 means that one slot serves all. The result is an upper bound where the exact size
-        cannot be written as `min` or `max`.
+        cannot be written as `min` or `max`, and the whole extent where isl takes too long.
         """
         stored = self.stored[tensor]
         # Whatever is alive is compared with what is written, nothing else.
         life = self._life(stored, [w.task for w in stored.writes]).distinct()
         found = order or stored.domain.dims
-        return self._once("windows", (life, found), lambda: self._windows(life, found))
+        sizes = self._limited("windows", (life, found), lambda: self._windows(life, found))
+        if sizes is None:
+            universe = self.timeline.space.universe
+            return tuple(Sym(universe.dim(d).bound) for d in stored.domain.dims)
+        return sizes
 
     def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[Expr, ...]:
         dims = life.domain.dims
@@ -179,8 +186,8 @@ class Liveness:
         stored = self.stored[tensor]
         uses = (*stored.reads, *stored.writes)
         life = self._life(stored, [u.task for u in uses])
-        found = self._once("releases", life, lambda: tuple(self._releases(life)))
-        return tuple(replace(release, task=uses[k].task) for k, release in found)
+        found = self._limited("releases", life, lambda: tuple(self._releases(life)))
+        return tuple(replace(release, task=uses[k].task) for k, release in found or ())
 
     def _releases(self, life: _Life) -> Iterator[tuple[int, Release]]:
         """The releases after each of the reads and writes, by their place."""
@@ -202,7 +209,8 @@ class Liveness:
         """
         here = Use(task=task, entries=entries)
         life = self._life(replace(self.stored[tensor], writes=(here,)), [task]).distinct()
-        return self._once("last use", life, lambda: self._last_use(life))
+        found = self._limited("last use", life, lambda: self._last_use(life))
+        return FALSE if found is None else found
 
     def _last_use(self, life: _Life) -> Expr:
         """When the one who writes is the last one."""
@@ -233,6 +241,11 @@ class Liveness:
 
     def _once(self, question: str, about: Hashable, make: Callable[[], R]) -> R:
         return self.timeline.space.known.once((question, about, self.timeline.exact), make)
+
+    def _limited(self, question: str, about: Hashable, make: Callable[[], R]) -> R | None:
+        """The answer, unless it takes too long."""
+        frame = self.timeline.space.frame
+        return self._once(question, about, lambda: frame.bearable(make))
 
     def _life(self, stored: Stored, anchors: Sequence[str]) -> _Life:
         """The tensor with times that compare with those of the anchors."""

@@ -6,8 +6,9 @@ with `set_dim_name`: ids made in Python carry a user pointer and would count as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import islpy as isl
 from islpy import dim_type as D
@@ -27,6 +28,13 @@ from tempoc.symbolic.expr import (
     Sym,
     Truth,
 )
+
+R = TypeVar("R")
+
+SOON = 10_000_000
+"""Steps of isl, some seconds."""
+LEAST = 300_000
+"""What any question may take, some hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,8 @@ class Frame:
         self.param_space = space
         self._coordinates: dict[tuple[tuple[str, ...], str], Coordinates] = {}
         self._values: dict[int, isl.Val] = {}
+        self._is_limited = False
+        self._hard = 0
 
     def val(self, value: int) -> isl.Val:
         """An integer of this context."""
@@ -57,6 +67,32 @@ class Frame:
         if found is None:
             # Through text: numbers may be larger than a C long.
             found = self._values[value] = isl.Val.read_from_str(self.context, str(value))
+        return found
+
+    def limited(self, steps: int, answer: Callable[[], R]) -> R | None:
+        """What isl answers in so many of its steps, or `None`: it takes more, or gives up itself.
+
+        Steps are counted and not timed, so that what is given up depends on no machine. Questions
+        that are part of the answer have their share of the same steps.
+        """
+        if self._is_limited:
+            return answer()
+        self._is_limited = True
+        self.context.set_max_operations(steps)
+        self.context.reset_operations()
+        try:
+            return answer()
+        except isl.Error:
+            return None
+        finally:
+            self._is_limited = False
+            self.context.set_max_operations(0)
+            self.context.reset_operations()
+
+    def bearable(self, answer: Callable[[], R]) -> R | None:
+        """What isl answers soon, or `None`; with each answer that it does not, patience halves."""
+        found = self.limited(max(SOON >> self._hard, LEAST), answer)
+        self._hard += found is None and not self._is_limited
         return found
 
     def coordinates(self, dims: tuple[str, ...], name: str = "") -> Coordinates:

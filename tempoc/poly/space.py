@@ -189,9 +189,11 @@ class Space:
     # Rewriting
 
     def simplify(self, condition: Expr, given: Domain) -> Expr:
-        """A condition with the same truth at every point of `given`, as short as possible."""
+        """A condition with the same truth at every point of `given`, as short as is found soon."""
         key = ("simplify", condition, given)
-        return self.known.once(key, lambda: self._simplify(condition, given))
+        return self.known.once(
+            key, lambda: self.frame.bearable(lambda: self._simplify(condition, given)) or condition
+        )
 
     def _simplify(self, condition: Expr, given: Domain) -> Expr:
         if condition in (TRUE, FALSE) or self.implies(given, condition):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.poly.paths import Paths
@@ -42,6 +42,7 @@ def merged(links: Links, old: Sequence[int]) -> dict[int, list[int]]:
     return found
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_paths_after_merges(data: st.DataObject) -> None:
     count = data.draw(st.integers(2, 9), "nodes")
