@@ -10,11 +10,12 @@ from tempoc.codegen.rooms import Room
 from tempoc.codegen.window import Window
 from tempoc.memory.storage import Plan
 from tempoc.ops.opdef import Emitter, Import
+from tempoc.poly import fast
 from tempoc.poly.space import Space
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statement, Statements
-from tempoc.symbolic.expr import TRUE, Expr, disjunction
+from tempoc.symbolic.expr import TRUE, ZERO, Expr, disjunction, maximum
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 Cell = tuple[str, tuple[Expr, ...]]
@@ -75,12 +76,17 @@ class Stages:
         return is_affine(condition) and self.space.implies(statement.domain, condition)
 
     def pad(self, statement: Statement, extent: Expr) -> Expr:
-        """The least known upper bound of an extent, wherever the statement is executed."""
+        """The least known upper bound of an extent, wherever the statement is executed.
+
+        Kernels are traced also for bounds with which it has no point: no extent is negative then.
+        """
         pads = (*(r.pad(extent) for r in self.rooms), *(w.pad(extent) for w in self.windows))
         found = next((e for e in pads if e is not None), None)
         if found is not None:
             return found
-        return substitute(self.room.upper_bound(extent, statement.domain), self.largest)
+        most = self.room.upper_bound(extent, statement.domain)
+        least = fast.at_least(most, 0, self.room.universe)
+        return substitute(most if least else maximum(ZERO, most), self.largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

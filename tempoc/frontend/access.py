@@ -71,7 +71,7 @@ def pick(
     if unknown is not None:
         return unknown
     sliced = [d for d, e in entries.items() if isinstance(e, Slice)]
-    dims = round.universe.ordered(tuple(sliced))
+    dims = round.universe.sorted(tuple(sliced))
 
     def leaf(_: tuple[str, ...], v: Value) -> Value:
         found = tensor(round, frame, v, span)

@@ -57,6 +57,26 @@ def test_each_has_its_length(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found[name], wanted, err_msg=f"{name}, T = {most}")
 
 
+CHOSEN = """dim i < I
+dim t < T until stop
+input c0[i]: i32
+c[i, 0] = c0[i]
+c[i, t+1] = c[i, t] + 2
+stop = c > 6
+before = c[t = c0 % (t+1) in 0:t+1]
+found = sum(before[t = 0:T])
+output found
+"""
+
+
+def test_data_choose_a_step() -> None:
+    """The axis of the slice is that of steps alone, though a point of `i` decides how many."""
+    found = evaluate(graph_of(CHOSEN), {"T": 9, "I": 3}, {"c0": np.array([1, 4, 7], np.int32)}, {})
+    steps = [[c + 2 * k for k in range((7 - c + 1) // 2 + 1)] for c in (1, 4, 7)]
+    wanted = [sum(row[row[0] % (t + 1)] for t in range(len(row))) for row in steps]
+    assert found["found"].tolist() == wanted
+
+
 EPISODES = """import rl
 dim i < I
 dim t < T until done
