@@ -25,6 +25,7 @@ from tempoc.passes.ways import Meeting, Star, column, slices
 from tempoc.sdg.build import identity
 from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type, operand_types
+from tempoc.sdg.together import ranges
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     ONE,
@@ -140,12 +141,18 @@ class Cutter(Tiling):
         return Version(reader.phase, dims, where=self.where(name, reader, source, dims))
 
     def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> Expr:
-        """Where a reader needs a source, if it reads it at its own points alone."""
+        """Where a reader needs a source, if it reads it at its own points alone.
+
+        What is computed at all points of some dimensions at once is so at whole ranges of them.
+        """
         node, domain = self.old.nodes[name], self.old.nodes[source].domain
         here = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
         needed = conjunction(reader.where, node.domain.where)
         known = {*symbols(needed)} <= {*dims, *self.bounds}
-        return needed if here and known and needed != domain.where else TRUE
+        if not here or not known or needed == domain.where:
+            return TRUE
+        vector = [d for d in self.old.nodes[source].vector if d in dims]
+        return TRUE if ranges(Domain(dims, needed), vector, self.space) is None else needed
 
     @property
     def bounds(self) -> tuple[str, ...]:
