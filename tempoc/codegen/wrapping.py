@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 WIDTH = 100
 INDENT = "    "
 
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_OPENING, _CLOSING = "([{", ")]}"
+_MARKS = re.compile(r"""[()\[\]{},]|"[^"]*"?|'[^']*'?""")
+"""Brackets, commas and whole strings."""
 
 
 def wrapped(line: str, width: int = WIDTH) -> list[str]:
@@ -56,33 +60,25 @@ def _pairs(line: str) -> list[tuple[int, int]]:
     """
     found: list[tuple[int, int]] = []
     open_: list[int] = []
-    quote = ""
-    for k, character in enumerate(line):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character in _CLOSING:
-            open_.append(k)
-        elif character in _CLOSING.values() and open_:
+    for mark in _MARKS.finditer(line):
+        if mark[0] in _OPENING:
+            open_.append(mark.start())
+        elif mark[0] in _CLOSING and open_:
             start = open_.pop()
             if not open_:
-                found.append((start, k))
+                found.append((start, mark.start()))
     return found
 
 
 def _parts(text: str) -> list[str]:
     """What commas outside of brackets and lambdas' parameters divide, without these commas."""
-    inner = _pairs(text)
-    cuts, start, quote = [], 0, ""
-    for k, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character == "," and not any(a < k < b for a, b in inner):
-            if _in_parameters(text[start:k]):
-                continue
+    inner = iter((*_pairs(text), (len(text), len(text))))
+    cuts, start = [], 0
+    first, last = next(inner)
+    for k in (mark.start() for mark in _MARKS.finditer(text) if mark[0] == ","):
+        while last < k:
+            first, last = next(inner)
+        if k < first and not _in_parameters(text[start:k]):
             cuts.append(text[start:k].strip())
             start = k + 1
     rest = text[start:].strip()
