@@ -63,11 +63,22 @@ def forecast(
     program: Program, bounds: Mapping[str, int], given: frozenset[str], *, every_step: bool = False
 ) -> Forecast:
     """The most bytes that stores of a run will have; ``given`` are those filled before it."""
-    rehearsals = [_Rehearsal(program, bounds, given, not every_step)]
-    most = max((bounds[n.bound] for n in program.lengths), default=0)
-    lengths = dict.fromkeys(n for n in (*SHORT, most - 1) if 0 < n < most)
-    rehearsals += [_Rehearsal(program, bounds, given, not every_step, n) for n in lengths]
+    rehearsals = (
+        _Rehearsal(program, bounds, given, not every_step, lengths)
+        for lengths in _lengths(program, bounds)
+    )
     return max((rehearsal.run() for rehearsal in rehearsals), key=lambda found: found.peak)
+
+
+def _lengths(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+    """Lengths that points have in turn: all the same, and of two neighbours one the most."""
+    yield (0,)
+    most = max((bounds[n.bound] for n in program.lengths), default=0)
+    differ = any(n.outer for n in program.lengths)
+    for n in dict.fromkeys(n for n in (*SHORT, most - 1) if 0 < n < most):
+        yield (n,)
+        if differ:
+            yield from ((n, 0), (0, n))
 
 
 class _Cells(dict[Any, object]):
@@ -93,10 +104,11 @@ class _Rehearsal:
         bounds: Mapping[str, int],
         given: frozenset[str],
         some: bool,
-        length: int = 0,
+        lengths: tuple[int, ...],
     ) -> None:
-        """``length`` is what the run finds out for the bounds of which it does; 0: the most."""
-        self.length = length
+        """``lengths`` are what the run finds out at points, in turn; 0: the most."""
+        self.lengths = lengths
+        self.outer: tuple[int, ...] = ()
         self.tables = {n.bound: _Lengths(bounds[n.bound]) for n in program.lengths}
         self.steps = range(0)
         grown = groups(program)
@@ -174,7 +186,7 @@ class _Rehearsal:
             match part:
                 case Call(kernel=name) if name not in found:
                     cells = (CELL,) * len(part.results)
-                    ends = (self.length > 0,) * len(part.endings)
+                    ends = (any(self.lengths),) * len(part.endings)
                     found[name] = _giving(cells + ends + faults[name])
                 case Region(kernel=name) if name not in found:
                     counts = len(part.carried), len(part.endings)
@@ -187,12 +199,17 @@ class _Rehearsal:
         self, cells: int, endings: int, fault: tuple[None, ...], *given: object
     ) -> tuple[object, ...]:
         """What the steps at hand of a region give: cells, and lengths if they are found by then."""
-        length = self.length if self.length - 1 in self.steps else 0
+        length = self.length(self.outer)
+        length = length if length - 1 in self.steps else 0
         return (CELL,) * cells + ((length,) * endings,) * bool(endings) + fault
+
+    def length(self, outer: tuple[int, ...]) -> int:
+        """What the run finds out at a point."""
+        return self.lengths[sum(outer) % len(self.lengths)]
 
     def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
         """A loop may end here; it does if that is its length."""
-        if length == self.length:
+        if length == self.length(outer):
             self.tables[bound][outer[0] if len(outer) == 1 else outer] = length
 
     def some(
@@ -268,7 +285,7 @@ class _Rehearsal:
         """The calls of a region: one for each size of what grows in it."""
         while steps:
             count = len(steps) if left is None else min(len(steps), left(steps[0]))
-            self.steps = steps[:count]
+            self.steps, self.outer = steps[:count], outer
             yield (steps[0], count, *outer), _nothing
             steps = steps[count:]
 

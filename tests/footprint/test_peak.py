@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 
 import jax
 import numpy as np
@@ -93,6 +94,20 @@ input x[b, t]: f32[8]
 k[b, t] = tanh(x)
 y[b, t] = mean(k[b, max(0, t+1-4):t+1], axis = 0)
 output y[0:B, T-1] as last
+"""
+# More lives at once where a row ends before the next one than where all end at the same step.
+ROWS_END = """
+dim l < L
+dim t < T until stop
+input x[l, t]: f32
+input e[l, t]: f32
+stop[l, t] = e > 0.0
+c[l, t] = x[l, 0:t+1] * x[l, 0:t+1]
+y[l, t] = sum(c[l, t//2*2] ** 2) + max(c)
+z[l, t] = max(y[l, max(0, t-2):t+1]) + sum(y[l, 0:T]) + sum(y[l, t:min(t+2, T)])
+o[l] = sum(z[l, 0:T:2])
+late = sum(o[0:L]) * ones([3, 3])
+output o, late
 """
 PASSES = "canonicalize,fuse"
 
@@ -307,3 +322,16 @@ def test_a_run_over_budget_is_refused_before_it_starts() -> None:
 )  # fmt: skip
 def test_sizes_in_bytes(text: str, size: int | None) -> None:
     assert parse_size(text) == size
+
+
+def test_rows_of_different_lengths() -> None:
+    """No choice of lengths takes more than what is predicted, and one takes as much."""
+    _, loaded = compiled(ROWS_END, 0, None)
+    bounds, x = {"L": 3, "T": 2}, np.ones((3, 2), np.float32)
+    peaks = set()
+    for short in itertools.product((-1.0, 1.0), repeat=3):
+        e = np.array([[s, -1.0] for s in short], np.float32)
+        given = Given(bounds=bounds, inputs=as_sources({"x": x, "e": e}), params={})
+        peaks.add(run_given(loaded, given, Settings(account=True)).peak_bytes)
+    assert len(peaks) > 1
+    assert max(peaks) == predicted(loaded.program, bounds).peak
