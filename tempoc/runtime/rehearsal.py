@@ -65,12 +65,12 @@ def forecast(
     """The most bytes that stores of a run will have; ``given`` are those filled before it."""
     rehearsals = (
         _Rehearsal(program, bounds, given, not every_step, lengths)
-        for lengths in _lengths(program, bounds)
+        for lengths in _choices(program, bounds)
     )
     return max((rehearsal.run() for rehearsal in rehearsals), key=lambda found: found.peak)
 
 
-def _lengths(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+def _choices(program: Program, bounds: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
     """Lengths that points have in turn: all the same, and of two neighbours one the most."""
     yield (0,)
     most = max((bounds[n.bound] for n in program.lengths), default=0)

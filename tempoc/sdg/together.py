@@ -14,9 +14,7 @@ from tempoc.poly.space import Space
 from tempoc.sdg.statements import Read, Statement, Vector, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
-    FALSE,
     ONE,
-    TRUE,
     ZERO,
     And,
     Const,
@@ -74,7 +72,7 @@ def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vecto
 def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
     parts = domain.where.args if isinstance(domain.where, And) else (domain.where,)
     found: dict[str, Vector] = {}
-    if domain.where != TRUE and space.implies(domain, FALSE):
+    if space.is_empty(domain):
         return None
     for dim in dims:
         own = [p for p in parts if dim in symbols(p)]
