@@ -149,10 +149,14 @@ MATVEC = '''\
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
-    Vectors of several points are rows of an array, which one product takes and gives as they lie.
-    For one vector XLA for CPUs is faster if the matrix comes first.
+    Vectors of many points are rows of an array, which one product takes and gives as they lie. For
+    few of them XLA for CPUs is faster if the matrix comes first.
     """
-    return jnp.matmul(vector, matrix.T) if points > 1 else jnp.matmul(matrix, vector)
+    if points == 1:
+        return jnp.matmul(matrix, vector)
+    if jax.default_backend() == "cpu" and points <= 16:
+        return lax.optimization_barrier(jnp.matmul(matrix, vector))
+    return jnp.matmul(vector, matrix.T)
 '''
 
 
@@ -266,9 +270,12 @@ class Einsum(Op):
         texts = [""] * len(args)
         # Those that bring the zeros for an array that all points share come before it.
         order = sorted(range(len(args)), key=lambda k: bool(args[k].shared))
+        columns = _columns(terms, result, args) if dtype.is_float else ()
 
         def spell(last: str) -> str:
             given = [last if k == order[-1] else text for k, text in enumerate(texts)]
+            if columns:
+                return f"transposed_matmul({', '.join(given[c] for c in columns)})"
             return f'jnp.einsum("{spec}", {", ".join(given)}{precise})'
 
         for k in order:
@@ -284,3 +291,30 @@ class Einsum(Op):
             texts[k] = clean(v, summed, other, dtype, out).text
             masked |= {term[a] for a in summed}
         raise AssertionError("no operands")
+
+
+TRANSPOSED_MATMUL = '''\
+def transposed_matmul(x, y):
+    """x.T @ y: the outer products of rows, summed over all axes but the last.
+
+    XLA for CPUs is faster with many rows if the narrower ones are laid out as columns first.
+    """
+    x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
+    if jax.default_backend() != "cpu" or len(x) < 128:
+        return jnp.matmul(x.T, y)
+    if x.shape[1] <= y.shape[1]:
+        return jnp.matmul(lax.optimization_barrier(x.T), y)
+    return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
+'''
+
+
+def _columns(terms: list[str], result: str, args: tuple[Value, ...]) -> tuple[int, ...]:
+    """The operands whose columns are the rows and the columns of a result that is summed over all
+    else, if there are two of that kind."""
+    if len(terms) != 2 or any(not term or len({*term}) < len(term) for term in terms):
+        return ()
+    (rows, a), (others, b) = ((term[:-1], term[-1]) for term in terms)
+    single, also_single = ([extent == ONE for extent in v.type.shape[:-1]] for v in args)
+    if not rows or rows != others or a == b or single != also_single:
+        return ()
+    return (0, 1) if result == a + b else (1, 0) if result == b + a else ()

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 
 from tempoc.ops.arithmetic import INTEGER_POWER
-from tempoc.ops.contraction import MATVEC
+from tempoc.ops.contraction import MATVEC, TRANSPOSED_MATMUL
 from tempoc.ops.draw_text import DRAWING
 from tempoc.ops.linear import LINEAR_ROWS
 
 HELPERS = {
-    **DRAWING, "linear_rows": LINEAR_ROWS, "matvec": MATVEC, "integer_power": INTEGER_POWER,
-}  # fmt: skip
+    **DRAWING,
+    "linear_rows": LINEAR_ROWS,
+    "matvec": MATVEC,
+    "transposed_matmul": TRANSPOSED_MATMUL,
+    "integer_power": INTEGER_POWER,
+}
 """Those that operators call, each after those that it calls itself."""
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import islpy as isl
 
@@ -95,26 +96,42 @@ def build(problem: Problem) -> Nest:
     """The loops of an order of execution; `Unschedulable` if there is none.
 
     Bands are separated, so that the steady state of a loop has no conditions, unless that makes the
-    program more than twice as long (odd and even points, peeled in all combinations).
+    program more than twice as long (odd and even points, peeled in all combinations); then those
+    within other bands are, which have the more steps, unless that does.
     """
     if not problem.tasks:
         return Block(items=())
     schedule = arrange(problem)
     reader = _Reader(problem.space.frame.params, problem.names)
     builder = isl.AstBuild.from_context(problem.space.context)
-    separate = schedule.map_schedule_node_bottom_up(lambda node: _separated(node, problem))
-    try:
-        peeled = reader.nest(builder.node_from_schedule(separate))
-    except Piecewise:
-        return reader.nest(builder.node_from_schedule(schedule))
-    if _size(peeled) <= 2 * len(problem.tasks) + 2:
-        return peeled
-    plain = reader.nest(builder.node_from_schedule(schedule))
-    return peeled if _size(peeled) <= 2 * _size(plain) + 2 else plain
+
+    def nest(outermost: int | None) -> Nest:
+        if outermost is None:
+            return reader.nest(builder.node_from_schedule(schedule))
+        separate = partial(_separated, problem=problem, outermost=outermost)
+        found = schedule.map_schedule_node_bottom_up(separate)
+        return reader.nest(builder.node_from_schedule(found))
+
+    plain: Nest | None = None
+    for outermost in (0, 1):
+        try:
+            peeled = nest(outermost)
+        except Piecewise:
+            continue
+        size = _size(peeled)
+        if size <= 2 * len(problem.tasks) + 2:
+            return peeled
+        plain = plain or nest(None)
+        if size <= 2 * _size(plain) + 2:
+            return peeled
+    return plain or nest(None)
 
 
-def _separated(node: isl.ScheduleNode, problem: Problem) -> isl.ScheduleNode:
-    if node.get_type() == isl.schedule_node_type.band and not _may_end(node, problem):
+def _separated(node: isl.ScheduleNode, problem: Problem, outermost: int) -> isl.ScheduleNode:
+    """The node, if it is a band within so many members of others, with all its loops separate."""
+    if node.get_type() != isl.schedule_node_type.band or node.get_schedule_depth() < outermost:
+        return node
+    if not _may_end(node, problem):
         for k in range(node.band_n_member()):
             node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
     return node

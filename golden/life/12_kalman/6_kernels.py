@@ -12,10 +12,27 @@ from jax import lax
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
-    Vectors of several points are rows of an array, which one product takes and gives as they lie.
-    For one vector XLA for CPUs is faster if the matrix comes first.
+    Vectors of many points are rows of an array, which one product takes and gives as they lie. For
+    few of them XLA for CPUs is faster if the matrix comes first.
     """
-    return jnp.matmul(vector, matrix.T) if points > 1 else jnp.matmul(matrix, vector)
+    if points == 1:
+        return jnp.matmul(matrix, vector)
+    if jax.default_backend() == "cpu" and points <= 16:
+        return lax.optimization_barrier(jnp.matmul(matrix, vector))
+    return jnp.matmul(vector, matrix.T)
+
+
+def transposed_matmul(x, y):
+    """x.T @ y: the outer products of rows, summed over all axes but the last.
+
+    XLA for CPUs is faster with many rows if the narrower ones are laid out as columns first.
+    """
+    x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
+    if jax.default_backend() != "cpu" or len(x) < 128:
+        return jnp.matmul(x.T, y)
+    if x.shape[1] <= y.shape[1]:
+        return jnp.matmul(lax.optimization_barrier(x.T), y)
+    return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
 
 
 def R(at, log_force, log_error, valid, *, T):
@@ -201,7 +218,7 @@ def later_cov_matmul4(at, H, sure, surprise, later_matmul3_2, later_cov_matmul4_
     12_kalman.rt:55: later_cov[t-1] = F.T @ (keep.T @ later_cov @ keep + H.T @ sure @ H) @ F
     """
     def point(sure, surprise):
-        later_matmul2 = jnp.einsum("ij,ik->jk", H, sure)
+        later_matmul2 = transposed_matmul(H, sure)
         return (matvec(later_matmul2, surprise, T-1), jnp.matmul(later_matmul2, H))
     later_matmul3_rows, later_cov_matmul4_rows = jax.vmap(point)(sure[1:T], surprise[1:T])
     later_matmul3_2_2 = lax.dynamic_update_slice(later_matmul3_2, later_matmul3_rows, (1, 0))
@@ -245,8 +262,8 @@ def likelihood(
     def step2(k3, rows2):
         k4 = T-2 - k3
         keep_row2 = keep[k4+1]
-        matmul3 = jnp.matmul(jnp.einsum("ij,ik->jk", keep_row2, rows2[k4+1]), keep_row2)
-        matmul4 = jnp.matmul(jnp.einsum("ij,ik->jk", F, matmul3 + later_cov_matmul4_slice2[k4]), F)
+        matmul3 = jnp.matmul(transposed_matmul(keep_row2, rows2[k4+1]), keep_row2)
+        matmul4 = jnp.matmul(transposed_matmul(F, matmul3 + later_cov_matmul4_slice2[k4]), F)
         return lax.dynamic_update_index_in_dim(rows2, matmul4, k4, 0)
     later_cov_rows = lax.fori_loop(0, T-1, step2, jnp.broadcast_to(later_cov, (T, 4, 4)))
     likelihood = jnp.sum(score, axis=0)
@@ -301,7 +318,7 @@ def likelihood_d_guess_cov_add2(
     t = at[0]
     keep_neg = -jnp.einsum("ij,kj->ik", d_now_cov, guess_cov[t])
     gain_add = now_matmul_einsum[t] + jnp.einsum("ij,kj->ik", keep_neg, H)
-    sure_add = score_matmul_einsum2[t] + jnp.einsum("ij,ik->kj", gain_add, gain_matmul[t])
+    sure_add = score_matmul_einsum2[t] + transposed_matmul(gain_matmul[t], gain_add)
     div_div = jnp.where(valid[t], sure_add, 0.0) / determinant_sub[t]
     sum_sum = jnp.sum(div_div * inverse_div[t], axis=(0, 1))
     div_sum = -sum_sum
@@ -356,8 +373,8 @@ def likelihood_d_guess_cov_add2(
     spread_add11 = spread_add8 + determinant_getitem4_pad + rows_getitem2_pad + rows_getitem3_pad
     sum2_now = sum2_past + spread_add11
     gain_matmul_einsum = jnp.matmul(jnp.einsum("ij,kj->ik", gain_add, sure[t]), H)
-    guess_cov_add = jnp.einsum("ij,ik->kj", jnp.matmul(spread_add11, H), H) + gain_matmul_einsum
-    guess_cov_add2_t = guess_cov_add + jnp.einsum("ij,ik->kj", d_now_cov, keep[t])
+    guess_cov_add = transposed_matmul(H, jnp.matmul(spread_add11, H)) + gain_matmul_einsum
+    guess_cov_add2_t = guess_cov_add + transposed_matmul(keep[t], d_now_cov)
     guess_cov_add2 = lax.dynamic_update_index_in_dim(guess_cov_add2, guess_cov_add2_t, t, 0)
     return sum2_now, sum2_now, guess_cov_add2
 
@@ -375,7 +392,7 @@ def likelihood_d_Q_exp_mul(at, sum2_now_0, R_exp, guess_cov_add2, Q_matmul, Q_ex
 def likelihood_d_guess_cov_matmul_einsum2(at, guess_cov_add2, F):
     """12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q"""
     t = at[0]
-    return (jnp.einsum("ij,ik->kj", jnp.matmul(guess_cov_add2[t+1], F), F),)
+    return (transposed_matmul(F, jnp.matmul(guess_cov_add2[t+1], F)),)
 
 
 def likelihood_d_now_cov_1(at):

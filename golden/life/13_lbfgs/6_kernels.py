@@ -12,10 +12,14 @@ from jax import lax
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
-    Vectors of several points are rows of an array, which one product takes and gives as they lie.
-    For one vector XLA for CPUs is faster if the matrix comes first.
+    Vectors of many points are rows of an array, which one product takes and gives as they lie. For
+    few of them XLA for CPUs is faster if the matrix comes first.
     """
-    return jnp.matmul(vector, matrix.T) if points > 1 else jnp.matmul(matrix, vector)
+    if points == 1:
+        return jnp.matmul(matrix, vector)
+    if jax.default_backend() == "cpu" and points <= 16:
+        return lax.optimization_barrier(jnp.matmul(matrix, vector))
+    return jnp.matmul(vector, matrix.T)
 
 
 def length(at, *, K):
@@ -225,10 +229,10 @@ def loop_i(
             return (past_s, past_y)
         (past_s, past_y) = lax.fori_loop(i, J, step_j2, (past_s, past_y))
         rho, scale2 = scale((i,), past_s, past_y)
-        for j in range(0, J):
+        for j in range(0, J - 1):
             (alpha2,) = alpha((i, jnp.int32(j)), past_s, q, rho, alpha2)
-            if j < J - 1:
-                (q,) = q_1((i, jnp.int32(j)), alpha2, past_y, q)
+            (q,) = q_1((i, jnp.int32(j)), alpha2, past_y, q)
+        (alpha2,) = alpha((i, jnp.int32(J - 1)), past_s, q, rho, alpha2)
         (r,) = r_0((i,), scale2, q)
         for j in range(J - 1, 0, -1):
             (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)
@@ -290,10 +294,10 @@ def block(at, label, x, *, N, I, J, K):
             return (past_s, past_y)
         (past_s, past_y) = lax.fori_loop(i, J, step_j2, (past_s, past_y))
         rho, scale2 = scale((i,), past_s, past_y)
-        for j in range(0, J):
+        for j in range(0, J - 1):
             (alpha2,) = alpha((i, jnp.int32(j)), past_s, q, rho, alpha2)
-            if j < J - 1:
-                (q,) = q_1((i, jnp.int32(j)), alpha2, past_y, q)
+            (q,) = q_1((i, jnp.int32(j)), alpha2, past_y, q)
+        (alpha2,) = alpha((i, jnp.int32(J - 1)), past_s, q, rho, alpha2)
         (r,) = r_0((i,), scale2, q)
         for j in range(J - 1, 0, -1):
             (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)

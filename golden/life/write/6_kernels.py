@@ -76,10 +76,14 @@ def random_gumbel(key, positions):
 def matvec(matrix, vector, points):
     """matrix @ vector, which so many points compute together.
 
-    Vectors of several points are rows of an array, which one product takes and gives as they lie.
-    For one vector XLA for CPUs is faster if the matrix comes first.
+    Vectors of many points are rows of an array, which one product takes and gives as they lie. For
+    few of them XLA for CPUs is faster if the matrix comes first.
     """
-    return jnp.matmul(vector, matrix.T) if points > 1 else jnp.matmul(matrix, vector)
+    if points == 1:
+        return jnp.matmul(matrix, vector)
+    if jax.default_backend() == "cpu" and points <= 16:
+        return lax.optimization_barrier(jnp.matmul(matrix, vector))
+    return jnp.matmul(vector, matrix.T)
 
 
 def updated(array, part, start):
