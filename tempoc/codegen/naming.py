@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tempoc.ops.prelude import HELPERS
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
@@ -34,6 +34,8 @@ RESERVED = tuple(
     )
 )
 """Names that emitted code must not bind, sorted."""
+COTANGENT = "d"
+"""What comes before the name of what a derivative is by, ``loss.d.w``."""
 
 
 def identifier(name: str) -> str:
@@ -52,13 +54,14 @@ def local_names(nodes: Iterable[str], tensors: Iterable[str]) -> dict[str, str]:
 
     Of a path such as ``a.attention.softmax.e.exp``, the name of a result within functions that
     were written in place, as much of the end as tells it from others, but what it is
-    computed by not alone: ``e_exp``. Where that would be one name for two, tensors come first, and
-    others say which part of the domain they are of: ``k_late``.
+    computed by not alone: ``e_exp``. Cotangents say that they are: ``d_net_w`` of ``loss.d.net.w``.
+    Where that would be one name for two, tensors come first, and others say which part of the
+    domain they are of: ``k_late``.
     """
     paths = {name: _path(name) for name in (*tensors, *nodes)}
     ends: Counter[tuple[str, ...]] = Counter()
     for path in dict.fromkeys(paths.values()):
-        ends.update(path[k:] for k in range(len(path)))
+        ends.update(_ends(path))
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name, path in paths.items():
@@ -79,8 +82,16 @@ def _path(node: str) -> tuple[str, ...]:
 
 def _end(path: tuple[str, ...], ends: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
     """The shortest end, two parts or more, that no other path has; it begins with a word."""
-    found = (path[k:] for k in range(len(path) - 2, -1, -1))
-    return next((e for e in found if ends[e] == 1 and not e[0].isdigit()), path)
+    return next((e for e in _ends(path) if ends[e] == 1), path)
+
+
+def _ends(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """What may stand for a path, the shortest first."""
+    by = max((k for k in range(1, len(path) - 1) if path[k] == COTANGENT), default=None)
+    head, tail = ((), path) if by is None else ((COTANGENT,), path[by + 1 :])
+    for k in range(max(len(tail) - 2, 0), -1, -1):
+        if not tail[k].isdigit():
+            yield *head, *tail[k:]
 
 
 def access_name(tensor: str, dims: Sequence[str], entries: Sequence[Entry]) -> str:

@@ -282,7 +282,8 @@ class Compilation:
 
     def _about(self, name: str, message: str) -> None:
         """Say something of how a statement computes its points."""
-        spans = self.optimized.nodes[name].spans if name in self.optimized.nodes else ()
+        members = self.statements.by_name[name].members
+        spans = self.optimized.nodes[members[-1]].spans
         span = spans[0] if spans else None
         self.later_remarks.append(Remark(step="vectorize", message=message, span=span))
 

@@ -13,6 +13,7 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.names import Names
 from tempoc.frontend import gradient_errors
 from tempoc.frontend.backward import Sweep
+from tempoc.frontend.cotangents import named
 from tempoc.frontend.gradient import Gradient
 from tempoc.frontend.point_build import Growing
 from tempoc.frontend.tighten import tighten
@@ -77,7 +78,9 @@ def _expanded(graph: Graph, space: Space) -> Graph:
         here = tuple(Sym(d) for d in node.domain.dims)
         edge = Edge(source=source, entries=here)
         growing.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
-    return _without_dead(graph, growing)
+    found = _without_dead(graph, growing)
+    made = dict.fromkeys(name for name in found.nodes if name not in graph.nodes)
+    return named(found, made, [n.name for n in job.placeholders if "." not in n.name])
 
 
 def _without_dead(graph: Graph, growing: Growing) -> Graph:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import ClassVar
 
 from tempoc.passes.context import PassContext
@@ -130,13 +131,31 @@ def _readers(graph: Graph) -> dict[str, list[str]]:
 def _name(
     graph: Graph, members: tuple[str, ...], readers: Mapping[str, Sequence[str]], taken: set[str]
 ) -> str:
-    """The last member that is a tensor of the source, else the last that others read."""
+    """The last member that is a tensor of the source, else what names that others read share, or
+    the last of these."""
     made = [m for m in members if not is_cheap(graph.nodes[m].op)] or list(members)
     whole = [m for m in made if "." not in m]
     inside = {*members}
     read = {m for m in made if not inside.issuperset(readers[m])}
     best = [m for m in whole if m in read] or whole or [m for m in made if m in read] or made
-    number, free = 2, best[-1]
+    name = "" if whole else _shared(best)
+    wish = best[-1] if name in ("", *graph.nodes) else name
+    number, free = 2, wish
     while free in taken:
-        free, number = f"{best[-1]}.{number}", number + 1
+        free, number = f"{wish}.{number}", number + 1
     return free
+
+
+def _shared(names: Sequence[str]) -> str:
+    """What names of fields share, ``net.1`` of ``net.w.1`` and ``net.b.1``; nothing if that says
+    too little."""
+    paths = [name.split(".") for name in names]
+    begin = _common(paths)
+    end = _common([path[len(begin) :][::-1] for path in paths])
+    return ".".join([*begin, *reversed(end)]) if begin and begin[-1] != "d" else ""
+
+
+def _common(paths: Sequence[Sequence[str]]) -> list[str]:
+    """What all begin with."""
+    steps = zip(*paths, strict=False)
+    return [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, steps)]

@@ -101,6 +101,10 @@ def test_names_of_results() -> None:
     assert local_names(["w.blocks.0.q", "w.blocks.1.q"], ()) == {
         "w.blocks.0.q": "blocks_0_q", "w.blocks.1.q": "blocks_1_q",
     }  # fmt: skip
+    assert local_names(["l.d.y.x.mul", "l.d.net.w", "m.d.net.b", "l.d.h.1"], ["l.d.net.b"]) == {
+        "l.d.net.b": "l_d_net_b", "l.d.y.x.mul": "d_x_mul", "l.d.net.w": "d_net_w",
+        "m.d.net.b": "m_d_net_b", "l.d.h.1": "d_h",
+    }  # fmt: skip
     assert [is_source_name(n) for n in ("h.1", "h.early", "h.mul")] == [True, True, False]
 
 

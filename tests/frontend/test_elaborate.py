@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.ops.control import Merge
+from tempoc.ops.control import Copy, Merge
 from tempoc.ops.types import DType
 from tempoc.sdg.text import show
 from tempoc.symbolic.text import show as shown
@@ -49,6 +49,19 @@ def test_names_of_parts_come_from_the_source() -> None:
         "y.f2.add",
         "y",
     ]
+
+
+def test_cotangents_are_named_after_what_the_derivative_is_by() -> None:
+    text = "param w: f32[3, 2]\nparam b: f32[3]\ny = w @ (x * ones(2)) + b\n"
+    end = "loss = sum(y[t = 0:T] * y[t = 0:T])\ndw = grad(loss, w)\n"
+    record = "g = {by: grad(loss, b)}\ntwice = grad(loss, w)\noutput dw, g, twice\n"
+    graph = graph_of(T + text + end + record)
+    assert not isinstance(graph.nodes["dw"].op, Copy)
+    assert isinstance(graph.nodes["twice"].op, Copy)
+    assert [e.source for e in graph.nodes["twice"].inputs] == ["dw"]
+    assert [e.source for e in graph.nodes["g.by"].inputs] == ["loss.d.b"]
+    assert not isinstance(graph.nodes["loss.d.b"].op, Copy)
+    assert "loss.d.w" not in graph.nodes
 
 
 @pytest.mark.parametrize(

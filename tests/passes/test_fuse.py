@@ -133,6 +133,32 @@ def groups(text: str, step: Fuse | None = None) -> list[tuple[str, ...]]:
     return [g.members for g in outcome.graph.groups]
 
 
+@pytest.mark.parametrize(
+    ("names", "group"),
+    [
+        (("net.w.1", "net.b.1"), "net.1"),
+        (("net.w.1", "net.b.early"), "net"),
+        (("a.f.x", "a.f.y"), "a.f"),
+        (("x.f", "x.g"), "x.g"),  # there is an x already
+        (("l.d.u.mul", "l.d.w"), "l.d.w"),  # all cotangents begin so
+        (("a.f", "b.f"), "b.f"),
+        (("a.f", "c"), "c"),
+    ],
+)
+def test_names_of_groups(names: tuple[str, str], group: str) -> None:
+    a, b = names
+    text = f"""
+bound T
+dim t < T
+%x = input{{dtype=f32}} : [t] f32
+%{a} = exp %x : [t] f32
+%{b} = sin %x : [t] f32
+output p = %{a}[0:T]
+output q = %{b}[0:T]
+"""
+    assert [g.name for g in Story().tell("", text, Fuse()).graph.groups] == [group]
+
+
 def test_a_limit() -> None:
     assert max(map(len, groups(RNN, Fuse(limit=2)))) == 2
     assert max(map(len, groups(RNN))) > 2

@@ -99,7 +99,7 @@ def slots(compilation: Compilation, tensor: str) -> dict[str, str]:
     return keys | {a.dim: show(a.size) for a in store.axes}
 
 
-LEARNS = "loss.d.net.2.b.sum.now"
+LEARNS = "loss.d.net.2.b.now"
 BACK = "loss.d.logits.mlp.h.tanh.mul2"
 PER_STEP = ("a", "logits", "nll", "s2.step.out2", "logits.mlp.h.tanh", "logits.mlp.h.tanh2")
 

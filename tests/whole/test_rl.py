@@ -113,4 +113,4 @@ def test_five_steps_are_a_change_of_one_line(tmp_path: Path) -> None:
     compilation = Compilation.from_path(str(path), Options())
     _, *loops = stage_text(compilation, "schedule").split("for t in 4..T-1 ")
     *_, steady = (loop for loop in loops if "r[i, t]" in loop)  # acts, all b at once
-    assert "g[i, t-4]" in steady and "loss.d.net.2.b.sum.now[i, t-4]" in steady
+    assert "g[i, t-4]" in steady and "loss.d.net.now[i, t-4]" in steady

@@ -22,7 +22,7 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
-def h_at(at, W, x, bias, h_matmul2, U, *, T):
+def h(at, W, x, bias, h_matmul2, U, *, T):
     """05_rnn.rt:15: h[0] = tanh(W @ x[0] + bias)
     05_rnn.rt:16: h[t] = tanh(W @ x[t] + U @ h[t-1] + bias)
     """
@@ -47,9 +47,9 @@ def h_matmul2(at, W, x, h_matmul2_2, *, T):
 
 
 def block(at, W, x, bias, U, *, T):
-    """What stands between two tasks of the host: h_matmul2, h_at."""
+    """What stands between two tasks of the host: h_matmul2, h."""
     h_matmul2_2 = jnp.zeros((T, 16), jnp.float32)
     if T >= 2:
         (h_matmul2_2,) = h_matmul2((), W, x, h_matmul2_2, T=T)
-    h_rows, h_at2 = h_at((), W, x, bias, h_matmul2_2, U, T=T)
-    return (h_rows, h_at2)
+    h_rows, h_at = h((), W, x, bias, h_matmul2_2, U, T=T)
+    return (h_rows, h_at)

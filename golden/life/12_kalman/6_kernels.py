@@ -184,32 +184,34 @@ def score(
         score_matmul = jnp.matmul(surprise, sure)
         score_sub = -0.5 * (jnp.matmul(score_matmul, surprise) + score_log) - 1.8378770664093453
         score = jnp.where(valid, score_sub, 0.0)
-        score_mul_mul2 = jnp.where(valid, jnp.float32(1.0), jnp.float32(0.0)) * -0.5
-        matmul2_mul = score_mul_mul2 * surprise
-        log_div = score_mul_mul2 / determinant_sub
-        matmul_einsum2 = jnp.einsum("j,k->kj", matmul2_mul, surprise)
-        sub_neg = -log_div
-        surprise_add = score_mul_mul2 * score_matmul + matvec(sure, matmul2_mul, T)
-        getitem_expand_dims2 = jnp.expand_dims(jnp.expand_dims(log_div * rows_getitem, 0), 1)
-        getitem_pad = lax.pad(getitem_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (0, 1, 0)))
-        getitem2_expand_dims2 = jnp.expand_dims(jnp.expand_dims(log_div * rows_getitem4, 0), 1)
-        getitem2_pad = lax.pad(getitem2_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)))
-        getitem3_expand_dims2 = jnp.expand_dims(jnp.expand_dims(sub_neg * rows_getitem3, 0), 1)
-        getitem3_pad = lax.pad(getitem3_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (1, 0, 0)))
-        getitem4_expand_dims2 = jnp.expand_dims(jnp.expand_dims(sub_neg * rows_getitem2, 0), 1)
-        getitem4_pad = lax.pad(getitem4_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)))
-        spread_add3 = getitem_pad + getitem2_pad + getitem3_pad + getitem4_pad
-        return (surprise, now, score, matmul_einsum2, surprise_add, spread_add3)
+        d_score_add = jnp.where(valid, jnp.float32(1.0), jnp.float32(0.0)) * -0.5
+        d_score_matmul = d_score_add * surprise
+        d_log_div = d_score_add / determinant_sub
+        d_matmul_einsum2 = jnp.einsum("j,k->kj", d_score_matmul, surprise)
+        d_determinant_mul2 = -d_log_div
+        d_surprise_add = d_score_add * score_matmul + matvec(sure, d_score_matmul, T)
+        d_getitem_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_log_div * rows_getitem, 0), 1)
+        d_getitem_pad = lax.pad(d_getitem_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (0, 1, 0)))
+        d_getitem2_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_log_div * rows_getitem4, 0), 1)
+        d_getitem2_pad = lax.pad(d_getitem2_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)))
+        d_getitem3_expand_dims = jnp.expand_dims(d_determinant_mul2 * rows_getitem3, 0)
+        d_getitem3_expand_dims2 = jnp.expand_dims(d_getitem3_expand_dims, 1)
+        d_getitem3_pad = lax.pad(d_getitem3_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (1, 0, 0)))
+        d_getitem4_expand_dims = jnp.expand_dims(d_determinant_mul2 * rows_getitem2, 0)
+        d_getitem4_expand_dims2 = jnp.expand_dims(d_getitem4_expand_dims, 1)
+        d_getitem4_pad = lax.pad(d_getitem4_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)))
+        d_spread_add3 = d_getitem_pad + d_getitem2_pad + d_getitem3_pad + d_getitem4_pad
+        return (surprise, now, score, d_matmul_einsum2, d_surprise_add, d_spread_add3)
     (
-        surprise_rows, now_rows, score_rows, matmul_einsum2_rows, surprise_add_rows,
-        spread_add3_rows,
+        surprise_rows, now_rows, score_rows, d_matmul_einsum2_rows, d_surprise_add_rows,
+        d_spread_add3_rows,
     ) = jax.vmap(point)(
         guess_rows, seen, valid, gain, sure, score_log, determinant_sub, rows_getitem,
         rows_getitem4, rows_getitem3, rows_getitem2,
     )
     return (
-        surprise_rows, now_rows, score_rows, matmul_einsum2_rows, surprise_add_rows,
-        spread_add3_rows,
+        surprise_rows, now_rows, score_rows, d_matmul_einsum2_rows, d_surprise_add_rows,
+        d_spread_add3_rows,
     )
 
 
@@ -229,7 +231,7 @@ def later_cov_matmul4(at, H, sure, surprise, later_matmul3_2, later_cov_matmul4_
 
 
 def likelihood(
-    at, keep, later_matmul3, F, later_cov_matmul4, score, valid, surprise_add, gain, H, *, T,
+    at, keep, later_matmul3, F, later_cov_matmul4, score, valid, d_surprise_add, gain, H, *, T,
 ):
     """12_kalman.rt:38: guess[0] = zeros([S])
     12_kalman.rt:43: surprise = where(valid, seen - H @ guess, 0.0)
@@ -270,14 +272,14 @@ def likelihood(
     def step3(k5, rows3):
         k6 = T-2 - k5
         before3 = rows3[k6+1]
-        neg = -jnp.where(valid[k6+1], surprise_add[k6+1] + jnp.matmul(before3, gain[k6+1]), 0.0)
+        neg = -jnp.where(valid[k6+1], d_surprise_add[k6+1] + jnp.matmul(before3, gain[k6+1]), 0.0)
         matmul7 = jnp.matmul(jnp.matmul(neg, H) + before3, F)
         return lax.dynamic_update_index_in_dim(rows3, matmul7, k6, 0)
-    now_rows = lax.fori_loop(0, T-1, step3, jnp.broadcast_to(guess, (T, 4)))
-    return later_rows, later_cov_rows, likelihood, now_rows
+    d_now_rows = lax.fori_loop(0, T-1, step3, jnp.broadcast_to(guess, (T, 4)))
+    return later_rows, later_cov_rows, likelihood, d_now_rows
 
 
-def smooth_cov(at, now_cov, now, surprise, later_rows, later_cov_rows, now_rows, *, T):
+def smooth_cov(at, now_cov, now, surprise, later_rows, later_cov_rows, d_now_rows, *, T):
     """12_kalman.rt:48: now = guess + gain @ surprise
     12_kalman.rt:52: later[T-1] = zeros([S])
     12_kalman.rt:53: later_cov[T-1] = zeros([S, S])
@@ -286,20 +288,20 @@ def smooth_cov(at, now_cov, now, surprise, later_rows, later_cov_rows, now_rows,
     12_kalman.rt:56: smooth = now + now_cov @ later
     12_kalman.rt:57: smooth_cov = now_cov - now_cov @ later_cov @ now_cov
     """
-    def point(later_rows_t, later_cov_rows_t, now_cov, now, now_rows_t, surprise):
+    def point(later_rows_t, later_cov_rows_t, now_cov, now, d_now_rows_t, surprise):
         smooth = now + matvec(now_cov, later_rows_t, T)
         smooth_cov = now_cov - jnp.matmul(jnp.matmul(now_cov, later_cov_rows_t), now_cov)
-        return (smooth, smooth_cov, jnp.einsum("i,k->ik", now_rows_t, surprise))
+        return (smooth, smooth_cov, jnp.einsum("i,k->ik", d_now_rows_t, surprise))
     (
-        smooth_rows, smooth_cov_rows, matmul_einsum_rows,
-    ) = jax.vmap(point)(later_rows, later_cov_rows, now_cov, now, now_rows, surprise)
-    return smooth_rows, smooth_cov_rows, matmul_einsum_rows
+        smooth_rows, smooth_cov_rows, d_matmul_einsum_rows,
+    ) = jax.vmap(point)(later_rows, later_cov_rows, now_cov, now, d_now_rows, surprise)
+    return smooth_rows, smooth_cov_rows, d_matmul_einsum_rows
 
 
-def likelihood_d_guess_cov_add2(
-    at, d_now_cov, guess_cov, H, now_matmul_einsum, gain_matmul, score_matmul_einsum2, valid,
+def likelihood_d_guess_cov(
+    at, d_now_cov, guess_cov, H, d_now_matmul_einsum, gain_matmul, d_score_matmul_einsum2, valid,
     determinant_sub, inverse_div, rows_getitem, rows_getitem4, rows_getitem3, rows_getitem2,
-    spread_add3, sum2_past, sure, keep, guess_cov_add2,
+    d_spread_add3, d_R_past, sure, keep, d_guess_cov,
 ):
     """12_kalman.rt:20: def determinant(a) = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
     12_kalman.rt:24: rows = [stack([a[1, 1], -a[0, 1]]), stack([-a[1, 0], a[0, 0]])]
@@ -316,83 +318,91 @@ def likelihood_d_guess_cov_add2(
     12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
     """
     t = at[0]
-    keep_neg = -jnp.einsum("ij,kj->ik", d_now_cov, guess_cov[t])
-    gain_add = now_matmul_einsum[t] + jnp.einsum("ij,kj->ik", keep_neg, H)
-    sure_add = score_matmul_einsum2[t] + transposed_matmul(gain_matmul[t], gain_add)
-    div_div = jnp.where(valid[t], sure_add, 0.0) / determinant_sub[t]
-    sum_sum = jnp.sum(div_div * inverse_div[t], axis=(0, 1))
-    div_sum = -sum_sum
-    stack_getitem = lax.index_in_dim(
-        lax.index_in_dim(div_div, 0, 1, keepdims=False), 0, 0, keepdims=False,
+    d_keep_neg = -jnp.einsum("ij,kj->ik", d_now_cov, guess_cov[t])
+    d_gain = d_now_matmul_einsum[t] + jnp.einsum("ij,kj->ik", d_keep_neg, H)
+    d_sure = d_score_matmul_einsum2[t] + transposed_matmul(gain_matmul[t], d_gain)
+    d_inverse_stack = jnp.where(valid[t], d_sure, 0.0) / determinant_sub[t]
+    d_sum_sum = jnp.sum(d_inverse_stack * inverse_div[t], axis=(0, 1))
+    d_div_sum = -d_sum_sum
+    d_rows_getitem = lax.index_in_dim(
+        lax.index_in_dim(d_inverse_stack, 0, 1, keepdims=False), 0, 0, keepdims=False,
     )
-    stack_getitem2 = lax.index_in_dim(
-        lax.index_in_dim(div_div, 1, 1, keepdims=False), 0, 0, keepdims=False,
+    d_rows_neg = lax.index_in_dim(
+        lax.index_in_dim(d_inverse_stack, 1, 1, keepdims=False), 0, 0, keepdims=False,
     )
-    stack2_getitem = lax.index_in_dim(
-        lax.index_in_dim(div_div, 0, 1, keepdims=False), 1, 0, keepdims=False,
+    d_rows_neg2 = lax.index_in_dim(
+        lax.index_in_dim(d_inverse_stack, 0, 1, keepdims=False), 1, 0, keepdims=False,
     )
-    stack2_getitem2 = lax.index_in_dim(
-        lax.index_in_dim(div_div, 1, 1, keepdims=False), 1, 0, keepdims=False,
+    d_rows_getitem4 = lax.index_in_dim(
+        lax.index_in_dim(d_inverse_stack, 1, 1, keepdims=False), 1, 0, keepdims=False,
     )
-    rows_getitem_expand_dims2 = jnp.expand_dims(jnp.expand_dims(stack_getitem, 0), 1)
-    rows_getitem_pad = lax.pad(rows_getitem_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)))
-    rows_getitem4_expand_dims2 = jnp.expand_dims(jnp.expand_dims(stack2_getitem2, 0), 1)
-    rows_getitem4_pad = lax.pad(
-        rows_getitem4_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (0, 1, 0)),
+    d_rows_getitem_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_rows_getitem, 0), 1)
+    d_rows_getitem_pad = lax.pad(
+        d_rows_getitem_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)),
     )
-    determinant_getitem_expand_dims = jnp.expand_dims(div_sum * rows_getitem[t], 0)
-    determinant_getitem_expand_dims2 = jnp.expand_dims(determinant_getitem_expand_dims, 1)
-    determinant_getitem_pad = lax.pad(
-        determinant_getitem_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (0, 1, 0)),
+    d_rows_getitem4_expand_dims2 = jnp.expand_dims(jnp.expand_dims(d_rows_getitem4, 0), 1)
+    d_rows_getitem4_pad = lax.pad(
+        d_rows_getitem4_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (0, 1, 0)),
     )
-    spread_add6 = spread_add3[t] + rows_getitem_pad + rows_getitem4_pad + determinant_getitem_pad
-    determinant_getitem2_expand_dims = jnp.expand_dims(div_sum * rows_getitem4[t], 0)
-    determinant_getitem2_expand_dims2 = jnp.expand_dims(determinant_getitem2_expand_dims, 1)
-    determinant_getitem2_pad = lax.pad(
-        determinant_getitem2_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)),
+    d_spread_add5 = d_spread_add3[t] + d_rows_getitem_pad + d_rows_getitem4_pad
+    d_determinant_getitem_expand_dims = jnp.expand_dims(d_div_sum * rows_getitem[t], 0)
+    d_determinant_getitem_expand_dims2 = jnp.expand_dims(d_determinant_getitem_expand_dims, 1)
+    d_determinant_getitem_pad = lax.pad(
+        d_determinant_getitem_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (0, 1, 0)),
     )
-    determinant_getitem3_expand_dims = jnp.expand_dims(sum_sum * rows_getitem3[t], 0)
-    determinant_getitem3_expand_dims2 = jnp.expand_dims(determinant_getitem3_expand_dims, 1)
-    determinant_getitem3_pad = lax.pad(
-        determinant_getitem3_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (1, 0, 0)),
+    d_determinant_getitem2_expand_dims = jnp.expand_dims(d_div_sum * rows_getitem4[t], 0)
+    d_determinant_getitem2_expand_dims2 = jnp.expand_dims(d_determinant_getitem2_expand_dims, 1)
+    d_determinant_getitem2_pad = lax.pad(
+        d_determinant_getitem2_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (1, 0, 0)),
     )
-    spread_add8 = spread_add6 + determinant_getitem2_pad + determinant_getitem3_pad
-    determinant_getitem4_expand_dims = jnp.expand_dims(sum_sum * rows_getitem2[t], 0)
-    determinant_getitem4_expand_dims2 = jnp.expand_dims(determinant_getitem4_expand_dims, 1)
-    determinant_getitem4_pad = lax.pad(
-        determinant_getitem4_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)),
+    d_spread_add7 = d_spread_add5 + d_determinant_getitem_pad + d_determinant_getitem2_pad
+    d_determinant_getitem3_expand_dims = jnp.expand_dims(d_sum_sum * rows_getitem3[t], 0)
+    d_determinant_getitem3_expand_dims2 = jnp.expand_dims(d_determinant_getitem3_expand_dims, 1)
+    d_determinant_getitem3_pad = lax.pad(
+        d_determinant_getitem3_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (1, 0, 0)),
     )
-    rows_getitem2_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-stack_getitem2, 0), 1)
-    rows_getitem2_pad = lax.pad(
-        rows_getitem2_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (1, 0, 0)),
+    d_determinant_getitem4_expand_dims = jnp.expand_dims(d_sum_sum * rows_getitem2[t], 0)
+    d_determinant_getitem4_expand_dims2 = jnp.expand_dims(d_determinant_getitem4_expand_dims, 1)
+    d_determinant_getitem4_pad = lax.pad(
+        d_determinant_getitem4_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)),
     )
-    rows_getitem3_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-stack2_getitem, 0), 1)
-    rows_getitem3_pad = lax.pad(
-        rows_getitem3_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)),
+    d_spread_add9 = d_spread_add7 + d_determinant_getitem3_pad + d_determinant_getitem4_pad
+    d_rows_getitem2_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-d_rows_neg, 0), 1)
+    d_rows_getitem2_pad = lax.pad(
+        d_rows_getitem2_expand_dims2, jnp.float32(0.0), ((0, 1, 0), (1, 0, 0)),
     )
-    spread_add11 = spread_add8 + determinant_getitem4_pad + rows_getitem2_pad + rows_getitem3_pad
-    sum2_now = sum2_past + spread_add11
-    gain_matmul_einsum = jnp.matmul(jnp.einsum("ij,kj->ik", gain_add, sure[t]), H)
-    guess_cov_add = transposed_matmul(H, jnp.matmul(spread_add11, H)) + gain_matmul_einsum
-    guess_cov_add2_t = guess_cov_add + transposed_matmul(keep[t], d_now_cov)
-    guess_cov_add2 = lax.dynamic_update_index_in_dim(guess_cov_add2, guess_cov_add2_t, t, 0)
-    return sum2_now, sum2_now, guess_cov_add2
+    d_rows_getitem3_expand_dims2 = jnp.expand_dims(jnp.expand_dims(-d_rows_neg2, 0), 1)
+    d_rows_getitem3_pad = lax.pad(
+        d_rows_getitem3_expand_dims2, jnp.float32(0.0), ((1, 0, 0), (0, 1, 0)),
+    )
+    d_spread = d_spread_add9 + d_rows_getitem2_pad + d_rows_getitem3_pad
+    d_R_now = d_R_past + d_spread
+    d_gain_matmul_einsum = jnp.matmul(jnp.einsum("ij,kj->ik", d_gain, sure[t]), H)
+    d_guess_cov_add = transposed_matmul(H, jnp.matmul(d_spread, H)) + d_gain_matmul_einsum
+    d_guess_cov_t = d_guess_cov_add + transposed_matmul(keep[t], d_now_cov)
+    d_guess_cov = lax.dynamic_update_index_in_dim(d_guess_cov, d_guess_cov_t, t, 0)
+    return d_R_now, d_R_now, d_guess_cov
 
 
-def likelihood_d_Q_exp_mul(at, sum2_now_0, R_exp, guess_cov_add2, Q_matmul, Q_exp, *, T):
+def by_force(at, d_R_now_0, R_exp, d_guess_cov, Q_matmul, Q_exp, *, T):
     """12_kalman.rt:29: one = eye(2)
     12_kalman.rt:33: Q = exp(log_force) * (G @ G.T)
     12_kalman.rt:35: R = exp(log_error) * one
+    12_kalman.rt:62: by_force = grad(likelihood, log_force)
+    12_kalman.rt:63: by_error = grad(likelihood, log_error)
     """
     one = jnp.eye(2, 2, dtype=jnp.float32)
-    Q_sum = jnp.sum(jnp.sum(guess_cov_add2[1:max(1, T)], axis=0) * Q_matmul, axis=(0, 1))
-    return jnp.sum(sum2_now_0 * one, axis=(0, 1)) * R_exp, Q_sum * Q_exp
+    by_error = jnp.sum(d_R_now_0 * one, axis=(0, 1)) * R_exp
+    by_force = jnp.sum(jnp.sum(d_guess_cov[1:max(1, T)], axis=0) * Q_matmul, axis=(0, 1)) * Q_exp
+    return by_error, by_force
 
 
-def likelihood_d_guess_cov_matmul_einsum2(at, guess_cov_add2, F):
-    """12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q"""
+def likelihood_d_now_cov_0(at, d_guess_cov, F):
+    """12_kalman.rt:41: guess_cov[t+1] = F @ now_cov @ F.T + Q
+    12_kalman.rt:49: now_cov = keep @ guess_cov
+    """
     t = at[0]
-    return (transposed_matmul(F, jnp.matmul(guess_cov_add2[t+1], F)),)
+    return (transposed_matmul(F, jnp.matmul(d_guess_cov[t+1], F)),)
 
 
 def likelihood_d_now_cov_1(at):
@@ -404,47 +414,43 @@ def likelihood_d_now_cov_1(at):
 
 
 def loop_t(
-    at, likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2, F,
-    guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul, likelihood_d_score_matmul_einsum2,
-    valid, sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
+    at, likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2, F, guess_cov, H,
+    likelihood_d_now_matmul_einsum, gain_matmul, likelihood_d_score_matmul_einsum2, valid,
+    sure_inverse_determinant_sub, sure_inverse_div, sure_inverse_rows_getitem,
     sure_inverse_rows_getitem4, sure_inverse_rows_getitem3, sure_inverse_rows_getitem2,
     likelihood_d_spread_add3, sure, keep, *, steps=None,
 ):
-    """t from at[0] down, at[1] steps; the loop of likelihood_d_guess_cov_matmul_einsum2, likelihood_d_guess_cov_add2."""
+    """t from at[0] down, at[1] steps; the loop of likelihood_d_now_cov_0, likelihood_d_guess_cov."""
     count = at[1] if steps is None else steps
     def step_t(i, carry):
-        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2) = carry
+        (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = carry
         t = at[0] - i
-        (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2(
-            (t,), likelihood_d_guess_cov_add2_2, F,
-        )
+        (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
         (
-            likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new, likelihood_d_guess_cov_add2_2,
-        ) = likelihood_d_guess_cov_add2(
+            likelihood_d_R_now, likelihood_d_R_past_new, likelihood_d_guess_cov2,
+        ) = likelihood_d_guess_cov(
             (t,), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-            likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add2_2,
+            likelihood_d_R_past, sure, keep, likelihood_d_guess_cov2,
         )
-        likelihood_d_R_sum2_past = jnp.where(
-            t >= 1, likelihood_d_R_sum2_past_new, likelihood_d_R_sum2_past,
-        )
-        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
-    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
-    (
-        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2,
-    ) = lax.fori_loop(0, count, step_t, carry)
-    return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
+        likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new, likelihood_d_R_past)
+        return (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
+    carry = (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
+    (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = lax.fori_loop(
+        0, count, step_t, carry,
+    )
+    return (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
 
 
 def block(at, log_force, log_error, valid, seen, *, T):
     """What stands between two tasks of the host: R, now_cov, guess_rows, ..."""
     later_matmul3 = jnp.zeros((T, 4), jnp.float32)
     later_cov_matmul4_2 = jnp.zeros((T, 4, 4), jnp.float32)
-    likelihood_d_guess_cov_add2_2 = jnp.zeros((T, 4, 4), jnp.float32)
+    likelihood_d_guess_cov2 = jnp.zeros((T, 4, 4), jnp.float32)
     (
-        F, Q_exp, Q_matmul, H, R_exp, R2, guess_cov_rows, likelihood_d_R_sum2_past,
+        F, Q_exp, Q_matmul, H, R_exp, R2, guess_cov_rows, likelihood_d_R_past,
     ) = R((), log_force, log_error, valid, T=T)
     (
         guess_cov, gain_matmul, sure_inverse_rows_getitem, sure_inverse_rows_getitem2,
@@ -477,42 +483,36 @@ def block(at, log_force, log_error, valid, seen, *, T):
     )
     (likelihood_d_now_cov,) = likelihood_d_now_cov_1((jnp.int32(T - 1),))
     (
-        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new, likelihood_d_guess_cov_add2_2,
-    ) = likelihood_d_guess_cov_add2(
+        likelihood_d_R_now, likelihood_d_R_past_new, likelihood_d_guess_cov2,
+    ) = likelihood_d_guess_cov(
         (jnp.int32(T - 1),), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum,
         gain_matmul, likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
         sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
         sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-        likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add2_2,
+        likelihood_d_R_past, sure, keep, likelihood_d_guess_cov2,
     )
     if T - 1 >= 1:
-        likelihood_d_R_sum2_past = likelihood_d_R_sum2_past_new
+        likelihood_d_R_past = likelihood_d_R_past_new
     def step_t(i, carry):
-        (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2) = carry
+        (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = carry
         t = (T - 2) - i
-        (likelihood_d_now_cov,) = likelihood_d_guess_cov_matmul_einsum2(
-            (t,), likelihood_d_guess_cov_add2_2, F,
-        )
+        (likelihood_d_now_cov,) = likelihood_d_now_cov_0((t,), likelihood_d_guess_cov2, F)
         (
-            likelihood_d_R_sum2_now, likelihood_d_R_sum2_past_new2, likelihood_d_guess_cov_add2_2,
-        ) = likelihood_d_guess_cov_add2(
+            likelihood_d_R_now, likelihood_d_R_past_new2, likelihood_d_guess_cov2,
+        ) = likelihood_d_guess_cov(
             (t,), likelihood_d_now_cov, guess_cov, H, likelihood_d_now_matmul_einsum, gain_matmul,
             likelihood_d_score_matmul_einsum2, valid, sure_inverse_determinant_sub,
             sure_inverse_div, sure_inverse_rows_getitem, sure_inverse_rows_getitem4,
             sure_inverse_rows_getitem3, sure_inverse_rows_getitem2, likelihood_d_spread_add3,
-            likelihood_d_R_sum2_past, sure, keep, likelihood_d_guess_cov_add2_2,
+            likelihood_d_R_past, sure, keep, likelihood_d_guess_cov2,
         )
-        likelihood_d_R_sum2_past = jnp.where(
-            t >= 1, likelihood_d_R_sum2_past_new2, likelihood_d_R_sum2_past,
-        )
-        return (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
-    carry = (likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2)
-    (
-        likelihood_d_R_sum2_now, likelihood_d_R_sum2_past, likelihood_d_guess_cov_add2_2,
-    ) = lax.fori_loop(0, T - 2 + 1, step_t, carry)
-    (
-        likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2,
-    ) = likelihood_d_Q_exp_mul(
-        (), likelihood_d_R_sum2_now, R_exp, likelihood_d_guess_cov_add2_2, Q_matmul, Q_exp, T=T,
+        likelihood_d_R_past = jnp.where(t >= 1, likelihood_d_R_past_new2, likelihood_d_R_past)
+        return (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
+    carry = (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2)
+    (likelihood_d_R_now, likelihood_d_R_past, likelihood_d_guess_cov2) = lax.fori_loop(
+        0, T - 2 + 1, step_t, carry,
     )
-    return (now, likelihood2, smooth, smooth_cov2, likelihood_d_R_exp_mul, likelihood_d_Q_exp_mul2)
+    by_error, by_force2 = by_force(
+        (), likelihood_d_R_now, R_exp, likelihood_d_guess_cov2, Q_matmul, Q_exp, T=T,
+    )
+    return (now, likelihood2, smooth, smooth_cov2, by_error, by_force2)

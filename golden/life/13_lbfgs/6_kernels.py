@@ -50,44 +50,46 @@ def enough(at, length, r_0, w, x, label, enough_mul2, matmul_matmul, loss, *, N,
     return (jax.vmap(point)(length, enough_mul2),)
 
 
-def loss(at, x, w, label, mean_div, add_mul, loss, w_add3, *, N):
+def slope(at, x, w, label, d_mean_div, add_mul, loss, slope, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
     13_lbfgs.rt:23: loss = objective(w)
+    13_lbfgs.rt:24: slope = grad(loss, w)
     """
     i = at[0]
     w_i = w[i % 2]
     objective_matmul = jnp.matmul(x, w_i)
     objective_sub = jax.nn.softplus(objective_matmul) - label.astype(jnp.float32) * objective_matmul
     loss_i = jnp.sum(objective_sub, axis=0) / jnp.float32(N) + 0.01 * jnp.matmul(w_i, w_i)
-    matmul3_mul = 0.009999999776482582 * w_i
-    add3_matmul = jnp.matmul(mean_div * jax.nn.sigmoid(objective_matmul) - add_mul, x)
-    w_add3_i = matmul3_mul + matmul3_mul + add3_matmul
+    d_matmul3_mul = 0.009999999776482582 * w_i
+    slope_matmul = jnp.matmul(d_mean_div * jax.nn.sigmoid(objective_matmul) - add_mul, x)
+    slope_i = d_matmul3_mul + d_matmul3_mul + slope_matmul
     loss = lax.dynamic_update_index_in_dim(loss, loss_i, i, 0)
-    w_add3 = lax.dynamic_update_index_in_dim(w_add3, w_add3_i, i % 2, 0)
-    return loss, w_add3, w_add3_i
+    slope = lax.dynamic_update_index_in_dim(slope, slope_i, i % 2, 0)
+    return loss, slope, slope_i
 
 
-def loss_d_w_add3_add_mul(at, label, w, *, N):
+def slope_add_mul(at, label, w, *, N):
     """13_lbfgs.rt:19: def objective(w) = mean(softplus(x[0:N] @ w) - label[0:N] * (x[0:N] @ w)) + decay * (w @ w)
     13_lbfgs.rt:21: w[0] = zeros([D])
     13_lbfgs.rt:22: w[i+1] = w + size * direction
     13_lbfgs.rt:23: loss = objective(w)
+    13_lbfgs.rt:24: slope = grad(loss, w)
     13_lbfgs.rt:29: past[i, j] = {s: zeros([D]), y: zeros([D])}
     13_lbfgs.rt:31: rho = where(bend > 0.0, 1.0 / bend, 0.0)
     13_lbfgs.rt:37: scale = where(bend > 0.0, bend / (past.y @ past.y), 1.0)
     """
-    mean_div = 1.0 / jnp.int32(N).astype(jnp.float32)
+    d_mean_div = 1.0 / jnp.int32(N).astype(jnp.float32)
     w_0 = jnp.full((5,), jnp.float32(0.0))
     w = lax.dynamic_update_index_in_dim(w, w_0, 0 % 2, 0)
-    return mean_div, mean_div * label.astype(jnp.float32), w
+    return d_mean_div, d_mean_div * label.astype(jnp.float32), w
 
 
-def enough_matmul_matmul(at, w_add3, r_0):
+def enough_matmul_matmul(at, slope, r_0):
     """13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)"""
     i = at[0]
-    return (jnp.matmul(w_add3[i % 2], r_0),)
+    return (jnp.matmul(slope[i % 2], r_0),)
 
 
 def size(at, enough, length, *, K):
@@ -105,17 +107,17 @@ def w_1(at, size, r_0, w):
     return (w,)
 
 
-def moved_y(at, w, w_add3, moved_s, moved_y, *, I, J):
+def moved(at, w, slope, moved_s, moved_y, *, I, J):
     """13_lbfgs.rt:27: moved[i] = {s: w - w[i-1], y: slope - slope[i-1]} when i >= 1"""
     i = at[0]
     moved_s_i = w[i % 2] - w[(i-1) % 2]
-    moved_y_i = w_add3[i % 2] - w_add3[(i-1) % 2]
+    moved_y_i = slope[i % 2] - slope[(i-1) % 2]
     moved_s = lax.dynamic_update_index_in_dim(moved_s, moved_s_i, i % (max(1, min(I-1, J))), 0)
     moved_y = lax.dynamic_update_index_in_dim(moved_y, moved_y_i, i % (max(1, min(I-1, J))), 0)
     return moved_s, moved_y
 
 
-def past_y_0(at, moved_s, moved_y, past_s, past_y, *, I, J):
+def past_0(at, moved_s, moved_y, past_s, past_y, *, I, J):
     """13_lbfgs.rt:28: past[i, j] = moved[i-j] when j < i"""
     i, j = at[0], at[1]
     past_s = lax.dynamic_update_index_in_dim(past_s, moved_s[(i-j) % (max(1, min(I-1, J)))], j, 0)
@@ -197,30 +199,28 @@ def taken_if(condition, step, carry):
 
 
 def loop_i(
-    at, loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, x, label,
-    loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, length2, enough_mul2, *, steps=None, N,
-    I, J, K,
+    at, loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, x, label,
+    loss_d_loss_objective_mean_div, slope_add_mul2, length2, enough_mul2, *, steps=None, N, I, J, K,
 ):
-    """i from at[0] on, at[1] steps; the loop of loss, moved_y, past_y_0, ..."""
+    """i from at[0] on, at[1] steps; the loop of slope, moved, past_0, ..."""
     fault = jnp.zeros(4, jnp.int32)
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
-        (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = carry
+        (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = carry
         i = at[0] + i2
-        loss2, loss_d_w_add3, q = loss(
-            (i,), x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, loss2,
-            loss_d_w_add3, N=N,
+        loss, slope2, q = slope(
+            (i,), x, w, label, loss_d_loss_objective_mean_div, slope_add_mul2, loss, slope2, N=N,
         )
         def taken(carry):
-            (moved_s, moved_y2) = carry
+            (moved_s, moved_y) = carry
             if I >= 2:
-                moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
-            return (moved_s, moved_y2)
-        (moved_s, moved_y2) = taken_if(i >= 1, taken, (moved_s, moved_y2))
+                moved_s, moved_y = moved((i,), w, slope2, moved_s, moved_y, I=I, J=J)
+            return (moved_s, moved_y)
+        (moved_s, moved_y) = taken_if(i >= 1, taken, (moved_s, moved_y))
         def step_j(j, carry):
             (past_s, past_y) = carry
             if I >= 2:
-                past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
+                past_s, past_y = past_0((i, j), moved_s, moved_y, past_s, past_y, I=I, J=J)
             return (past_s, past_y)
         (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
         def step_j2(j, carry):
@@ -236,9 +236,9 @@ def loop_i(
         (r,) = r_0((i,), scale2, q)
         for j in range(J - 1, 0, -1):
             (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)
-        (enough_matmul_matmul2,) = enough_matmul_matmul((i,), loss_d_w_add3, r)
+        (enough_matmul_matmul2,) = enough_matmul_matmul((i,), slope2, r)
         (enough2,) = enough(
-            (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss2, N=N, K=K,
+            (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss, N=N, K=K,
         )
         size2, found = size((i,), enough2, length2, K=K)
         fault = first_fault(fault, 5, found, (i,))
@@ -247,45 +247,42 @@ def loop_i(
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = taken_if(i < (I - 1), taken2, (w,))
-        return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
-    carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
-    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
+        return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
+    carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
+    (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
         0, count, step_i, carry,
     )
-    return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
+    return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
 
 
 def block(at, label, x, *, N, I, J, K):
-    """What stands between two tasks of the host: length, loss_d_w_add3_add_mul, loss, ..."""
+    """What stands between two tasks of the host: length, slope_add_mul, slope, ..."""
     fault = jnp.zeros(4, jnp.int32)
     w = jnp.zeros((2, 5), jnp.float32)
-    loss2 = jnp.zeros((I,), jnp.float32)
-    loss_d_w_add3 = jnp.zeros((2, 5), jnp.float32)
+    loss = jnp.zeros((I,), jnp.float32)
+    slope2 = jnp.zeros((2, 5), jnp.float32)
     moved_s = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
-    moved_y2 = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
+    moved_y = jnp.zeros((max(1, min(J, I - 1)), 5), jnp.float32)
     past_s = jnp.zeros((J, 5), jnp.float32)
     past_y = jnp.zeros((J, 5), jnp.float32)
     alpha2 = jnp.zeros((J,), jnp.float32)
     length2, enough_mul2 = length((), K=K)
-    (
-        loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, w,
-    ) = loss_d_w_add3_add_mul((), label, w, N=N)
+    loss_d_loss_objective_mean_div, slope_add_mul2, w = slope_add_mul((), label, w, N=N)
     def step_i(i, carry):
-        (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = carry
-        loss2, loss_d_w_add3, q = loss(
-            (i,), x, w, label, loss_d_loss_objective_mean_div, loss_d_w_add3_add_mul2, loss2,
-            loss_d_w_add3, N=N,
+        (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = carry
+        loss, slope2, q = slope(
+            (i,), x, w, label, loss_d_loss_objective_mean_div, slope_add_mul2, loss, slope2, N=N,
         )
         def taken(carry):
-            (moved_s, moved_y2) = carry
+            (moved_s, moved_y) = carry
             if I >= 2:
-                moved_s, moved_y2 = moved_y((i,), w, loss_d_w_add3, moved_s, moved_y2, I=I, J=J)
-            return (moved_s, moved_y2)
-        (moved_s, moved_y2) = taken_if(i >= 1, taken, (moved_s, moved_y2))
+                moved_s, moved_y = moved((i,), w, slope2, moved_s, moved_y, I=I, J=J)
+            return (moved_s, moved_y)
+        (moved_s, moved_y) = taken_if(i >= 1, taken, (moved_s, moved_y))
         def step_j(j, carry):
             (past_s, past_y) = carry
             if I >= 2:
-                past_s, past_y = past_y_0((i, j), moved_s, moved_y2, past_s, past_y, I=I, J=J)
+                past_s, past_y = past_0((i, j), moved_s, moved_y, past_s, past_y, I=I, J=J)
             return (past_s, past_y)
         (past_s, past_y) = lax.fori_loop(0, jnp.minimum(J, i), step_j, (past_s, past_y))
         def step_j2(j, carry):
@@ -301,9 +298,9 @@ def block(at, label, x, *, N, I, J, K):
         (r,) = r_0((i,), scale2, q)
         for j in range(J - 1, 0, -1):
             (r,) = r_1((i, jnp.int32(j)), past_y, r, rho, alpha2, past_s)
-        (enough_matmul_matmul2,) = enough_matmul_matmul((i,), loss_d_w_add3, r)
+        (enough_matmul_matmul2,) = enough_matmul_matmul((i,), slope2, r)
         (enough2,) = enough(
-            (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss2, N=N, K=K,
+            (i,), length2, r, w, x, label, enough_mul2, enough_matmul_matmul2, loss, N=N, K=K,
         )
         size2, found = size((i,), enough2, length2, K=K)
         fault = first_fault(fault, 5, found, (i,))
@@ -312,9 +309,9 @@ def block(at, label, x, *, N, I, J, K):
             (w,) = w_1((i,), size2, r, w)
             return (w,)
         (w,) = taken_if(i < (I - 1), taken2, (w,))
-        return (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
-    carry = (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault)
-    (loss2, loss_d_w_add3, moved_s, moved_y2, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
+        return (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
+    carry = (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault)
+    (loss, slope2, moved_s, moved_y, past_s, past_y, alpha2, w, fault) = lax.fori_loop(
         0, I, step_i, carry,
     )
-    return (w, loss2, fault)
+    return (w, loss, fault)

@@ -119,17 +119,17 @@ def start_1_b_default(at):
     return (jnp.full((1,), jnp.float32(0.0)),)
 
 
-def test_d_test_mse_power_mul2_mul(at, x, new_x, rates, rates_1, *, M):
+def test_d_test_getitem_mul(at, x, new_x, rates, rates_1, *, M):
     """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
     14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
     loss.rt:6: return mean((x - target) ** 2)
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     """
-    mul2_mul = 2.0 / jnp.int32(M).astype(jnp.float32)
+    d_getitem_mul = 2.0 / jnp.int32(M).astype(jnp.float32)
     rates = lax.dynamic_update_index_in_dim(rates, jnp.float32(-3.0), 0, 0)
     rates_1 = lax.dynamic_update_index_in_dim(rates_1, jnp.float32(-3.0), 0, 0)
-    return jnp.expand_dims(x, 1), jnp.expand_dims(new_x, 1), rates, rates_1, mul2_mul
+    return jnp.expand_dims(x, 1), jnp.expand_dims(new_x, 1), rates, rates_1, d_getitem_mul
 
 
 def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
@@ -148,14 +148,15 @@ def train(at, x, net_0_w, net_0_b, net_1_w, net_1_b, y, train2, *, N):
         train = jnp.sum(mse_sub * mse_sub, axis=0) / jnp.float32(N)
         return (predict_tanh, mse_sub, train, 1.0 - predict_tanh * predict_tanh)
     (
-        predict_tanh_rows, mse_sub_rows, train_rows, tanh_sub_rows,
+        predict_tanh_rows, mse_sub_rows, train_rows, d_tanh_sub_rows,
     ) = jax.vmap(point)(net_0_w, net_0_b, net_1_w, net_1_b)
     train2_2 = updated(train2, train_rows[None, :], (i, 0))
-    return predict_tanh_rows, mse_sub_rows, train2_2, tanh_sub_rows
+    return predict_tanh_rows, mse_sub_rows, train2_2, d_tanh_sub_rows
 
 
-def net_0_w_rows(
-    at, rates, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, mul2_mul, x, y, train_expand_dims, *, K,
+def net(
+    at, rates, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, d_getitem_mul, x, y, train_expand_dims,
+    *, K,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
     14_learned_rates.rt:25: net[i, 0] = start
@@ -172,7 +173,7 @@ def net_0_w_rows(
     def step(k2, rows_0, rows_1, rows_2, rows_3, before_0, before_1, before_2, before_3):
         tanh = jnp.tanh(jnp.einsum("i,jk->ij", x, before_0) + before_1)
         getitem = lax.index_in_dim(jnp.einsum("ij,kj->ik", tanh, before_2), 0, 1, keepdims=False)
-        mul = mul2_mul * (getitem + lax.index_in_dim(before_3, 0, 0, keepdims=False) - y)
+        mul = d_getitem_mul * (getitem + lax.index_in_dim(before_3, 0, 0, keepdims=False) - y)
         mul3 = jnp.einsum("i,jk->ik", mul, before_2) * (1.0 - tanh * tanh)
         sub3 = before_0 - descend_exp * transposed_matmul(mul3, train_expand_dims)
         sub4 = before_1 - descend_exp * jnp.sum(mul3, axis=0)
@@ -196,7 +197,7 @@ def net_0_w_rows(
     return descend_exp, descend_exp2, made[0], made[1], made[2], made[3]
 
 
-def net_1_b_0(at, start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b):
+def net_0(at, start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b):
     """14_learned_rates.rt:25: net[i, 0] = start"""
     net_0_w = lax.dynamic_update_index_in_dim(net_0_w, start_0_w, 0, 0)
     net_0_b = lax.dynamic_update_index_in_dim(net_0_b, start_0_b, 0, 0)
@@ -205,16 +206,14 @@ def net_1_b_0(at, start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, 
     return net_0_w, net_0_b, net_1_w, net_1_b
 
 
-def train_d_train_mse_power_mul2_mul(at, *, N):
+def train_d_train_getitem_mul(at, *, N):
     """14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
     return (1.0 / jnp.int32(N).astype(jnp.float32) * 2.0,)
 
 
-def net_1_b_1(
-    at, w_rows, rows_out1, rows_out2, rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, *, K,
-):
+def net_1(at, w_rows, rows_out1, rows_out2, rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, *, K):
     """14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)"""
     net_0_w_rows_out1_next_k_rows = rows_out1[1:K]
     net_0_w_rows_out2_next_k_rows = rows_out2[1:K]
@@ -227,7 +226,8 @@ def net_1_b_1(
 
 
 def test(
-    at, new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, mul2_mul, test_expand_dims, test, *, K, M,
+    at, new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, d_getitem_mul, test_expand_dims, test, *,
+    K, M,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:29: test[i] = loss.mse(predict(net[i, K-1], expand_dims(new_x[0:M], 1))[:, 0], new_y[0:M])
@@ -241,14 +241,16 @@ def test(
     getitem_getitem2 = lax.index_in_dim(net_1_b[K-1], 0, 0, keepdims=False)
     mse_sub = lax.index_in_dim(predict_matmul2, 0, 1, keepdims=False) + getitem_getitem2 - new_y
     test_i = jnp.sum(mse_sub * mse_sub, axis=0) / jnp.float32(M)
-    power_mul2 = mul2_mul * mse_sub
-    getitem_expand_dims = jnp.expand_dims(power_mul2, 1)
-    add2_sum = jnp.sum(getitem_expand_dims, axis=0)
-    tanh_mul2 = jnp.einsum("i,jk->ik", power_mul2, net_1_w_at) * (1.0 - predict_tanh * predict_tanh)
-    transpose2_transpose = transposed_matmul(getitem_expand_dims, predict_tanh)
-    transpose_transpose = transposed_matmul(tanh_mul2, test_expand_dims)
+    d_test_getitem = d_getitem_mul * mse_sub
+    d_getitem_expand_dims = jnp.expand_dims(d_test_getitem, 1)
+    d_add2_sum = jnp.sum(d_getitem_expand_dims, axis=0)
+    d_tanh_sub = 1.0 - predict_tanh * predict_tanh
+    d_predict_add = jnp.einsum("i,jk->ik", d_test_getitem, net_1_w_at) * d_tanh_sub
+    d_transpose2_transpose = transposed_matmul(d_getitem_expand_dims, predict_tanh)
+    d_add_sum = jnp.sum(d_predict_add, axis=0)
+    d_transpose_transpose = transposed_matmul(d_predict_add, test_expand_dims)
     test = lax.dynamic_update_index_in_dim(test, test_i, i, 0)
-    return test, add2_sum, transpose2_transpose, jnp.sum(tanh_mul2, axis=0), transpose_transpose
+    return test, d_add2_sum, d_transpose2_transpose, d_add_sum, d_transpose_transpose
 
 
 def rates_1_1(at, d_rates, d_rates_1, rates, rates_1):
@@ -261,41 +263,41 @@ def rates_1_1(at, d_rates, d_rates_1, rates, rates_1):
     return rates, rates_1
 
 
-def train_d_train_predict_transpose_transpose(
-    at, mul2_mul, mse_sub, net_1_w, predict_tanh, train_expand_dims, *, K,
-):
+def train_d_net_0_w(at, d_getitem_mul, mse_sub, net_1_w, predict_tanh, train_expand_dims, *, K):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
+    14_learned_rates.rt:25: net[i, 0] = start
+    14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     loss.rt:6: return mean((x - target) ** 2)
     """
     def point(mse_sub, net_1_w, predict_tanh):
-        power_mul2 = mul2_mul * mse_sub
-        getitem_expand_dims = jnp.expand_dims(power_mul2, 1)
-        add2_sum = jnp.sum(getitem_expand_dims, axis=0)
-        matmul2_einsum = jnp.einsum("i,jk->ik", power_mul2, net_1_w)
-        tanh_sub = 1.0 - predict_tanh * predict_tanh
-        tanh_mul2 = matmul2_einsum * tanh_sub
-        transpose2_transpose = transposed_matmul(getitem_expand_dims, predict_tanh)
-        add_sum = jnp.sum(tanh_mul2, axis=0)
-        transpose_transpose = transposed_matmul(tanh_mul2, train_expand_dims)
+        d_train_getitem = d_getitem_mul * mse_sub
+        d_getitem_expand_dims = jnp.expand_dims(d_train_getitem, 1)
+        d_net_1_b = jnp.sum(d_getitem_expand_dims, axis=0)
+        d_predict_tanh = jnp.einsum("i,jk->ik", d_train_getitem, net_1_w)
+        d_tanh_sub = 1.0 - predict_tanh * predict_tanh
+        d_predict_add = d_predict_tanh * d_tanh_sub
+        d_net_1_w = transposed_matmul(d_getitem_expand_dims, predict_tanh)
+        d_net_0_b = jnp.sum(d_predict_add, axis=0)
+        d_net_0_w = transposed_matmul(d_predict_add, train_expand_dims)
         return (
-            power_mul2, getitem_expand_dims, add2_sum, matmul2_einsum, tanh_sub,
-            transpose2_transpose, add_sum, transpose_transpose,
+            d_train_getitem, d_getitem_expand_dims, d_net_1_b, d_predict_tanh, d_tanh_sub,
+            d_net_1_w, d_net_0_b, d_net_0_w,
         )
     (
-        power_mul2_rows, getitem_expand_dims_rows, add2_sum_rows, matmul2_einsum_rows,
-        tanh_sub_rows, transpose2_transpose_rows, add_sum_rows, transpose_transpose_rows,
+        d_train_getitem_rows, d_getitem_expand_dims_rows, d_net_1_b_rows, d_predict_tanh_rows,
+        d_tanh_sub_rows, d_net_1_w_rows, d_net_0_b_rows, d_net_0_w_rows,
     ) = jax.vmap(point)(mse_sub[:K-1], net_1_w[:K-1], predict_tanh[:K-1])
     return (
-        power_mul2_rows, getitem_expand_dims_rows, add2_sum_rows, matmul2_einsum_rows,
-        tanh_sub_rows, transpose2_transpose_rows, add_sum_rows, transpose_transpose_rows,
+        d_train_getitem_rows, d_getitem_expand_dims_rows, d_net_1_b_rows, d_predict_tanh_rows,
+        d_tanh_sub_rows, d_net_1_w_rows, d_net_0_b_rows, d_net_0_w_rows,
     )
 
 
 def test_d_train_predict_tanh_0_add2(
-    at, net_1_b_next, d_net_1_w_next, net_0_b_next, descend_exp2, net_0_w_next, descend_exp,
-    predict_tanh, x, tanh_sub, net_1_w, power_mul2, matmul2_einsum, power_mul2_mul,
-    getitem_expand_dims,
+    at, d_net_1_b_next, d_net_1_w_next, d_net_0_b_next, descend_exp2, d_net_0_w_next, predict_tanh,
+    descend_exp, x, d_tanh_sub, net_1_w, train_d_train_getitem, train_d_train_predict_tanh,
+    d_getitem_mul, d_getitem_expand_dims,
 ):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
@@ -304,73 +306,74 @@ def test_d_train_predict_tanh_0_add2(
     loss.rt:6: return mean((x - target) ** 2)
     """
     k = at[1]
-    net_1_b_1_neg = -net_1_b_next
-    net_1_w_1_neg = -d_net_1_w_next
-    net_0_b_1_neg = -net_0_b_next
-    mul3_mul2 = net_1_w_1_neg * descend_exp2
-    net_0_w_1_neg = -net_0_w_next
+    d_descend_mul4 = -d_net_1_b_next
+    d_descend_mul3 = -d_net_1_w_next
+    d_descend_mul2 = -d_net_0_b_next
+    d_mul3_mul2 = d_descend_mul3 * descend_exp2
+    d_descend_mul = -d_net_0_w_next
     predict_tanh_k = predict_tanh[k]
-    add_add = jnp.einsum("i,jk->ij", x, net_0_w_1_neg * descend_exp) - net_0_b_next * descend_exp
-    tanh_mul2_mul = add_add * tanh_sub[k]
-    einsum_einsum = jnp.einsum("ij,kj->ik", tanh_mul2_mul, net_1_w[k])
-    add2_add_mul = net_1_b_next * descend_exp2
-    add2_add = jnp.einsum("ij,kj->ik", predict_tanh_k, mul3_mul2) + einsum_einsum - add2_add_mul
-    power_mul_mul2 = power_mul2_mul * jnp.squeeze(add2_add, (1,))
-    einsum_einsum2 = transposed_matmul(tanh_mul2_mul, getitem_expand_dims[k])
-    mul_mul = -(add_add * matmul2_einsum[k]) * predict_tanh_k
-    tanh_0_add2 = jnp.einsum("i,jk->ik", power_mul2[k], mul3_mul2) + mul_mul + mul_mul
+    d_add_mul = d_net_0_b_next * descend_exp
+    d_predict_add = jnp.einsum("i,jk->ij", x, d_descend_mul * descend_exp) - d_add_mul
+    test_d_train_d_train_predict_tanh = d_predict_add * d_tanh_sub[k]
+    d_tanh_einsum = jnp.einsum("ij,kj->ik", test_d_train_d_train_predict_tanh, net_1_w[k])
+    d_predict_matmul2 = jnp.einsum("ij,kj->ik", predict_tanh_k, d_mul3_mul2) + d_tanh_einsum
+    d_predict_add2 = d_predict_matmul2 - d_net_1_b_next * descend_exp2
+    d_mse_sub = d_getitem_mul * jnp.squeeze(d_predict_add2, (1,))
+    d_tanh_einsum2 = transposed_matmul(test_d_train_d_train_predict_tanh, d_getitem_expand_dims[k])
+    d_mul_mul = -(d_predict_add * train_d_train_predict_tanh[k]) * predict_tanh_k
+    d_tanh_0_add = jnp.einsum("i,jk->ik", train_d_train_getitem[k], d_mul3_mul2) + d_mul_mul
+    d_tanh_0_add2 = d_tanh_0_add + d_mul_mul
     return (
-        net_1_b_1_neg, net_1_w_1_neg, net_0_b_1_neg, net_0_w_1_neg, power_mul_mul2, einsum_einsum2,
-        tanh_0_add2,
+        d_descend_mul4, d_descend_mul3, d_descend_mul2, d_descend_mul, d_mse_sub, d_tanh_einsum2,
+        d_tanh_0_add2,
     )
 
 
-def test_d_net_descend_mul_sum(
-    at, net_1_b_1_neg, add2_sum, net_1_w_1_neg, transpose2_transpose, net_0_b_1_neg, add_sum,
-    net_0_w_1_neg, transpose_transpose, mul4_sum, mul3_sum, mul2_sum, mul_sum,
+def test_d_net_descend_sum(
+    at, d_descend_mul4, d_net_1_b, d_descend_mul3, d_net_1_w, d_descend_mul2, d_net_0_b,
+    d_descend_mul, d_net_0_w, d_mul4_sum, d_mul3_sum, d_mul2_sum, d_mul_sum,
 ):
     """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
     k = at[1]
-    mul4_sum_k = jnp.squeeze(net_1_b_1_neg * add2_sum[k], (0,))
-    mul3_sum_k = jnp.sum(net_1_w_1_neg * transpose2_transpose[k], axis=(0, 1))
-    mul2_sum_k = jnp.sum(net_0_b_1_neg * add_sum[k], axis=0)
-    mul_sum_k = jnp.sum(net_0_w_1_neg * transpose_transpose[k], axis=(0, 1))
-    mul4_sum = lax.dynamic_update_index_in_dim(mul4_sum, mul4_sum_k, k, 0)
-    mul3_sum = lax.dynamic_update_index_in_dim(mul3_sum, mul3_sum_k, k, 0)
-    mul2_sum = lax.dynamic_update_index_in_dim(mul2_sum, mul2_sum_k, k, 0)
-    mul_sum = lax.dynamic_update_index_in_dim(mul_sum, mul_sum_k, k, 0)
-    return mul4_sum, mul3_sum, mul2_sum, mul_sum
+    d_mul4_sum_k = jnp.squeeze(d_descend_mul4 * d_net_1_b[k], (0,))
+    d_mul3_sum_k = jnp.sum(d_descend_mul3 * d_net_1_w[k], axis=(0, 1))
+    d_mul2_sum_k = jnp.sum(d_descend_mul2 * d_net_0_b[k], axis=0)
+    d_mul_sum_k = jnp.sum(d_descend_mul * d_net_0_w[k], axis=(0, 1))
+    d_mul4_sum = lax.dynamic_update_index_in_dim(d_mul4_sum, d_mul4_sum_k, k, 0)
+    d_mul3_sum = lax.dynamic_update_index_in_dim(d_mul3_sum, d_mul3_sum_k, k, 0)
+    d_mul2_sum = lax.dynamic_update_index_in_dim(d_mul2_sum, d_mul2_sum_k, k, 0)
+    d_mul_sum = lax.dynamic_update_index_in_dim(d_mul_sum, d_mul_sum_k, k, 0)
+    return d_mul4_sum, d_mul3_sum, d_mul2_sum, d_mul_sum
 
 
-def test_d_net_descend_exp_mul(
-    at, mul4_sum, mul3_sum, descend_exp2, mul2_sum, mul_sum, descend_exp,
-):
-    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]"""
-    exp_mul = (jnp.sum(mul2_sum, axis=0) + jnp.sum(mul_sum, axis=0)) * descend_exp
-    return (jnp.sum(mul4_sum, axis=0) + jnp.sum(mul3_sum, axis=0)) * descend_exp2, exp_mul
+def test_d_rates_0_0(at, d_mul4_sum, d_mul3_sum, descend_exp2, d_mul2_sum, d_mul_sum, descend_exp):
+    """14_learned_rates.rt:23: def descend(net, slope, rates) = [net[l] - exp(rates[l]) * slope[l] for l in range(len(net))]
+    14_learned_rates.rt:30: rates[0] = [-3.0, -3.0]
+    14_learned_rates.rt:31: rates[i+1] = rates - outer_rate * grad(test, rates)
+    """
+    d_rates_0_0 = (jnp.sum(d_mul2_sum, axis=0) + jnp.sum(d_mul_sum, axis=0)) * descend_exp
+    return (jnp.sum(d_mul4_sum, axis=0) + jnp.sum(d_mul3_sum, axis=0)) * descend_exp2, d_rates_0_0
 
 
-def test_d_train_predict_transpose_transpose(
-    at, predict_tanh, tanh_sub, predict_transpose2, train_expand_dims,
-):
+def test_d_train_predict(at, d_predict_tanh, d_tanh_sub, d_predict_transpose2, train_expand_dims):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
     k = at[1]
-    tanh_mul2 = predict_tanh * tanh_sub[k]
-    transpose2_transpose = jnp.transpose(predict_transpose2, (1, 0))
-    transpose_transpose = transposed_matmul(tanh_mul2, train_expand_dims)
-    return jnp.sum(tanh_mul2, axis=0), transpose2_transpose, transpose_transpose
+    d_predict_add = d_predict_tanh * d_tanh_sub[k]
+    d_transpose2_transpose = jnp.transpose(d_predict_transpose2, (1, 0))
+    d_transpose_transpose = transposed_matmul(d_predict_add, train_expand_dims)
+    return jnp.sum(d_predict_add, axis=0), d_transpose2_transpose, d_transpose_transpose
 
 
-def test_d_train_predict_matmul2_einsum2(at, mse_sub, net_1_w, train_predict_tanh):
+def test_d_train_predict_2(at, d_train_getitem, net_1_w, predict_tanh):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b
     14_learned_rates.rt:27: train = loss.mse(predict(net, expand_dims(x[0:N], 1))[:, 0], y[0:N])
     """
     k = at[1]
-    getitem_expand_dims = jnp.expand_dims(mse_sub, 1)
-    add2_sum = jnp.sum(getitem_expand_dims, axis=0)
-    matmul2_einsum = jnp.einsum("i,jk->ik", mse_sub, net_1_w[k])
-    matmul2_einsum2 = transposed_matmul(train_predict_tanh[k], getitem_expand_dims)
-    return add2_sum, matmul2_einsum, matmul2_einsum, matmul2_einsum2, matmul2_einsum2
+    d_getitem_expand_dims = jnp.expand_dims(d_train_getitem, 1)
+    d_add2_sum = jnp.sum(d_getitem_expand_dims, axis=0)
+    d_matmul2_einsum = jnp.einsum("i,jk->ik", d_train_getitem, net_1_w[k])
+    d_matmul2_einsum2 = transposed_matmul(predict_tanh[k], d_getitem_expand_dims)
+    return d_add2_sum, d_matmul2_einsum, d_matmul2_einsum, d_matmul2_einsum2, d_matmul2_einsum2
 
 
 def test_d_rates_0_1(at):
@@ -381,37 +384,35 @@ def test_d_rates_0_1(at):
     return d_rates_0_1, d_rates_0_1
 
 
-def test_d_net_0_w_0_add(
-    at, test_predict_add2_sum, train_predict_add2_sum, test_predict_transpose2_transpose,
-    train_predict_transpose2_transpose, test_predict_add_sum, train_predict_add_sum,
-    test_predict_transpose_transpose, train_predict_transpose_transpose,
+def test_d_net_0(
+    at, d_test_predict_add2_sum, d_train_predict_add2_sum, d_test_predict_transpose2_transpose,
+    d_train_predict_transpose2_transpose, d_test_predict_add_sum, d_train_predict_add_sum,
+    d_test_predict_transpose_transpose, d_train_predict_transpose_transpose,
 ):
     """14_learned_rates.rt:25: net[i, 0] = start
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     """
-    net_1_b_0_add = test_predict_add2_sum + train_predict_add2_sum
-    net_1_w_0_add = test_predict_transpose2_transpose + train_predict_transpose2_transpose
-    net_0_w_0_add = test_predict_transpose_transpose + train_predict_transpose_transpose
-    return net_1_b_0_add, net_1_w_0_add, test_predict_add_sum + train_predict_add_sum, net_0_w_0_add
+    d_net_1_w_0 = d_test_predict_transpose2_transpose + d_train_predict_transpose2_transpose
+    d_net_0_b_0 = d_test_predict_add_sum + d_train_predict_add_sum
+    d_net_0_w_0 = d_test_predict_transpose_transpose + d_train_predict_transpose_transpose
+    return d_test_predict_add2_sum + d_train_predict_add2_sum, d_net_1_w_0, d_net_0_b_0, d_net_0_w_0
 
 
-def test_d_net_0_w_12_add(
-    at, net_1_b_next, add2_sum, net_1_w_next, transpose2_transpose, net_0_b_next, add_sum,
-    net_0_w_next, transpose_transpose,
+def test_d_net_12(
+    at, d_net_1_b_next, d_add2_sum, d_net_1_w_next, d_transpose2_transpose, d_net_0_b_next,
+    d_add_sum, d_net_0_w_next, d_transpose_transpose,
 ):
     """14_learned_rates.rt:25: net[i, 0] = start
     14_learned_rates.rt:26: net[i, k+1] = descend(net, grad(train, net), rates)
     """
-    net_1_w_12_add = net_1_w_next + transpose2_transpose
-    net_0_w_12_add = net_0_w_next + transpose_transpose
-    return net_1_b_next + add2_sum, net_1_w_12_add, net_0_b_next + add_sum, net_0_w_12_add
+    d_net_1_w_12 = d_net_1_w_next + d_transpose2_transpose
+    d_net_0_w_12 = d_net_0_w_next + d_transpose_transpose
+    return d_net_1_b_next + d_add2_sum, d_net_1_w_12, d_net_0_b_next + d_add_sum, d_net_0_w_12
 
 
-def test_d_train_predict_transpose2_0_add(
-    at, tanh_0_add2, matmul2_einsum, einsum_einsum2, matmul2_einsum2,
-):
+def test_d_train_predict_0(at, d_tanh_0_add2, d_matmul2_einsum, d_tanh_einsum2, d_matmul2_einsum2):
     """14_learned_rates.rt:21: def predict(net, x) = tanh(x @ net[0].w.T + net[0].b) @ net[1].w.T + net[1].b"""
-    return tanh_0_add2 + matmul2_einsum, einsum_einsum2 + matmul2_einsum2
+    return d_tanh_0_add2 + d_matmul2_einsum, d_tanh_einsum2 + d_matmul2_einsum2
 
 
 def test_d_train_mse_sub_1(at, *, N):
@@ -422,33 +423,33 @@ def test_d_train_mse_sub_1(at, *, N):
 def loop_i(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
     test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
-    rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_mse_power_mul2_mul2,
-    x, y, train_expand_dims, new_x, new_y, test_d_test_mse_power_mul2_mul2, test_expand_dims, *,
-    steps=None, I, K, N, M,
+    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
+    rates_0, rates_1, start_0_w, start_0_b, start_1_w, start_1_b, train_d_train_getitem_mul2, x, y,
+    train_expand_dims, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims, *, steps=None, I,
+    K, N, M,
 ):
-    """i from at[0] on, at[1] steps; the loop of net_1_b_0, net_0_w_rows, net_1_b_1, ..."""
+    """i from at[0] on, at[1] steps; the loop of net_0, net, net_1, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = carry
         i = at[0] + i2
-        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+        net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
         )
         (
-            net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+            net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
             net_0_w_rows_out3,
-        ) = net_0_w_rows(
-            (i,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
-            train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K,
+        ) = net(
+            (i,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b, train_d_train_getitem_mul2,
+            x, y, train_expand_dims, K=K,
         )
-        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_1(
-            (i,), net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1(
+            (i,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3, net_0_w,
             net_0_b, net_1_w, net_1_b, K=K,
         )
         (
@@ -458,25 +459,24 @@ def loop_i(
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
         ) = test(
-            (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+            (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
             test_expand_dims, test2, K=K, M=M,
         )
         (
-            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-        ) = train_d_train_predict_transpose_transpose(
-            (i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh,
+            train_d_train_getitem, train_d_train_getitem_expand_dims, train_d_net_1_b,
+            train_d_train_predict_tanh, train_d_train_predict_tanh_sub, train_d_net_1_w,
+            train_d_net_0_b, train_d_net_0_w2,
+        ) = train_d_net_0_w(
+            (i,), train_d_train_getitem_mul2, train_mse_sub, net_1_w, train_predict_tanh,
             train_expand_dims, K=K,
         )
-        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
+        (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new,
-        ) = test_d_train_predict_matmul2_einsum2(
-            (i, jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        ) = test_d_train_predict_2(
+            (i, jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         if True:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new
@@ -484,58 +484,54 @@ def loop_i(
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2,
-        ) = test_d_train_predict_transpose_transpose(
+            test_d_train_predict_transpose_transpose,
+        ) = test_d_train_predict(
             (i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = test_d_net_0_w_0_add(
+        ) = test_d_net_0(
             (i, jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
             test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_train_predict_add_sum,
-            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
         )
         def step_k(i2, carry):
             (
                 test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
                 test_d_net_0_w,
             ) = carry
             k = (K - 2) - i2
             (
-                test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add2_2,
+                test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
+                test_d_net_descend_mul, test_d_train_getitem,
+                test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
             ) = test_d_train_predict_tanh_0_add2(
                 (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
-                test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
-                train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
-                train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                test_d_net_0_w, train_predict_tanh, net_descend_exp, x,
+                train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem,
+                train_d_train_predict_tanh, train_d_train_getitem_mul2,
                 train_d_train_getitem_expand_dims,
             )
             if I >= 2 and K >= 2:
                 (
                     test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-                ) = test_d_net_descend_mul_sum(
-                    (i, k), test_d_net_1_b_1_neg, train_d_train_predict_add2_sum,
-                    test_d_net_1_w_1_neg, train_d_train_predict_transpose2_transpose,
-                    test_d_net_0_b_1_neg, train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
-                    train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
+                ) = test_d_net_descend_sum(
+                    (i, k), test_d_net_descend_mul4, train_d_net_1_b, test_d_net_descend_mul3,
+                    train_d_net_1_w, test_d_net_descend_mul2, train_d_net_0_b,
+                    test_d_net_descend_mul, train_d_net_0_w2, test_d_net_descend_mul4_sum,
                     test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                    test_d_net_descend_mul_sum2,
+                    test_d_net_descend_mul_sum,
                 )
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2,
                 test_d_train_predict_transpose2_new2,
-            ) = test_d_train_predict_matmul2_einsum2(
-                (i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
-            )
+            ) = test_d_train_predict_2((i, k), test_d_train_getitem, net_1_w, train_predict_tanh)
             test_d_train_predict_tanh = jnp.where(
                 k == (K - 1), test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
             )
@@ -544,84 +540,82 @@ def loop_i(
             )
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
-            ) = test_d_train_predict_transpose2_0_add(
+            ) = test_d_train_predict_0(
                 (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_matmul2_einsum2,
             )
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2,
-            ) = test_d_train_predict_transpose_transpose(
+                test_d_train_predict_transpose_transpose,
+            ) = test_d_train_predict(
                 (i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
                 test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-            ) = test_d_net_0_w_12_add(
+            ) = test_d_net_12(
                 (i, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
                 test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                 test_d_train_predict_add_sum, test_d_net_0_w,
-                test_d_train_predict_transpose_transpose2,
+                test_d_train_predict_transpose_transpose,
             )
             return (
                 test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
                 test_d_net_0_w,
             )
         carry = (
             test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-            test_d_net_descend_mul_sum2, test_d_train_predict_tanh, test_d_train_predict_transpose2,
+            test_d_net_descend_mul_sum, test_d_train_predict_tanh, test_d_train_predict_transpose2,
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
         )
         (
             test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-            test_d_net_descend_mul_sum2, test_d_train_predict_tanh, test_d_train_predict_transpose2,
+            test_d_net_descend_mul_sum, test_d_train_predict_tanh, test_d_train_predict_transpose2,
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
         ) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
         if I >= 2 and K >= 2:
-            test_d_rates_1, test_d_rates_0 = test_d_net_descend_exp_mul(
+            test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
                 (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum, net_descend_exp2,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, net_descend_exp,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, net_descend_exp,
             )
         if I >= 2:
             rates_0, rates_1 = rates_1_1((i,), test_d_rates_0, test_d_rates_1, rates_0, rates_1)
         return (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
     carry = (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
         test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
+        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
         rates_0, rates_1,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
         test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
+        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
         rates_0, rates_1,
     ) = lax.fori_loop(0, count, step_i, carry)
     return (
         net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
         test_d_train_predict_transpose2, test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0,
+        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0,
         rates_0, rates_1,
     )
 
 
 def loop_k(
     at, test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w,
-    test_d_net_0_b, test_d_net_0_w, net_descend_exp2, net_descend_exp, train_predict_tanh, x,
-    train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
-    train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
-    train_d_train_getitem_expand_dims, test_d_train_predict_tanh_sub, train_expand_dims, *,
-    steps=None, I, K,
+    test_d_net_0_b, test_d_net_0_w, net_descend_exp2, train_predict_tanh, net_descend_exp, x,
+    train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem, train_d_train_predict_tanh,
+    train_d_train_getitem_mul2, train_d_train_getitem_expand_dims, test_d_train_predict_tanh_sub,
+    train_expand_dims, *, steps=None, I, K,
 ):
-    """k from at[0] down, at[1] steps; the loop of test_d_train_predict_tanh_0_add2, test_d_train_predict_matmul2_einsum2, test_d_train_predict_transpose2_0_add, ..."""
+    """k from at[0] down, at[1] steps; the loop of test_d_train_predict_tanh_0_add2, test_d_train_predict_2, test_d_train_predict_0, ..."""
     count = at[1] if steps is None else steps
     def step_k(i, carry):
         (
@@ -630,21 +624,21 @@ def loop_k(
         ) = carry
         k = at[0] - i
         (
-            test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg, test_d_net_0_w_1_neg,
-            test_d_train_mse_sub, test_d_train_d_train_predict_matmul2_einsum_einsum2,
+            test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
+            test_d_net_descend_mul, test_d_train_getitem, test_d_train_d_train_predict_tanh_einsum2,
             test_d_train_predict_tanh_0_add2_2,
         ) = test_d_train_predict_tanh_0_add2(
             (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
-            test_d_net_0_w, net_descend_exp, train_predict_tanh, x, train_d_train_predict_tanh_sub,
-            net_1_w, train_d_train_mse_power_mul2, train_d_train_predict_matmul2_einsum,
-            train_d_train_mse_power_mul2_mul2, train_d_train_getitem_expand_dims,
+            test_d_net_0_w, train_predict_tanh, net_descend_exp, x, train_d_train_predict_tanh_sub,
+            net_1_w, train_d_train_getitem, train_d_train_predict_tanh, train_d_train_getitem_mul2,
+            train_d_train_getitem_expand_dims,
         )
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new,
-        ) = test_d_train_predict_matmul2_einsum2(
-            (jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        ) = test_d_train_predict_2(
+            (jnp.int32(I - 1), k), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         test_d_train_predict_tanh = jnp.where(
             k == (K - 1), test_d_train_predict_tanh_new, test_d_train_predict_tanh,
@@ -654,25 +648,24 @@ def loop_k(
         )
         (
             test_d_train_predict_tanh, test_d_train_predict_transpose2,
-        ) = test_d_train_predict_transpose2_0_add(
+        ) = test_d_train_predict_0(
             (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
-            test_d_train_predict_matmul2_einsum,
-            test_d_train_d_train_predict_matmul2_einsum_einsum2,
-            test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_tanh_einsum2,
+            test_d_train_predict_matmul2_einsum2,
         )
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2,
-        ) = test_d_train_predict_transpose_transpose(
+            test_d_train_predict_transpose_transpose,
+        ) = test_d_train_predict(
             (jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = test_d_net_0_w_12_add(
+        ) = test_d_net_12(
             (jnp.int32(I - 1), k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
             test_d_train_predict_transpose2_transpose, test_d_net_0_b, test_d_train_predict_add_sum,
-            test_d_net_0_w, test_d_train_predict_transpose_transpose2,
+            test_d_net_0_w, test_d_train_predict_transpose_transpose,
         )
         return (
             test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
@@ -695,10 +688,10 @@ def loop_k(
 def loop_i2(
     at, net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
     test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1, start_0_w,
-    start_0_b, start_1_w, start_1_b, x, y, new_x, new_y, test_d_test_mse_power_mul2_mul2,
-    test_expand_dims, train_expand_dims, *, steps=None, I, K, N, M,
+    start_0_b, start_1_w, start_1_b, x, y, new_x, new_y, test_d_test_getitem_mul2, test_expand_dims,
+    train_expand_dims, *, steps=None, I, K, N, M,
 ):
-    """i from at[0] on, at[1] steps; the loop of net_1_b_0, train, test, ..."""
+    """i from at[0] on, at[1] steps; the loop of net_0, train, test, ..."""
     count = at[1] if steps is None else steps
     def step_i(i2, carry):
         (
@@ -706,7 +699,7 @@ def loop_i2(
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
         ) = carry
         i = at[0] + i2
-        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+        net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w, net_1_b,
         )
         (
@@ -716,16 +709,16 @@ def loop_i2(
             test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
         ) = test(
-            (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_mse_power_mul2_mul2,
+            (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
             test_expand_dims, test2, K=K, M=M,
         )
-        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
+        (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new,
-        ) = test_d_train_predict_matmul2_einsum2(
-            (i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        ) = test_d_train_predict_2(
+            (i, jnp.int32(0)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         if 0 == K - 1:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new
@@ -733,18 +726,18 @@ def loop_i2(
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2,
-        ) = test_d_train_predict_transpose_transpose(
+            test_d_train_predict_transpose_transpose,
+        ) = test_d_train_predict(
             (i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
             test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = test_d_net_0_w_0_add(
+        ) = test_d_net_0(
             (i, jnp.int32(0)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
             test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
             test_d_test_predict_add_sum, test_d_train_predict_add_sum,
-            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+            test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
         )
         if K == 1 and I >= 2:
             test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
@@ -769,7 +762,7 @@ def loop_i2(
 
 
 def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *, I, K, N, M):
-    """What stands between two tasks of the host: test_d_test_mse_power_mul2_mul, train_d_train_mse_power_mul2_mul, net_1_b_0, ..."""
+    """What stands between two tasks of the host: test_d_test_getitem_mul, train_d_train_getitem_mul, net_0, ..."""
     rates_0 = jnp.zeros((I,), jnp.float32)
     rates_1 = jnp.zeros((I,), jnp.float32)
     net_0_w = jnp.zeros((K, 10, 1), jnp.float32)
@@ -783,34 +776,34 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
     test_d_net_descend_mul4_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
     test_d_net_descend_mul3_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
     test_d_net_descend_mul2_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
-    test_d_net_descend_mul_sum2 = jnp.zeros((max(1, K - 1),), jnp.float32)
+    test_d_net_descend_mul_sum = jnp.zeros((max(1, K - 1),), jnp.float32)
     test_d_rates_1 = jnp.zeros((), jnp.float32)
     test_d_rates_0 = jnp.zeros((), jnp.float32)
     (
-        train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_mse_power_mul2_mul2,
-    ) = test_d_test_mse_power_mul2_mul((), x, new_x, rates_0, rates_1, M=M)
+        train_expand_dims, test_expand_dims, rates_0, rates_1, test_d_test_getitem_mul2,
+    ) = test_d_test_getitem_mul((), x, new_x, rates_0, rates_1, M=M)
     if K >= 2:
-        (train_d_train_mse_power_mul2_mul2,) = train_d_train_mse_power_mul2_mul((), N=N)
+        (train_d_train_getitem_mul2,) = train_d_train_getitem_mul((), N=N)
         def step_i(i, carry):
             (
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+                test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
             ) = carry
-            net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+            net_0_w, net_0_b, net_1_w, net_1_b = net_0(
                 (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
                 net_1_b,
             )
             (
-                net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1,
+                net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1,
                 net_0_w_rows_out2, net_0_w_rows_out3,
-            ) = net_0_w_rows(
+            ) = net(
                 (i,), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
-                train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K,
+                train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
             )
-            net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_1(
-                (i,), net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
+            net_0_w, net_0_b, net_1_w, net_1_b = net_1(
+                (i,), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2, net_0_w_rows_out3,
                 net_0_w, net_0_b, net_1_w, net_1_b, K=K,
             )
             (
@@ -820,25 +813,24 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
                 test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
             ) = test(
-                (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
-                test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+                (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
+                test_expand_dims, test2, K=K, M=M,
             )
             (
-                train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-                train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-                train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-                train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-            ) = train_d_train_predict_transpose_transpose(
-                (i,), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w, train_predict_tanh,
+                train_d_train_getitem, train_d_train_getitem_expand_dims, train_d_net_1_b,
+                train_d_train_predict_tanh, train_d_train_predict_tanh_sub, train_d_net_1_w,
+                train_d_net_0_b, train_d_net_0_w2,
+            ) = train_d_net_0_w(
+                (i,), train_d_train_getitem_mul2, train_mse_sub, net_1_w, train_predict_tanh,
                 train_expand_dims, K=K,
             )
-            (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
+            (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(K - 1)), N=N)
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_tanh_new, test_d_train_predict_matmul2_einsum2,
                 test_d_train_predict_transpose2_new,
-            ) = test_d_train_predict_matmul2_einsum2(
-                (i, jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+            ) = test_d_train_predict_2(
+                (i, jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
             )
             if True:
                 test_d_train_predict_tanh = test_d_train_predict_tanh_new
@@ -846,57 +838,55 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2,
-            ) = test_d_train_predict_transpose_transpose(
+                test_d_train_predict_transpose_transpose,
+            ) = test_d_train_predict(
                 (i, jnp.int32(K - 1)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
                 test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-            ) = test_d_net_0_w_0_add(
+            ) = test_d_net_0(
                 (i, jnp.int32(K - 1)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
                 test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
                 test_d_test_predict_add_sum, test_d_train_predict_add_sum,
-                test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+                test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
             )
             def step_k(i2, carry):
                 (
                     test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
                     test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
                     test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
                 ) = carry
                 k = (K - 2) - i2
                 (
-                    test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                    test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_tanh_0_add2_2,
+                    test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
+                    test_d_net_descend_mul, test_d_train_getitem,
+                    test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
                 ) = test_d_train_predict_tanh_0_add2(
                     (i, k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, net_descend_exp2,
-                    test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
-                    train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
-                    train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                    test_d_net_0_w, train_predict_tanh, net_descend_exp, x,
+                    train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem,
+                    train_d_train_predict_tanh, train_d_train_getitem_mul2,
                     train_d_train_getitem_expand_dims,
                 )
                 if I >= 2 and K >= 2:
                     (
                         test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
-                    ) = test_d_net_descend_mul_sum(
-                        (i, k), test_d_net_1_b_1_neg, train_d_train_predict_add2_sum,
-                        test_d_net_1_w_1_neg, train_d_train_predict_transpose2_transpose,
-                        test_d_net_0_b_1_neg, train_d_train_predict_add_sum, test_d_net_0_w_1_neg,
-                        train_d_train_predict_transpose_transpose2, test_d_net_descend_mul4_sum,
+                        test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
+                    ) = test_d_net_descend_sum(
+                        (i, k), test_d_net_descend_mul4, train_d_net_1_b, test_d_net_descend_mul3,
+                        train_d_net_1_w, test_d_net_descend_mul2, train_d_net_0_b,
+                        test_d_net_descend_mul, train_d_net_0_w2, test_d_net_descend_mul4_sum,
                         test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                        test_d_net_descend_mul_sum2,
+                        test_d_net_descend_mul_sum,
                     )
                 (
                     test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                    test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2_2,
+                    test_d_train_predict_tanh_new2, test_d_train_predict_matmul2_einsum2,
                     test_d_train_predict_transpose2_new2,
-                ) = test_d_train_predict_matmul2_einsum2(
-                    (i, k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+                ) = test_d_train_predict_2(
+                    (i, k), test_d_train_getitem, net_1_w, train_predict_tanh,
                 )
                 test_d_train_predict_tanh = jnp.where(
                     k == (K - 1), test_d_train_predict_tanh_new2, test_d_train_predict_tanh,
@@ -907,48 +897,47 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 )
                 (
                     test_d_train_predict_tanh, test_d_train_predict_transpose2,
-                ) = test_d_train_predict_transpose2_0_add(
+                ) = test_d_train_predict_0(
                     (i, k), test_d_train_predict_tanh_0_add2_2, test_d_train_predict_matmul2_einsum,
-                    test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                    test_d_train_predict_matmul2_einsum2_2,
+                    test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_matmul2_einsum2,
                 )
                 (
                     test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                    test_d_train_predict_transpose_transpose2,
-                ) = test_d_train_predict_transpose_transpose(
+                    test_d_train_predict_transpose_transpose,
+                ) = test_d_train_predict(
                     (i, k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
                     test_d_train_predict_transpose2, train_expand_dims,
                 )
                 (
                     test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-                ) = test_d_net_0_w_12_add(
+                ) = test_d_net_12(
                     (i, k), test_d_net_1_b, test_d_train_predict_add2_sum, test_d_net_1_w,
                     test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                     test_d_train_predict_add_sum, test_d_net_0_w,
-                    test_d_train_predict_transpose_transpose2,
+                    test_d_train_predict_transpose_transpose,
                 )
                 return (
                     test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
                     test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
                     test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
                 )
             carry = (
                 test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
                 test_d_net_0_w,
             )
             (
                 test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2, test_d_train_predict_tanh,
+                test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
                 test_d_net_0_w,
             ) = lax.fori_loop(0, K - 2 + 1, step_k, carry)
             if I >= 2 and K >= 2:
-                test_d_rates_1, test_d_rates_0 = test_d_net_descend_exp_mul(
+                test_d_rates_1, test_d_rates_0 = test_d_rates_0_0(
                     (i,), test_d_net_descend_mul4_sum, test_d_net_descend_mul3_sum,
-                    net_descend_exp2, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+                    net_descend_exp2, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
                     net_descend_exp,
                 )
             if I >= 2:
@@ -957,33 +946,33 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
                 test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum,
-                test_d_net_descend_mul_sum2, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
+                test_d_net_descend_mul_sum, test_d_rates_1, test_d_rates_0, rates_0, rates_1,
             )
         carry = (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         )
         (
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_net_descend_mul4_sum,
-            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum2,
+            test_d_net_descend_mul3_sum, test_d_net_descend_mul2_sum, test_d_net_descend_mul_sum,
             test_d_rates_1, test_d_rates_0, rates_0, rates_1,
         ) = lax.fori_loop(0, I - 1, step_i, carry)
-        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+        net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (jnp.int32(I - 1),), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b,
             net_1_w, net_1_b,
         )
         (
-            net_descend_exp, net_descend_exp2, net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+            net_descend_exp, net_descend_exp2, net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
             net_0_w_rows_out3,
-        ) = net_0_w_rows(
+        ) = net(
             (jnp.int32(I - 1),), rates_0, rates_1, net_0_w, net_0_b, net_1_w, net_1_b,
-            train_d_train_mse_power_mul2_mul2, x, y, train_expand_dims, K=K,
+            train_d_train_getitem_mul2, x, y, train_expand_dims, K=K,
         )
-        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_1(
-            (jnp.int32(I - 1),), net_0_w_rows2, net_0_w_rows_out1, net_0_w_rows_out2,
+        net_0_w, net_0_b, net_1_w, net_1_b = net_1(
+            (jnp.int32(I - 1),), net_0_w_rows, net_0_w_rows_out1, net_0_w_rows_out2,
             net_0_w_rows_out3, net_0_w, net_0_b, net_1_w, net_1_b, K=K,
         )
         (
@@ -994,24 +983,23 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
         ) = test(
             (jnp.int32(I - 1),), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
-            test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+            test_d_test_getitem_mul2, test_expand_dims, test2, K=K, M=M,
         )
         (
-            train_d_train_mse_power_mul2, train_d_train_getitem_expand_dims,
-            train_d_train_predict_add2_sum, train_d_train_predict_matmul2_einsum,
-            train_d_train_predict_tanh_sub, train_d_train_predict_transpose2_transpose,
-            train_d_train_predict_add_sum, train_d_train_predict_transpose_transpose2,
-        ) = train_d_train_predict_transpose_transpose(
-            (jnp.int32(I - 1),), train_d_train_mse_power_mul2_mul2, train_mse_sub, net_1_w,
+            train_d_train_getitem, train_d_train_getitem_expand_dims, train_d_net_1_b,
+            train_d_train_predict_tanh, train_d_train_predict_tanh_sub, train_d_net_1_w,
+            train_d_net_0_b, train_d_net_0_w2,
+        ) = train_d_net_0_w(
+            (jnp.int32(I - 1),), train_d_train_getitem_mul2, train_mse_sub, net_1_w,
             train_predict_tanh, train_expand_dims, K=K,
         )
-        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(K - 1)), N=N)
+        (test_d_train_getitem,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(K - 1)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_tanh_new3, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new3,
-        ) = test_d_train_predict_matmul2_einsum2(
-            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        ) = test_d_train_predict_2(
+            (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         if True:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new3
@@ -1019,19 +1007,19 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new3
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2,
-        ) = test_d_train_predict_transpose_transpose(
+            test_d_train_predict_transpose_transpose,
+        ) = test_d_train_predict(
             (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_train_predict_tanh,
             test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = test_d_net_0_w_0_add(
+        ) = test_d_net_0(
             (jnp.int32(I - 1), jnp.int32(K - 1)), test_d_test_predict_add2_sum,
             test_d_train_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
             test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-            test_d_train_predict_transpose_transpose2,
+            test_d_train_predict_transpose_transpose,
         )
         def step_k2(i2, carry):
             (
@@ -1040,23 +1028,22 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             ) = carry
             k = (K - 2) - i2
             (
-                test_d_net_1_b_1_neg, test_d_net_1_w_1_neg, test_d_net_0_b_1_neg,
-                test_d_net_0_w_1_neg, test_d_train_mse_sub,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_tanh_0_add2_2,
+                test_d_net_descend_mul4, test_d_net_descend_mul3, test_d_net_descend_mul2,
+                test_d_net_descend_mul, test_d_train_getitem,
+                test_d_train_d_train_predict_tanh_einsum2, test_d_train_predict_tanh_0_add2_2,
             ) = test_d_train_predict_tanh_0_add2(
                 (jnp.int32(I - 1), k), test_d_net_1_b, test_d_net_1_w, test_d_net_0_b,
-                net_descend_exp2, test_d_net_0_w, net_descend_exp, train_predict_tanh, x,
-                train_d_train_predict_tanh_sub, net_1_w, train_d_train_mse_power_mul2,
-                train_d_train_predict_matmul2_einsum, train_d_train_mse_power_mul2_mul2,
+                net_descend_exp2, test_d_net_0_w, train_predict_tanh, net_descend_exp, x,
+                train_d_train_predict_tanh_sub, net_1_w, train_d_train_getitem,
+                train_d_train_predict_tanh, train_d_train_getitem_mul2,
                 train_d_train_getitem_expand_dims,
             )
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_tanh_new4, test_d_train_predict_matmul2_einsum2,
                 test_d_train_predict_transpose2_new4,
-            ) = test_d_train_predict_matmul2_einsum2(
-                (jnp.int32(I - 1), k), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+            ) = test_d_train_predict_2(
+                (jnp.int32(I - 1), k), test_d_train_getitem, net_1_w, train_predict_tanh,
             )
             test_d_train_predict_tanh = jnp.where(
                 k == (K - 1), test_d_train_predict_tanh_new4, test_d_train_predict_tanh,
@@ -1066,26 +1053,25 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             )
             (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2,
-            ) = test_d_train_predict_transpose2_0_add(
+            ) = test_d_train_predict_0(
                 (jnp.int32(I - 1), k), test_d_train_predict_tanh_0_add2_2,
-                test_d_train_predict_matmul2_einsum,
-                test_d_train_d_train_predict_matmul2_einsum_einsum2,
-                test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_matmul2_einsum, test_d_train_d_train_predict_tanh_einsum2,
+                test_d_train_predict_matmul2_einsum2,
             )
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2,
-            ) = test_d_train_predict_transpose_transpose(
+                test_d_train_predict_transpose_transpose,
+            ) = test_d_train_predict(
                 (jnp.int32(I - 1), k), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
                 test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-            ) = test_d_net_0_w_12_add(
+            ) = test_d_net_12(
                 (jnp.int32(I - 1), k), test_d_net_1_b, test_d_train_predict_add2_sum,
                 test_d_net_1_w, test_d_train_predict_transpose2_transpose, test_d_net_0_b,
                 test_d_train_predict_add_sum, test_d_net_0_w,
-                test_d_train_predict_transpose_transpose2,
+                test_d_train_predict_transpose_transpose,
             )
             return (
                 test_d_train_predict_tanh, test_d_train_predict_transpose2, test_d_net_1_b,
@@ -1105,7 +1091,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
                 test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
             ) = carry
-            net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+            net_0_w, net_0_b, net_1_w, net_1_b = net_0(
                 (i,), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b, net_1_w,
                 net_1_b,
             )
@@ -1116,16 +1102,16 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test2, test_d_test_predict_add2_sum, test_d_test_predict_transpose2_transpose,
                 test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
             ) = test(
-                (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
-                test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+                (i,), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y, test_d_test_getitem_mul2,
+                test_expand_dims, test2, K=K, M=M,
             )
-            (test_d_train_mse_sub,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
+            (test_d_train_getitem,) = test_d_train_mse_sub_1((i, jnp.int32(0)), N=N)
             (
                 test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-                test_d_train_predict_tanh_new5, test_d_train_predict_matmul2_einsum2_2,
+                test_d_train_predict_tanh_new5, test_d_train_predict_matmul2_einsum2,
                 test_d_train_predict_transpose2_new5,
-            ) = test_d_train_predict_matmul2_einsum2(
-                (i, jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+            ) = test_d_train_predict_2(
+                (i, jnp.int32(0)), test_d_train_getitem, net_1_w, train_predict_tanh,
             )
             if 0 == K - 1:
                 test_d_train_predict_tanh = test_d_train_predict_tanh_new5
@@ -1133,18 +1119,18 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
                 test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new5
             (
                 test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-                test_d_train_predict_transpose_transpose2,
-            ) = test_d_train_predict_transpose_transpose(
+                test_d_train_predict_transpose_transpose,
+            ) = test_d_train_predict(
                 (i, jnp.int32(0)), test_d_train_predict_tanh, test_d_train_predict_tanh_sub,
                 test_d_train_predict_transpose2, train_expand_dims,
             )
             (
                 test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-            ) = test_d_net_0_w_0_add(
+            ) = test_d_net_0(
                 (i, jnp.int32(0)), test_d_test_predict_add2_sum, test_d_train_predict_add2_sum,
                 test_d_test_predict_transpose2_transpose, test_d_train_predict_transpose2_transpose,
                 test_d_test_predict_add_sum, test_d_train_predict_add_sum,
-                test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose2,
+                test_d_test_predict_transpose_transpose, test_d_train_predict_transpose_transpose,
             )
             if K == 1 and I >= 2:
                 test_d_rates_0, test_d_rates_1 = test_d_rates_0_1((i,))
@@ -1162,7 +1148,7 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             net_0_w, net_0_b, net_1_w, net_1_b, train2, test2, test_d_train_predict_tanh,
             test_d_train_predict_transpose2, test_d_rates_0, test_d_rates_1, rates_0, rates_1,
         ) = lax.fori_loop(0, I - 1, step_i2, carry)
-        net_0_w, net_0_b, net_1_w, net_1_b = net_1_b_0(
+        net_0_w, net_0_b, net_1_w, net_1_b = net_0(
             (jnp.int32(I - 1),), start_0_w, start_0_b, start_1_w, start_1_b, net_0_w, net_0_b,
             net_1_w, net_1_b,
         )
@@ -1174,15 +1160,15 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_test_predict_add_sum, test_d_test_predict_transpose_transpose,
         ) = test(
             (jnp.int32(I - 1),), new_x, net_0_w, net_0_b, net_1_w, net_1_b, new_y,
-            test_d_test_mse_power_mul2_mul2, test_expand_dims, test2, K=K, M=M,
+            test_d_test_getitem_mul2, test_expand_dims, test2, K=K, M=M,
         )
-        (test_d_train_mse_sub,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(0)), N=N)
+        (test_d_train_getitem,) = test_d_train_mse_sub_1((jnp.int32(I - 1), jnp.int32(0)), N=N)
         (
             test_d_train_predict_add2_sum, test_d_train_predict_matmul2_einsum,
-            test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum2_2,
+            test_d_train_predict_tanh_new6, test_d_train_predict_matmul2_einsum2,
             test_d_train_predict_transpose2_new6,
-        ) = test_d_train_predict_matmul2_einsum2(
-            (jnp.int32(I - 1), jnp.int32(0)), test_d_train_mse_sub, net_1_w, train_predict_tanh,
+        ) = test_d_train_predict_2(
+            (jnp.int32(I - 1), jnp.int32(0)), test_d_train_getitem, net_1_w, train_predict_tanh,
         )
         if 0 == K - 1:
             test_d_train_predict_tanh = test_d_train_predict_tanh_new6
@@ -1190,18 +1176,18 @@ def block(at, x, new_x, start_0_w, start_0_b, start_1_w, start_1_b, y, new_y, *,
             test_d_train_predict_transpose2 = test_d_train_predict_transpose2_new6
         (
             test_d_train_predict_add_sum, test_d_train_predict_transpose2_transpose,
-            test_d_train_predict_transpose_transpose2,
-        ) = test_d_train_predict_transpose_transpose(
+            test_d_train_predict_transpose_transpose,
+        ) = test_d_train_predict(
             (jnp.int32(I - 1), jnp.int32(0)), test_d_train_predict_tanh,
             test_d_train_predict_tanh_sub, test_d_train_predict_transpose2, train_expand_dims,
         )
         (
             test_d_net_1_b, test_d_net_1_w, test_d_net_0_b, test_d_net_0_w,
-        ) = test_d_net_0_w_0_add(
+        ) = test_d_net_0(
             (jnp.int32(I - 1), jnp.int32(0)), test_d_test_predict_add2_sum,
             test_d_train_predict_add2_sum, test_d_test_predict_transpose2_transpose,
             test_d_train_predict_transpose2_transpose, test_d_test_predict_add_sum,
             test_d_train_predict_add_sum, test_d_test_predict_transpose_transpose,
-            test_d_train_predict_transpose_transpose2,
+            test_d_train_predict_transpose_transpose,
         )
     return (rates_0, rates_1, train2, test2)

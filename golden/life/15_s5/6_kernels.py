@@ -66,10 +66,12 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
-def cost_d_cost_mse_power_mul2_mul(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
+def cost_d_y_mul(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
     15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
+    15_s5.rt:41: y = answer(x, heard, u)
+    15_s5.rt:48: y_scan = answer({re: states.re[t], im: states.im[t]}, heard, u)
     15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
     15_s5.rt:51: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
     loss.rt:6: return mean((x - target) ** 2)
@@ -92,10 +94,10 @@ def cost_d_cost_mse_power_mul2_mul(at, layer_log_decay, layer_log_step, layer_fr
     size2_add = pole_exp * pole_exp + layer_frequency * layer_frequency
     hold_re = (cexp_mul2 * layer_frequency - zoh_sub * pole_exp) / size2_add
     hold_im = (cexp_mul2 * pole_re - zoh_sub * layer_frequency) / size2_add
-    mul2_mul = 0.16666666666666666 / jnp.int32(T).astype(jnp.float32) * 2.0
+    d_y_mul = 0.16666666666666666 / jnp.int32(T).astype(jnp.float32) * 2.0
     return (
         pole_exp, pole_re, keep_exp, cexp_exp, cexp_cos, cexp_mul, cexp_sin, cexp_mul2, zoh_sub,
-        size2_add, hold_re, hold_im, mul2_mul,
+        size2_add, hold_re, hold_im, d_y_mul,
     )
 
 
@@ -156,39 +158,43 @@ def cost_scan_d_states_associative_scan_take4(
     states_associative_scan_1 = scanned[1]
     states_associative_scan_2 = scanned[2]
     states_associative_scan_3 = scanned[3]
-    associative_scan_maximum = jnp.maximum(jnp.arange(T, dtype=jnp.int32) - 1, 0)
-    holds = jnp.all((associative_scan_maximum >= -T) & (associative_scan_maximum < T))
-    associative_scan_take = jnp.take(
+    d_associative_scan_maximum = jnp.maximum(jnp.arange(T, dtype=jnp.int32) - 1, 0)
+    holds = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    d_associative_scan_take = jnp.take(
         states_associative_scan_0,
         jnp.where(
-            associative_scan_maximum < 0, associative_scan_maximum + T, associative_scan_maximum,
+            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
+            d_associative_scan_maximum,
         ), axis=0, mode="clip",
     )
-    holds2 = jnp.all((associative_scan_maximum >= -T) & (associative_scan_maximum < T))
-    associative_scan_take2 = jnp.take(
+    holds2 = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    d_associative_scan_take2 = jnp.take(
         states_associative_scan_1,
         jnp.where(
-            associative_scan_maximum < 0, associative_scan_maximum + T, associative_scan_maximum,
+            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
+            d_associative_scan_maximum,
         ), axis=0, mode="clip",
     )
-    holds3 = jnp.all((associative_scan_maximum >= -T) & (associative_scan_maximum < T))
-    associative_scan_take3 = jnp.take(
+    holds3 = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    d_associative_scan_take3 = jnp.take(
         states_associative_scan_2,
         jnp.where(
-            associative_scan_maximum < 0, associative_scan_maximum + T, associative_scan_maximum,
+            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
+            d_associative_scan_maximum,
         ), axis=0, mode="clip",
     )
-    holds4 = jnp.all((associative_scan_maximum >= -T) & (associative_scan_maximum < T))
-    associative_scan_take4 = jnp.take(
+    holds4 = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    d_associative_scan_take4 = jnp.take(
         states_associative_scan_3,
         jnp.where(
-            associative_scan_maximum < 0, associative_scan_maximum + T, associative_scan_maximum,
+            d_associative_scan_maximum < 0, d_associative_scan_maximum + T,
+            d_associative_scan_maximum,
         ), axis=0, mode="clip",
     )
     return (
         re_rows_0, re_rows_1, states_associative_scan_2, states_associative_scan_3,
-        associative_scan_take, associative_scan_take2, associative_scan_take3,
-        associative_scan_take4,
+        d_associative_scan_take, d_associative_scan_take2, d_associative_scan_take3,
+        d_associative_scan_take4,
         jnp.where(
             holds,
             jnp.where(
@@ -201,7 +207,7 @@ def cost_scan_d_states_associative_scan_take4(
 
 
 def y_scan(
-    at, c_re, c_im, y_mul2, u, target, mul2_mul, re_rows, rows_out1, associative_scan_out2,
+    at, c_re, c_im, y_mul2, u, target, d_y_mul, re_rows, rows_out1, associative_scan_out2,
     associative_scan_out3, *, T,
 ):
     """15_s5.rt:34: y = 2.0 * (layer.c.re @ x.re - layer.c.im @ x.im) + layer.d * heard
@@ -228,44 +234,43 @@ def y_scan(
         cost_mse_mean = jnp.sum(cost_mse_sub * cost_mse_sub, axis=0) / 6
         cost_scan_mse_sub = y_scan - target
         cost_scan_mse_mean = jnp.sum(cost_scan_mse_sub * cost_scan_mse_sub, axis=0) / 6
-        y_answer_gelu_add = 1.0 + jax.scipy.special.erf(0.7071067811865476 * y_answer_y_add)
-        y_answer_gelu_mul5 = 0.3989422804014327 * jnp.exp(-0.5 * (y_answer_y_add * y_answer_y_add))
-        y_answer_gelu_add2 = 0.5 * y_answer_gelu_add + y_answer_y_add * y_answer_gelu_mul5
-        y_answer_y_mul_mul2 = mul2_mul * cost_mse_sub * y_answer_gelu_add2 * 2.0
-        y_answer_y_matmul_einsum2 = jnp.matmul(y_answer_y_mul_mul2, c_re)
-        y_answer_y_matmul2_einsum2 = jnp.matmul(-y_answer_y_mul_mul2, c_im)
-        y_scan_answer_gelu_erf = jax.scipy.special.erf(0.7071067811865476 * y_scan_answer_y_add)
-        y_scan_answer_gelu_exp = jnp.exp(-0.5 * (y_scan_answer_y_add * y_scan_answer_y_add))
-        y_scan_answer_gelu_mul5 = 0.3989422804014327 * y_scan_answer_gelu_exp
-        y_scan_answer_gelu_mul6 = y_scan_answer_y_add * y_scan_answer_gelu_mul5
-        y_scan_answer_gelu_add2 = 0.5 * (1.0 + y_scan_answer_gelu_erf) + y_scan_answer_gelu_mul6
-        y_scan_answer_y_mul_mul2 = mul2_mul * cost_scan_mse_sub * y_scan_answer_gelu_add2 * 2.0
-        y_scan_answer_y_matmul_einsum2 = jnp.matmul(y_scan_answer_y_mul_mul2, c_re)
-        y_scan_answer_y_matmul2_einsum2 = jnp.matmul(-y_scan_answer_y_mul_mul2, c_im)
+        d_y_answer_gelu_add = 1.0 + jax.scipy.special.erf(0.7071067811865476 * y_answer_y_add)
+        d_y_answer_gelu_exp = jnp.exp(-0.5 * (y_answer_y_add * y_answer_y_add))
+        d_y_answer_gelu_mul6 = y_answer_y_add * (0.3989422804014327 * d_y_answer_gelu_exp)
+        d_y_answer_gelu_add2 = 0.5 * d_y_answer_gelu_add + d_y_answer_gelu_mul6
+        d_y_answer_y_sub = d_y_mul * cost_mse_sub * d_y_answer_gelu_add2 * 2.0
+        d_matmul_einsum2 = jnp.matmul(d_y_answer_y_sub, c_re)
+        d_matmul2_einsum2 = jnp.matmul(-d_y_answer_y_sub, c_im)
+        d_y_scan_answer_gelu_erf = jax.scipy.special.erf(0.7071067811865476 * y_scan_answer_y_add)
+        d_y_scan_answer_gelu_mul2 = 0.5 * (1.0 + d_y_scan_answer_gelu_erf)
+        d_y_scan_answer_gelu_exp = jnp.exp(-0.5 * (y_scan_answer_y_add * y_scan_answer_y_add))
+        d_y_scan_answer_gelu_mul5 = 0.3989422804014327 * d_y_scan_answer_gelu_exp
+        d_y_scan_answer_gelu_mul6 = y_scan_answer_y_add * d_y_scan_answer_gelu_mul5
+        d_y_scan_answer_gelu_add2 = d_y_scan_answer_gelu_mul2 + d_y_scan_answer_gelu_mul6
+        d_y_scan_answer_y_sub = d_y_mul * cost_scan_mse_sub * d_y_scan_answer_gelu_add2 * 2.0
+        d_y_scan_getitem = jnp.matmul(d_y_scan_answer_y_sub, c_re)
+        d_y_scan_getitem2 = jnp.matmul(-d_y_scan_answer_y_sub, c_im)
         return (
-            y, y_scan, cost_mse_mean, cost_scan_mse_mean, y_answer_y_matmul_einsum2,
-            y_answer_y_matmul2_einsum2, y_scan_answer_y_matmul_einsum2,
-            y_scan_answer_y_matmul2_einsum2,
+            y, y_scan, cost_mse_mean, cost_scan_mse_mean, d_matmul_einsum2, d_matmul2_einsum2,
+            d_y_scan_getitem, d_y_scan_getitem2,
         )
     (
-        y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows,
-        y_answer_y_matmul_einsum2_rows, y_answer_y_matmul2_einsum2_rows,
-        y_scan_answer_y_matmul_einsum2_rows, y_scan_answer_y_matmul2_einsum2_rows,
+        y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, d_matmul_einsum2_rows,
+        d_matmul2_einsum2_rows, d_y_scan_getitem_rows, d_y_scan_getitem2_rows,
     ) = jax.vmap(point)(
         re_rows, rows_out1, y_mul2, u, associative_scan_out2, associative_scan_out3, target,
     )
     return (
-        y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows,
-        y_answer_y_matmul_einsum2_rows, y_answer_y_matmul2_einsum2_rows,
-        y_scan_answer_y_matmul_einsum2_rows, y_scan_answer_y_matmul2_einsum2_rows,
+        y_rows, y_scan_rows, cost_mse_mean_rows, cost_scan_mse_mean_rows, d_matmul_einsum2_rows,
+        d_matmul2_einsum2_rows, d_y_scan_getitem_rows, d_y_scan_getitem2_rows,
     )
 
 
 def cost_scan(
-    at, cost_mse_mean, cost_scan_mse_mean, y_answer_y_matmul_einsum2, y_answer_y_matmul2_einsum2,
-    cexp_mul, cexp_mul2, associative_scan_take, associative_scan_take2, associative_scan_take3,
-    associative_scan_take4, keep_re, keep_im, push_re, push_im, y_scan_answer_y_matmul_einsum2,
-    y_scan_answer_y_matmul2_einsum2, *, T,
+    at, cost_mse_mean, cost_scan_mse_mean, d_matmul_einsum2, d_matmul2_einsum2, cexp_mul, cexp_mul2,
+    d_associative_scan_take, d_associative_scan_take2, d_associative_scan_take3,
+    d_associative_scan_take4, keep_re, keep_im, push_re, push_im, d_y_scan_getitem,
+    d_y_scan_getitem2, *, T,
 ):
     """15_s5.rt:39: x[0] = push[0]
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
@@ -276,19 +281,15 @@ def cost_scan(
     """
     cost = jnp.sum(cost_mse_mean, axis=0) / jnp.float32(T)
     cost_scan = jnp.sum(cost_scan_mse_mean, axis=0) / jnp.float32(T)
-    y_answer_y_matmul_einsum2_at = y_answer_y_matmul_einsum2[T-1]
-    y_answer_y_matmul2_einsum2_at = y_answer_y_matmul2_einsum2[T-1]
     def row(k, before_0, before_1):
-        add4 = y_answer_y_matmul2_einsum2[k] + -before_0 * cexp_mul2 + before_1 * cexp_mul
-        return (y_answer_y_matmul_einsum2[k] + before_0 * cexp_mul + before_1 * cexp_mul2, add4)
-    made = linear_rows(
-        row, (y_answer_y_matmul_einsum2_at, y_answer_y_matmul2_einsum2_at), T-1, reverse=True,
-    )
-    re_rows_0 = made[0]
-    re_rows_1 = made[1]
-    associative_scan_eq = jnp.arange(T, dtype=jnp.int32) == 0
+        add4 = d_matmul2_einsum2[k] + -before_0 * cexp_mul2 + before_1 * cexp_mul
+        return (d_matmul_einsum2[k] + before_0 * cexp_mul + before_1 * cexp_mul2, add4)
+    made = linear_rows(row, (d_matmul_einsum2[T-1], d_matmul2_einsum2[T-1]), T-1, reverse=True)
+    d_re_rows_0 = made[0]
+    d_re_rows_1 = made[1]
+    d_associative_scan_eq = jnp.arange(T, dtype=jnp.int32) == 0
     stretch_full = jnp.full((4,), jnp.float32(0.0))
-    associative_scan_full2 = jnp.full((T, 4), jnp.float32(0.0))
+    d_states_associative_scan = jnp.full((T, 4), jnp.float32(0.0))
     def step(
         carry_0, carry_1, carry_2, carry_3, x_0, x_1, x_2, x_3, x_4, x_5, x_6, x_7, x_8, x_9, x_10,
         x_11, x_12,
@@ -314,106 +315,105 @@ def cost_scan(
     folded = lax.scan(
         lambda c, x: step(*c, *x), (stretch_full, stretch_full, stretch_full, stretch_full),
         (
-            associative_scan_take, associative_scan_take2, associative_scan_take3,
-            associative_scan_take4, keep_re, keep_im, push_re, push_im, associative_scan_full2,
-            associative_scan_full2, y_scan_answer_y_matmul_einsum2, y_scan_answer_y_matmul2_einsum2,
-            associative_scan_eq,
+            d_associative_scan_take, d_associative_scan_take2, d_associative_scan_take3,
+            d_associative_scan_take4, keep_re, keep_im, push_re, push_im, d_states_associative_scan,
+            d_states_associative_scan, d_y_scan_getitem, d_y_scan_getitem2, d_associative_scan_eq,
         ), reverse=True,
     )[1]
-    associative_scan_fold_0 = folded[0]
-    associative_scan_fold_1 = folded[1]
-    associative_scan_fold_2 = folded[2]
-    associative_scan_fold_3 = folded[3]
+    d_associative_scan_fold_0 = folded[0]
+    d_associative_scan_fold_1 = folded[1]
+    d_associative_scan_fold_2 = folded[2]
+    d_associative_scan_fold_3 = folded[3]
     return (
-        cost, cost_scan, re_rows_0, re_rows_1, associative_scan_fold_0, associative_scan_fold_1,
-        associative_scan_fold_2, associative_scan_fold_3,
+        cost, cost_scan, d_re_rows_0, d_re_rows_1, d_associative_scan_fold_0,
+        d_associative_scan_fold_1, d_associative_scan_fold_2, d_associative_scan_fold_3,
     )
 
 
-def cost_d_x_cmul_mul4_mul(
-    at, d_x_re_rows, d_x_re_rows_out1, x_re_rows, x_re_rows_out1, push_re, push_im, mul_mul2,
-    mul2_mul2, mul3_mul2, mul4_mul2, *, T,
+def cost_d_x(
+    at, d_re_rows, d_rows_out1, re_rows, rows_out1, d_push_re, d_push_im, d_mul_mul2, d_mul2_mul2,
+    d_mul3_mul2, d_mul4_mul2, *, T,
 ):
     """15_s5.rt:39: x[0] = push[0]
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
-    def point(d_x_re_rows_t, d_x_re_rows_out1_t, x_re_rows_prev_t, x_re_rows_out1_prev_t):
-        mul_mul = d_x_re_rows_t * x_re_rows_prev_t
-        mul2_mul = -d_x_re_rows_t * x_re_rows_out1_prev_t
-        mul3_mul = d_x_re_rows_out1_t * x_re_rows_out1_prev_t
-        mul4_mul = d_x_re_rows_out1_t * x_re_rows_prev_t
-        return (d_x_re_rows_t, d_x_re_rows_out1_t, mul_mul, mul2_mul, mul3_mul, mul4_mul)
+    def point(d_re_rows_t, d_rows_out1_t, x_re_rows_prev_t, x_re_rows_out1_prev_t):
+        d_mul_mul = d_re_rows_t * x_re_rows_prev_t
+        d_mul2_mul = -d_re_rows_t * x_re_rows_out1_prev_t
+        d_mul3_mul = d_rows_out1_t * x_re_rows_out1_prev_t
+        d_mul4_mul = d_rows_out1_t * x_re_rows_prev_t
+        return (d_re_rows_t, d_rows_out1_t, d_mul_mul, d_mul2_mul, d_mul3_mul, d_mul4_mul)
     (
-        d_x_re_rows_t_rows, d_x_re_rows_out1_t_rows, mul_mul_rows, mul2_mul_rows, mul3_mul_rows,
-        mul4_mul_rows,
-    ) = jax.vmap(point)(
-        d_x_re_rows[1:T], d_x_re_rows_out1[1:T], x_re_rows[:T-1], x_re_rows_out1[:T-1],
-    )
-    push_re2 = lax.dynamic_update_slice(push_re, d_x_re_rows_t_rows, (1, 0))
-    push_im2 = lax.dynamic_update_slice(push_im, d_x_re_rows_out1_t_rows, (1, 0))
-    mul_mul2_2 = lax.dynamic_update_slice(mul_mul2, mul_mul_rows, (1, 0))
-    mul2_mul2_2 = lax.dynamic_update_slice(mul2_mul2, mul2_mul_rows, (1, 0))
-    mul3_mul2_2 = lax.dynamic_update_slice(mul3_mul2, mul3_mul_rows, (1, 0))
-    mul4_mul2_2 = lax.dynamic_update_slice(mul4_mul2, mul4_mul_rows, (1, 0))
-    return push_re2, push_im2, mul_mul2_2, mul2_mul2_2, mul3_mul2_2, mul4_mul2_2
+        d_re_rows_t_rows, d_rows_out1_t_rows, d_mul_mul_rows, d_mul2_mul_rows, d_mul3_mul_rows,
+        d_mul4_mul_rows,
+    ) = jax.vmap(point)(d_re_rows[1:T], d_rows_out1[1:T], re_rows[:T-1], rows_out1[:T-1])
+    d_push_re2 = lax.dynamic_update_slice(d_push_re, d_re_rows_t_rows, (1, 0))
+    d_push_im2 = lax.dynamic_update_slice(d_push_im, d_rows_out1_t_rows, (1, 0))
+    d_mul_mul2_2 = lax.dynamic_update_slice(d_mul_mul2, d_mul_mul_rows, (1, 0))
+    d_mul2_mul2_2 = lax.dynamic_update_slice(d_mul2_mul2, d_mul2_mul_rows, (1, 0))
+    d_mul3_mul2_2 = lax.dynamic_update_slice(d_mul3_mul2, d_mul3_mul_rows, (1, 0))
+    d_mul4_mul2_2 = lax.dynamic_update_slice(d_mul4_mul2, d_mul4_mul_rows, (1, 0))
+    return d_push_re2, d_push_im2, d_mul_mul2_2, d_mul2_mul2_2, d_mul3_mul2_2, d_mul4_mul2_2
 
 
-def cost_scan_d_stretch_keep_im_getitem(
-    at, push_re, push_matmul, push_matmul2, push_im, fold_out2, associative_scan_fold, fold_out3,
-    fold_out1,
+def cost_scan_d_stretch_keep_im(
+    at, cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, d_fold_out2,
+    d_associative_scan_fold, d_fold_out3, d_fold_out1,
 ):
     """15_s5.rt:30: push = ssm.cmul(hold, {re: layer.b.re @ heard, im: layer.b.im @ heard})
     15_s5.rt:46: stretch = {keep: keep + zeros_like(push), push: push}
     ssm.rt:10: return {re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re}
     """
     def point(
-        push_re, push_matmul, push_matmul2, push_im, fold_out2_t, associative_scan_fold_t,
-        fold_out3_t, fold_out1_t,
+        cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, d_fold_out2_t,
+        d_associative_scan_fold_t, d_fold_out3_t, d_fold_out1_t,
     ):
-        cost_d_push_cmul_mul_mul = push_re * push_matmul
-        cost_d_push_cmul_mul2_mul = -push_re * push_matmul2
-        cost_d_push_cmul_mul3_mul = push_im * push_matmul2
-        cost_d_push_cmul_mul4_mul = push_im * push_matmul
-        cost_scan_d_push_cmul_mul_mul = fold_out2_t * push_matmul
-        cost_scan_d_push_cmul_mul3_mul = fold_out3_t * push_matmul2
-        cost_scan_d_push_cmul_mul2_mul = -fold_out2_t * push_matmul2
-        cost_scan_d_push_cmul_mul4_mul = fold_out3_t * push_matmul
+        cost_d_push_cmul_mul_mul = cost_d_push_re * push_matmul
+        cost_d_push_cmul_mul2_mul = -cost_d_push_re * push_matmul2
+        cost_d_push_cmul_mul3_mul = cost_d_push_im * push_matmul2
+        cost_d_push_cmul_mul4_mul = cost_d_push_im * push_matmul
+        cost_scan_d_push_cmul_mul_mul = d_fold_out2_t * push_matmul
+        cost_scan_d_push_cmul_mul3_mul = d_fold_out3_t * push_matmul2
+        cost_scan_d_push_cmul_mul2_mul = -d_fold_out2_t * push_matmul2
+        cost_scan_d_push_cmul_mul4_mul = d_fold_out3_t * push_matmul
         return (
             cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul,
-            cost_d_push_cmul_mul4_mul, associative_scan_fold_t, cost_scan_d_push_cmul_mul_mul,
+            cost_d_push_cmul_mul4_mul, d_associative_scan_fold_t, cost_scan_d_push_cmul_mul_mul,
             cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
-            cost_scan_d_push_cmul_mul4_mul, fold_out1_t,
+            cost_scan_d_push_cmul_mul4_mul, d_fold_out1_t,
         )
     (
         cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows,
         cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows,
-        associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows,
+        d_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows,
         cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows,
-        cost_scan_d_push_cmul_mul4_mul_rows, fold_out1_t_rows,
+        cost_scan_d_push_cmul_mul4_mul_rows, d_fold_out1_t_rows,
     ) = jax.vmap(point)(
-        push_re, push_matmul, push_matmul2, push_im, fold_out2, associative_scan_fold, fold_out3,
-        fold_out1,
+        cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im, d_fold_out2,
+        d_associative_scan_fold, d_fold_out3, d_fold_out1,
     )
     return (
         cost_d_push_cmul_mul_mul_rows, cost_d_push_cmul_mul2_mul_rows,
         cost_d_push_cmul_mul3_mul_rows, cost_d_push_cmul_mul4_mul_rows,
-        associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows,
+        d_associative_scan_fold_t_rows, cost_scan_d_push_cmul_mul_mul_rows,
         cost_scan_d_push_cmul_mul3_mul_rows, cost_scan_d_push_cmul_mul2_mul_rows,
-        cost_scan_d_push_cmul_mul4_mul_rows, fold_out1_t_rows,
+        cost_scan_d_push_cmul_mul4_mul_rows, d_fold_out1_t_rows,
     )
 
 
-def cost_scan_d_pole_im_add4(
+def slope_scan(
     at, cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul3_mul, size2_add, hold_re,
-    cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul, hold_im, x_cmul_mul_mul, x_cmul_mul3_mul,
-    pole_re, layer_frequency, cexp_exp, x_cmul_mul2_mul, x_cmul_mul4_mul, pole_exp, cexp_mul2,
-    cexp_sin, cexp_cos, keep_exp, zoh_sub, re_getitem, cost_scan_d_push_cmul_mul_mul,
-    cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul,
-    im_getitem, *, T,
+    cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul, hold_im, d_x_cmul_mul_mul,
+    d_x_cmul_mul3_mul, pole_re, layer_frequency, cexp_exp, d_x_cmul_mul2_mul, d_x_cmul_mul4_mul,
+    pole_exp, cexp_mul2, cexp_sin, cexp_cos, keep_exp, zoh_sub, d_stretch_keep_re,
+    cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
+    cost_scan_d_push_cmul_mul4_mul, d_stretch_keep_im, *, T,
 ):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
+    15_s5.rt:52: slope = grad(cost, layer.frequency)
+    15_s5.rt:53: slope_scan = grad(cost_scan, layer.frequency)
     ssm.rt:15: size2 = b.re * b.re + b.im * b.im
     ssm.rt:16: return {re: (a.re * b.re + a.im * b.im) / size2, im: (a.im * b.re - a.re * b.im) / size2}
     ssm.rt:21: return {re: exp(a.re) * cos(a.im), im: exp(a.re) * sin(a.im)}
@@ -421,70 +421,67 @@ def cost_scan_d_pole_im_add4(
     ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
     cost_d_hold_re_sum2 = jnp.sum(cost_d_push_cmul_mul3_mul, axis=0)
-    cost_d_hold_re_add = jnp.sum(cost_d_push_cmul_mul_mul, axis=0) + cost_d_hold_re_sum2
-    cost_d_hold_re_div = cost_d_hold_re_add / size2_add
+    cost_d_hold_re = jnp.sum(cost_d_push_cmul_mul_mul, axis=0) + cost_d_hold_re_sum2
+    cost_d_hold_re_div = cost_d_hold_re / size2_add
     cost_d_hold_im_sum2 = jnp.sum(cost_d_push_cmul_mul4_mul, axis=0)
-    cost_d_hold_im_add = jnp.sum(cost_d_push_cmul_mul2_mul, axis=0) + cost_d_hold_im_sum2
-    cost_d_hold_im_div = cost_d_hold_im_add / size2_add
-    cost_d_hold_im_mul = cost_d_hold_im_div * hold_im
-    keep_re_sum2 = jnp.sum(x_cmul_mul3_mul[1:max(1, T)], axis=0)
-    keep_re_add = jnp.sum(x_cmul_mul_mul[1:max(1, T)], axis=0) + keep_re_sum2
-    cost_d_keep_zoh_sub_add = cost_d_hold_re_div * pole_re - cost_d_hold_im_div * layer_frequency
-    keep_im_sum2 = jnp.sum(x_cmul_mul4_mul[1:max(1, T)], axis=0)
-    keep_im_add = jnp.sum(x_cmul_mul2_mul[1:max(1, T)], axis=0) + keep_im_sum2
-    cost_d_keep_zoh_p_cexp_mul2_add = keep_im_add + cost_d_hold_re_div * layer_frequency
-    cost_d_keep_zoh_p_cexp_mul2_add2_mul = cost_d_hold_im_div * pole_exp
-    cost_d_keep_zoh_p_cexp_mul2_add2 = cost_d_keep_zoh_p_cexp_mul2_add - cost_d_keep_zoh_p_cexp_mul2_add2_mul
-    cost_d_keep_zoh_cdiv_size2_add_add = -(cost_d_hold_re_div * hold_re) - cost_d_hold_im_mul
-    cost_d_keep_zoh_cdiv_size2_mul2_mul = cost_d_keep_zoh_cdiv_size2_add_add * layer_frequency
-    cost_d_keep_zoh_p_cexp_cos_mul = (keep_re_add + cost_d_keep_zoh_sub_add) * cexp_exp * cexp_sin
-    cost_d_keep_zoh_p_cexp_sin_mul = cost_d_keep_zoh_p_cexp_mul2_add2 * cexp_exp * cexp_cos
-    cost_d_keep_zoh_p_mul2_add = cost_d_keep_zoh_p_cexp_sin_mul - cost_d_keep_zoh_p_cexp_cos_mul
+    cost_d_hold_im = jnp.sum(cost_d_push_cmul_mul2_mul, axis=0) + cost_d_hold_im_sum2
+    cost_d_hold_im_div = cost_d_hold_im / size2_add
+    d_keep_re_sum2 = jnp.sum(d_x_cmul_mul3_mul[1:max(1, T)], axis=0)
+    cost_d_keep_re = jnp.sum(d_x_cmul_mul_mul[1:max(1, T)], axis=0) + d_keep_re_sum2
+    cost_d_keep_zoh_sub = cost_d_hold_re_div * pole_re - cost_d_hold_im_div * layer_frequency
+    d_keep_im_sum2 = jnp.sum(d_x_cmul_mul4_mul[1:max(1, T)], axis=0)
+    cost_d_keep_im = jnp.sum(d_x_cmul_mul2_mul[1:max(1, T)], axis=0) + d_keep_im_sum2
+    cost_d_keep_zoh_p_cexp_mul2_add = cost_d_keep_im + cost_d_hold_re_div * layer_frequency
+    cost_d_keep_zoh_p_cexp_mul2 = cost_d_keep_zoh_p_cexp_mul2_add - cost_d_hold_im_div * pole_exp
+    cost_d_keep_zoh_cdiv_size2_add = -(cost_d_hold_re_div * hold_re) - cost_d_hold_im_div * hold_im
+    cost_d_keep_zoh_cdiv_size2_mul2_mul = cost_d_keep_zoh_cdiv_size2_add * layer_frequency
+    cost_d_keep_zoh_p_cexp_cos_mul = (cost_d_keep_re + cost_d_keep_zoh_sub) * cexp_exp * cexp_sin
+    cost_d_keep_zoh_p_cexp_sin_mul = cost_d_keep_zoh_p_cexp_mul2 * cexp_exp * cexp_cos
+    cost_d_keep_zoh_p_mul2 = cost_d_keep_zoh_p_cexp_sin_mul - cost_d_keep_zoh_p_cexp_cos_mul
     cost_d_pole_im_add = cost_d_hold_re_div * cexp_mul2 + cost_d_keep_zoh_cdiv_size2_mul2_mul
-    add3_mul = cost_d_hold_im_div * zoh_sub
-    cost_d_pole_im_add3 = cost_d_pole_im_add + cost_d_keep_zoh_cdiv_size2_mul2_mul - add3_mul
-    cost_scan_d_hold_re_sum = jnp.sum(cost_scan_d_push_cmul_mul_mul, axis=0)
+    d_add3_mul = cost_d_hold_im_div * zoh_sub
+    cost_d_pole_im_add3 = cost_d_pole_im_add + cost_d_keep_zoh_cdiv_size2_mul2_mul - d_add3_mul
+    slope = cost_d_pole_im_add3 + cost_d_keep_zoh_p_mul2 * keep_exp
     cost_scan_d_hold_re_sum2 = jnp.sum(cost_scan_d_push_cmul_mul3_mul, axis=0)
-    cost_scan_d_hold_re_div = (cost_scan_d_hold_re_sum + cost_scan_d_hold_re_sum2) / size2_add
-    cost_scan_d_keep_zoh_cdiv_mul_mul = cost_scan_d_hold_re_div * pole_re
-    cost_scan_d_hold_im_sum = jnp.sum(cost_scan_d_push_cmul_mul2_mul, axis=0)
+    cost_scan_d_hold_re = jnp.sum(cost_scan_d_push_cmul_mul_mul, axis=0) + cost_scan_d_hold_re_sum2
+    cost_scan_d_hold_re_div = cost_scan_d_hold_re / size2_add
     cost_scan_d_hold_im_sum2 = jnp.sum(cost_scan_d_push_cmul_mul4_mul, axis=0)
-    cost_scan_d_hold_im_div = (cost_scan_d_hold_im_sum + cost_scan_d_hold_im_sum2) / size2_add
-    cost_scan_d_keep_zoh_sub_add_mul = cost_scan_d_hold_im_div * layer_frequency
-    cost_scan_d_keep_zoh_sub_add = cost_scan_d_keep_zoh_cdiv_mul_mul - cost_scan_d_keep_zoh_sub_add_mul
-    cost_scan_d_keep_zoh_p_cexp_mul_add = jnp.sum(re_getitem, axis=0) + cost_scan_d_keep_zoh_sub_add
-    cost_scan_d_keep_im_sum = jnp.sum(im_getitem, axis=0)
+    cost_scan_d_hold_im = jnp.sum(cost_scan_d_push_cmul_mul2_mul, axis=0) + cost_scan_d_hold_im_sum2
+    cost_scan_d_hold_im_div = cost_scan_d_hold_im / size2_add
+    cost_scan_d_keep_zoh_sub_mul = cost_scan_d_hold_im_div * layer_frequency
+    cost_scan_d_keep_zoh_sub = cost_scan_d_hold_re_div * pole_re - cost_scan_d_keep_zoh_sub_mul
+    cost_scan_d_keep_zoh_p_cexp_mul = jnp.sum(d_stretch_keep_re, axis=0) + cost_scan_d_keep_zoh_sub
+    cost_scan_d_keep_im = jnp.sum(d_stretch_keep_im, axis=0)
     cost_scan_d_keep_zoh_cdiv_mul2_mul = cost_scan_d_hold_re_div * layer_frequency
-    cost_scan_d_keep_zoh_p_cexp_mul2_add = cost_scan_d_keep_im_sum + cost_scan_d_keep_zoh_cdiv_mul2_mul
-    cost_scan_d_keep_zoh_p_cexp_mul2_add2_mul = cost_scan_d_hold_im_div * pole_exp
-    cost_scan_d_keep_zoh_p_cexp_mul2_add2 = cost_scan_d_keep_zoh_p_cexp_mul2_add - cost_scan_d_keep_zoh_p_cexp_mul2_add2_mul
-    cost_scan_d_keep_zoh_p_cexp_mul2_mul2 = cost_scan_d_keep_zoh_p_cexp_mul2_add2 * cexp_exp
-    cost_scan_d_keep_zoh_p_cexp_cos_mul = cost_scan_d_keep_zoh_p_cexp_mul_add * cexp_exp * cexp_sin
-    cost_scan_d_keep_zoh_p_cexp_sin_mul = cost_scan_d_keep_zoh_p_cexp_mul2_mul2 * cexp_cos
+    cost_scan_d_keep_zoh_p_cexp_mul2_add = cost_scan_d_keep_im + cost_scan_d_keep_zoh_cdiv_mul2_mul
+    cost_scan_d_keep_zoh_p_cexp_mul2_mul = cost_scan_d_hold_im_div * pole_exp
+    cost_scan_d_keep_zoh_p_cexp_mul2 = cost_scan_d_keep_zoh_p_cexp_mul2_add - cost_scan_d_keep_zoh_p_cexp_mul2_mul
+    cost_scan_d_keep_zoh_p_cexp_cos_mul = cost_scan_d_keep_zoh_p_cexp_mul * cexp_exp * cexp_sin
+    cost_scan_d_keep_zoh_p_cexp_sin_mul = cost_scan_d_keep_zoh_p_cexp_mul2 * cexp_exp * cexp_cos
     cost_scan_d_hold_re_neg = -(cost_scan_d_hold_re_div * hold_re)
     cost_scan_d_hold_im_mul = cost_scan_d_hold_im_div * hold_im
-    cost_scan_d_keep_zoh_p_mul2_add = cost_scan_d_keep_zoh_p_cexp_sin_mul - cost_scan_d_keep_zoh_p_cexp_cos_mul
-    cost_scan_d_keep_zoh_p_mul2_mul2 = cost_scan_d_keep_zoh_p_mul2_add * keep_exp
-    cost_scan_d_keep_zoh_cdiv_size2_add_add = cost_scan_d_hold_re_neg - cost_scan_d_hold_im_mul
-    cost_scan_d_keep_zoh_cdiv_size2_mul2_mul = cost_scan_d_keep_zoh_cdiv_size2_add_add * layer_frequency
+    cost_scan_d_keep_zoh_p_mul2 = cost_scan_d_keep_zoh_p_cexp_sin_mul - cost_scan_d_keep_zoh_p_cexp_cos_mul
+    cost_scan_d_keep_zoh_p_mul2_mul2 = cost_scan_d_keep_zoh_p_mul2 * keep_exp
+    cost_scan_d_keep_zoh_cdiv_size2_add = cost_scan_d_hold_re_neg - cost_scan_d_hold_im_mul
+    cost_scan_d_keep_zoh_cdiv_size2_mul2_mul = cost_scan_d_keep_zoh_cdiv_size2_add * layer_frequency
     cost_scan_d_pole_im_add = cost_scan_d_keep_zoh_p_mul2_mul2 + cost_scan_d_hold_re_div * cexp_mul2
     cost_scan_d_pole_im_add2 = cost_scan_d_pole_im_add + cost_scan_d_keep_zoh_cdiv_size2_mul2_mul
     cost_scan_d_pole_im_add3 = cost_scan_d_pole_im_add2 + cost_scan_d_keep_zoh_cdiv_size2_mul2_mul
-    cost_scan_d_pole_im_add4 = cost_scan_d_pole_im_add3 - cost_scan_d_hold_im_div * zoh_sub
-    return cost_d_pole_im_add3 + cost_d_keep_zoh_p_mul2_add * keep_exp, cost_scan_d_pole_im_add4
+    slope_scan = cost_scan_d_pole_im_add3 - cost_scan_d_hold_im_div * zoh_sub
+    return slope, slope_scan
 
 
-def cost_d_x_im_at2(at, re_rows, rows_out1, push_re, push_im, *, T):
+def cost_d_x_at2(at, d_re_rows, d_rows_out1, d_push_re, d_push_im, *, T):
     """15_s5.rt:39: x[0] = push[0]
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     """
     def point(t):
-        im_at2 = lax.index_in_dim(rows_out1, 0, 0, keepdims=False)
-        return (lax.index_in_dim(re_rows, 0, 0, keepdims=False), im_at2)
-    re_at2_rows, im_at2_rows = jax.vmap(point)(jnp.arange(min(1, T), dtype=jnp.int32))
-    push_re2 = lax.dynamic_update_slice(push_re, re_at2_rows, (0, 0))
-    push_im2 = lax.dynamic_update_slice(push_im, im_at2_rows, (0, 0))
-    return push_re2, push_im2
+        d_im_at2 = lax.index_in_dim(d_rows_out1, 0, 0, keepdims=False)
+        return (lax.index_in_dim(d_re_rows, 0, 0, keepdims=False), d_im_at2)
+    d_re_at2_rows, d_im_at2_rows = jax.vmap(point)(jnp.arange(min(1, T), dtype=jnp.int32))
+    d_push_re2 = lax.dynamic_update_slice(d_push_re, d_re_at2_rows, (0, 0))
+    d_push_im2 = lax.dynamic_update_slice(d_push_im, d_im_at2_rows, (0, 0))
+    return d_push_re2, d_push_im2
 
 
 def first_fault(fault, kernel, found, point):
@@ -499,19 +496,19 @@ def block(
     at, layer_log_decay, layer_log_step, layer_frequency, u, norm_scale, norm_bias, layer_b_re,
     layer_b_im, layer_d, layer_c_re, layer_c_im, target, *, T,
 ):
-    """What stands between two tasks of the host: cost_d_cost_mse_power_mul2_mul, heard, cost_scan_d_states_associative_scan_take4, ..."""
+    """What stands between two tasks of the host: cost_d_y_mul, heard, cost_scan_d_states_associative_scan_take4, ..."""
     fault = jnp.zeros(3, jnp.int32)
     cost_d_push_re = jnp.zeros((T, 4), jnp.float32)
     cost_d_push_im = jnp.zeros((T, 4), jnp.float32)
     cost_d_x_cmul_mul_mul = jnp.zeros((T, 4), jnp.float32)
     cost_d_x_cmul_mul2_mul = jnp.zeros((T, 4), jnp.float32)
     cost_d_x_cmul_mul3_mul = jnp.zeros((T, 4), jnp.float32)
-    cost_d_x_cmul_mul4_mul2 = jnp.zeros((T, 4), jnp.float32)
+    cost_d_x_cmul_mul4_mul = jnp.zeros((T, 4), jnp.float32)
     (
         pole_exp, pole_re, keep_exp, keep_zoh_p_cexp_exp, keep_zoh_p_cexp_cos, keep_zoh_p_cexp_mul,
         keep_zoh_p_cexp_sin, keep_zoh_p_cexp_mul2, keep_zoh_sub, keep_zoh_cdiv_size2_add, hold_re,
-        hold_im, cost_d_cost_mse_power_mul2_mul2,
-    ) = cost_d_cost_mse_power_mul2_mul((), layer_log_decay, layer_log_step, layer_frequency, T=T)
+        hold_im, cost_d_y_mul2,
+    ) = cost_d_y_mul((), layer_log_decay, layer_log_step, layer_frequency, T=T)
     (
         push_matmul, push_matmul2, push_re, push_im, y_answer_y_mul2, stretch_keep_re,
         stretch_keep_im,
@@ -531,11 +528,10 @@ def block(
     fault = first_fault(fault, 2, found, ())
     (
         y, y_scan2, cost_mse_mean, cost_scan_mse_mean, cost_d_y_answer_y_matmul_einsum2,
-        cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_answer_y_matmul_einsum2,
-        cost_scan_d_y_scan_answer_y_matmul2_einsum2,
+        cost_d_y_answer_y_matmul2_einsum2, cost_scan_d_y_scan_getitem, cost_scan_d_y_scan_getitem2,
     ) = y_scan(
-        (), layer_c_re, layer_c_im, y_answer_y_mul2, u, target, cost_d_cost_mse_power_mul2_mul2,
-        x_re_rows, x_re_rows_out1, states_associative_scan_out2, states_associative_scan_out3, T=T,
+        (), layer_c_re, layer_c_im, y_answer_y_mul2, u, target, cost_d_y_mul2, x_re_rows,
+        x_re_rows_out1, states_associative_scan_out2, states_associative_scan_out3, T=T,
     )
     (
         cost, cost_scan2, cost_d_x_re_rows, cost_d_x_re_rows_out1,
@@ -547,44 +543,40 @@ def block(
         cost_d_y_answer_y_matmul2_einsum2, keep_zoh_p_cexp_mul, keep_zoh_p_cexp_mul2,
         cost_scan_d_states_associative_scan_take, cost_scan_d_states_associative_scan_take2,
         cost_scan_d_states_associative_scan_take3, cost_scan_d_states_associative_scan_take4_2,
-        stretch_keep_re, stretch_keep_im, push_re, push_im,
-        cost_scan_d_y_scan_answer_y_matmul_einsum2, cost_scan_d_y_scan_answer_y_matmul2_einsum2,
-        T=T,
+        stretch_keep_re, stretch_keep_im, push_re, push_im, cost_scan_d_y_scan_getitem,
+        cost_scan_d_y_scan_getitem2, T=T,
     )
     if T >= 2:
         (
             cost_d_push_re, cost_d_push_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul,
-            cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul2,
-        ) = cost_d_x_cmul_mul4_mul(
+            cost_d_x_cmul_mul3_mul, cost_d_x_cmul_mul4_mul,
+        ) = cost_d_x(
             (), cost_d_x_re_rows, cost_d_x_re_rows_out1, x_re_rows, x_re_rows_out1, cost_d_push_re,
             cost_d_push_im, cost_d_x_cmul_mul_mul, cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul3_mul,
-            cost_d_x_cmul_mul4_mul2, T=T,
+            cost_d_x_cmul_mul4_mul, T=T,
         )
-    cost_d_push_re, cost_d_push_im = cost_d_x_im_at2(
+    cost_d_push_re, cost_d_push_im = cost_d_x_at2(
         (), cost_d_x_re_rows, cost_d_x_re_rows_out1, cost_d_push_re, cost_d_push_im, T=T,
     )
     (
         cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul3_mul,
-        cost_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_re_getitem,
-        cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul,
-        cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul,
-        cost_scan_d_stretch_keep_im_getitem2,
-    ) = cost_scan_d_stretch_keep_im_getitem(
+        cost_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_re, cost_scan_d_push_cmul_mul_mul,
+        cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
+        cost_scan_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_im2,
+    ) = cost_scan_d_stretch_keep_im(
         (), cost_d_push_re, push_matmul, push_matmul2, cost_d_push_im,
         cost_scan_d_states_associative_scan_fold_out2, cost_scan_d_states_associative_scan_fold,
         cost_scan_d_states_associative_scan_fold_out3,
         cost_scan_d_states_associative_scan_fold_out1,
     )
-    (
-        cost_d_pole_im_add4, cost_scan_d_pole_im_add4_2,
-    ) = cost_scan_d_pole_im_add4(
+    slope, slope_scan2 = slope_scan(
         (), cost_d_push_cmul_mul_mul, cost_d_push_cmul_mul3_mul, keep_zoh_cdiv_size2_add, hold_re,
         cost_d_push_cmul_mul2_mul, cost_d_push_cmul_mul4_mul, hold_im, cost_d_x_cmul_mul_mul,
         cost_d_x_cmul_mul3_mul, pole_re, layer_frequency, keep_zoh_p_cexp_exp,
-        cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul2, pole_exp, keep_zoh_p_cexp_mul2,
+        cost_d_x_cmul_mul2_mul, cost_d_x_cmul_mul4_mul, pole_exp, keep_zoh_p_cexp_mul2,
         keep_zoh_p_cexp_sin, keep_zoh_p_cexp_cos, keep_exp, keep_zoh_sub,
-        cost_scan_d_stretch_keep_re_getitem, cost_scan_d_push_cmul_mul_mul,
-        cost_scan_d_push_cmul_mul3_mul, cost_scan_d_push_cmul_mul2_mul,
-        cost_scan_d_push_cmul_mul4_mul, cost_scan_d_stretch_keep_im_getitem2, T=T,
+        cost_scan_d_stretch_keep_re, cost_scan_d_push_cmul_mul_mul, cost_scan_d_push_cmul_mul3_mul,
+        cost_scan_d_push_cmul_mul2_mul, cost_scan_d_push_cmul_mul4_mul,
+        cost_scan_d_stretch_keep_im2, T=T,
     )
-    return (y, y_scan2, cost, cost_scan2, cost_d_pole_im_add4, cost_scan_d_pole_im_add4_2, fault)
+    return (y, y_scan2, cost, cost_scan2, slope, slope_scan2, fault)

@@ -29,14 +29,13 @@ def h(at, place, mix):
     def point(place):
         h = jnp.tanh(jnp.matmul(place, mix))
         return (h, 1.0 - h * h)
-    h_rows, h_sub_rows = jax.vmap(point)(place)
-    return h_rows, h_sub_rows
+    h_rows, d_h_sub_rows = jax.vmap(point)(place)
+    return h_rows, d_h_sub_rows
 
 
-def loss_d_scores_einsum2_now(
-    at, h, head, word, loss_past, loss_div, einsum2_past, einsum_full, *, T,
-):
-    """16_large_vocabulary.rt:20: scores = h[0:T] @ head
+def loss_d_head_now(at, h, head, word, loss_past, d_loss_div, d_head_past, d_einsum_full, *, T):
+    """16_large_vocabulary.rt:17: param head: f32[D, V]
+    16_large_vocabulary.rt:20: scores = h[0:T] @ head
     16_large_vocabulary.rt:21: said = one_hot(word[0:T], V)
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
@@ -50,136 +49,113 @@ def loss_d_scores_einsum2_now(
     )
     said_tile = (word_slice[..., None] == jnp.arange(2048, dtype=jnp.int32)).astype(jnp.float32)
     logsumexp_tile = jax.nn.logsumexp(scores_tile, axis=1)
-    loss_sub_tile = logsumexp_tile - jnp.sum(scores_tile * said_tile, axis=1)
+    sub_tile = logsumexp_tile - jnp.sum(scores_tile * said_tile, axis=1)
     valid = jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(
         0, jnp.minimum(1024, T-1024*tile),
     )
-    loss_now = loss_past + jnp.sum(jnp.where(valid, loss_sub_tile, 0.0), axis=0)
-    add_tile = loss_div * (jnp.exp(scores_tile - jnp.expand_dims(logsumexp_tile, 1)) - said_tile)
-    einsum_tile = jnp.einsum("ij,kj->ik", add_tile, head)
-    einsum_full_tile = jnp.where(
+    loss_now = loss_past + jnp.sum(jnp.where(valid, sub_tile, 0.0), axis=0)
+    d_scores_sub_tile = jnp.exp(scores_tile - jnp.expand_dims(logsumexp_tile, 1)) - said_tile
+    d_scores_tile = d_loss_div * d_scores_sub_tile
+    d_einsum_tile = jnp.einsum("ij,kj->ik", d_scores_tile, head)
+    d_einsum_full_tile = jnp.where(
         (jnp.arange(1024, dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile)))[
             :, None,
-        ], lax.pad(einsum_tile, jnp.float32(0.0), ((0, max(0, 1024-T), 0), (0, 0, 0))),
+        ], lax.pad(d_einsum_tile, jnp.float32(0.0), ((0, max(0, 1024-T), 0), (0, 0, 0))),
         jnp.float32(0.0),
     )
     valid2 = (
         jnp.arange(min(1024, T), dtype=jnp.int32) < jnp.maximum(0, jnp.minimum(1024, T-1024*tile))
     )[:, None]
     h_slice_masked = jnp.where(valid2, h_slice, 0.0)
-    einsum2_now = einsum2_past + transposed_matmul(h_slice_masked, jnp.where(valid2, add_tile, 0.0))
-    einsum_full = lax.dynamic_update_index_in_dim(einsum_full, einsum_full_tile, tile, 0)
-    return loss_now, loss_now, einsum_full, einsum2_now, einsum2_now
+    d_head_each = transposed_matmul(h_slice_masked, jnp.where(valid2, d_scores_tile, 0.0))
+    d_head_now = d_head_past + d_head_each
+    d_einsum_full = lax.dynamic_update_index_in_dim(d_einsum_full, d_einsum_full_tile, tile, 0)
+    return loss_now, loss_now, d_einsum_full, d_head_now, d_head_now
 
 
 def loss_d_loss_div(at, *, T):
-    """16_large_vocabulary.rt:20: scores = h[0:T] @ head
+    """16_large_vocabulary.rt:17: param head: f32[D, V]
+    16_large_vocabulary.rt:20: scores = h[0:T] @ head
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
-    einsum2_none = jnp.full((8, 2048), jnp.float32(0.0))
-    return jnp.full((), jnp.float32(0.0)), 1.0 / jnp.int32(T).astype(jnp.float32), einsum2_none
+    d_head_none = jnp.full((8, 2048), jnp.float32(0.0))
+    return jnp.full((), jnp.float32(0.0)), 1.0 / jnp.int32(T).astype(jnp.float32), d_head_none
 
 
-def loss(at, loss_now_at, einsum_full, einsum2_now_at, *, T, tiles):
-    """16_large_vocabulary.rt:20: scores = h[0:T] @ head
+def loss(at, loss_now_at, d_einsum_full, d_head_now_at, *, T, tiles):
+    """16_large_vocabulary.rt:17: param head: f32[D, V]
+    16_large_vocabulary.rt:20: scores = h[0:T] @ head
     16_large_vocabulary.rt:22: loss = mean(logsumexp(scores, axis = 1) - sum(scores * said, axis = 1))
     """
     loss = loss_now_at / jnp.int32(T).astype(jnp.float32)
-    scores_einsum = lax.slice_in_dim(jnp.reshape(einsum_full, (1024*tiles, 8)), 0, T, axis=0)
-    return loss, scores_einsum, einsum2_now_at
+    d_scores_einsum = lax.slice_in_dim(jnp.reshape(d_einsum_full, (1024*tiles, 8)), 0, T, axis=0)
+    return loss, d_scores_einsum, d_head_now_at
 
 
-def loss_d_h_mul2(at, h_sub, scores_einsum):
+def loss_d_h_mul2(at, d_h_sub, d_scores_einsum):
     """16_large_vocabulary.rt:19: h = tanh(place @ mix)"""
-    def point(scores_einsum_t, h_sub):
-        return scores_einsum_t * h_sub
-    return (jax.vmap(point)(scores_einsum, h_sub),)
+    def point(d_scores_einsum_t, d_h_sub):
+        return d_scores_einsum_t * d_h_sub
+    return (jax.vmap(point)(d_scores_einsum, d_h_sub),)
 
 
-def loss_d_mix_einsum(at, h_mul2, place):
+def loss_d_mix(at, d_h_mul2, place):
     """16_large_vocabulary.rt:16: param mix: f32[D, D]"""
-    return (transposed_matmul(place, h_mul2),)
+    return (transposed_matmul(place, d_h_mul2),)
 
 
 def loop_tile(
-    at, loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-    loss_d_scores_einsum2_past, h2, head, word, loss_d_loss_div2, *, steps=None, T, tiles,
+    at, loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past, h2,
+    head, word, loss_d_loss_div2, *, steps=None, T, tiles,
 ):
-    """tile from at[0] on, at[1] steps; the loop of loss_d_scores_einsum2_now."""
+    """tile from at[0] on, at[1] steps; the loop of loss_d_head_now."""
     count = at[1] if steps is None else steps
     def step_tile(i, carry):
-        (
-            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past,
-        ) = carry
+        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past) = carry
         tile = at[0] + i
         (
-            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past_new,
-        ) = loss_d_scores_einsum2_now(
-            (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
+            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_head_now2,
+            loss_d_head_past_new,
+        ) = loss_d_head_now(
+            (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
         loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
-        loss_d_scores_einsum2_past = jnp.where(
-            (tile + 1) < tiles, loss_d_scores_einsum2_past_new, loss_d_scores_einsum2_past,
-        )
-        return (
-            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past,
-        )
-    carry = (
-        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-        loss_d_scores_einsum2_past,
-    )
+        loss_d_head_past = jnp.where((tile + 1) < tiles, loss_d_head_past_new, loss_d_head_past)
+        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
+    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     (
-        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-        loss_d_scores_einsum2_past,
+        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
     ) = lax.fori_loop(0, count, step_tile, carry)
-    return (
-        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-        loss_d_scores_einsum2_past,
-    )
+    return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
 
 
 def block(at, place, mix, head, word, *, T, tiles):
-    """What stands between two tasks of the host: h, loss_d_loss_div, loss_d_scores_einsum2_now, ..."""
+    """What stands between two tasks of the host: h, loss_d_loss_div, loss_d_head_now, ..."""
     loss_now = jnp.zeros((), jnp.float32)
     loss_d_scores_einsum_full = jnp.zeros((tiles, 1024, 8), jnp.float32)
-    loss_d_scores_einsum2_now2 = jnp.zeros((8, 2048), jnp.float32)
+    loss_d_head_now2 = jnp.zeros((8, 2048), jnp.float32)
     h2, loss_d_h_sub = h((), place, mix)
-    loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past = loss_d_loss_div((), T=T)
+    loss_past, loss_d_loss_div2, loss_d_head_past = loss_d_loss_div((), T=T)
     def step_tile(tile, carry):
+        (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past) = carry
         (
-            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past,
-        ) = carry
-        (
-            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past_new,
-        ) = loss_d_scores_einsum2_now(
-            (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_scores_einsum2_past,
+            loss_now, loss_past_new, loss_d_scores_einsum_full, loss_d_head_now2,
+            loss_d_head_past_new,
+        ) = loss_d_head_now(
+            (tile,), h2, head, word, loss_past, loss_d_loss_div2, loss_d_head_past,
             loss_d_scores_einsum_full, T=T,
         )
         loss_past = jnp.where((tile + 1) < tiles, loss_past_new, loss_past)
-        loss_d_scores_einsum2_past = jnp.where(
-            (tile + 1) < tiles, loss_d_scores_einsum2_past_new, loss_d_scores_einsum2_past,
-        )
-        return (
-            loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-            loss_d_scores_einsum2_past,
-        )
-    carry = (
-        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-        loss_d_scores_einsum2_past,
-    )
+        loss_d_head_past = jnp.where((tile + 1) < tiles, loss_d_head_past_new, loss_d_head_past)
+        return (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
+    carry = (loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past)
     (
-        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2,
-        loss_d_scores_einsum2_past,
+        loss_now, loss_past, loss_d_scores_einsum_full, loss_d_head_now2, loss_d_head_past,
     ) = lax.fori_loop(0, tiles, step_tile, carry)
-    (
-        loss2, loss_d_scores_einsum, loss_d_scores_einsum2,
-    ) = loss((), loss_now, loss_d_scores_einsum_full, loss_d_scores_einsum2_now2, T=T, tiles=tiles)
+    loss2, loss_d_scores_einsum, loss_d_head = loss(
+        (), loss_now, loss_d_scores_einsum_full, loss_d_head_now2, T=T, tiles=tiles,
+    )
     (loss_d_h_mul2_2,) = loss_d_h_mul2((), loss_d_h_sub, loss_d_scores_einsum)
-    (loss_d_mix_einsum2,) = loss_d_mix_einsum((), loss_d_h_mul2_2, place)
-    return (loss2, loss_d_scores_einsum2, loss_d_mix_einsum2)
+    (loss_d_mix2,) = loss_d_mix((), loss_d_h_mul2_2, place)
+    return (loss2, loss_d_head, loss_d_mix2)

@@ -294,11 +294,11 @@ def net_out_b_0(
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
     at_mul = jnp.arange(16, dtype=jnp.int32) * jnp.int32(N//16)
-    cost_expand_dims = jnp.expand_dims(0.0625 / jnp.int32(T).astype(jnp.float32), 0)
-    expand_dims_expand_dims = jnp.expand_dims(jnp.expand_dims(cost_expand_dims, 1), 2)
+    d_cost_expand_dims = jnp.expand_dims(0.0625 / jnp.int32(T).astype(jnp.float32), 0)
+    d_expand_dims_expand_dims = jnp.expand_dims(jnp.expand_dims(d_cost_expand_dims, 1), 2)
     h_0 = lax.dynamic_update_index_in_dim(h_0, jnp.full((16, 96), jnp.float32(0.0)), 0, 0)
     return (
-        at_mul, h_0, expand_dims_expand_dims, start_letters, start_cell_w, start_cell_u,
+        at_mul, h_0, d_expand_dims_expand_dims, start_letters, start_cell_w, start_cell_u,
         start_cell_b, start_cell_c, start_out_w, start_out_b,
     )
 
@@ -309,7 +309,7 @@ def at_add(at, at_mul, *, T):
     return (at_mul + jnp.int32(T*i),)
 
 
-def letter(at, at_add, text, net_letters, cell_w, cell_b, expand_dims_expand_dims, *, T, N):
+def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_dims, *, T, N):
     """gru.rt:22: at[i, t] = (arange(B) * (N // B) + i * T + t) % (N - 1)
     gru.rt:23: letter = (text[0:N])[at]
     gru.rt:24: next = (text[0:N])[at+1]
@@ -339,15 +339,16 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, expand_dims_expand_dim
         r_split_1 = lax.slice_in_dim(a_add, 96, 192, axis=1)
         r_split_2 = lax.slice_in_dim(a_add, 192, 288, axis=1)
         cost_expand_dims = jnp.expand_dims(next2, 1)
-        take_along_where = jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims)
-        take_along_one_hot = (
-            take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)
+        d_take_along_add = cost_expand_dims + 58
+        d_take_along_where = jnp.where(cost_expand_dims < 0, d_take_along_add, cost_expand_dims)
+        d_take_along_one_hot = (
+            d_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)
         ).astype(jnp.float32)
-        take_along_sum = jnp.squeeze(expand_dims_expand_dims * take_along_one_hot, (1,))
-        sub_sum = jnp.sum(take_along_sum, axis=1, keepdims=True)
+        d_take_along_sum = jnp.squeeze(d_expand_dims_expand_dims * d_take_along_one_hot, (1,))
+        d_log_softmax_logsumexp = jnp.sum(d_take_along_sum, axis=1, keepdims=True)
         return (
             letter, state_getitem, r_split_0, r_split_1, r_split_2, cost_expand_dims,
-            take_along_sum, sub_sum,
+            d_take_along_sum, d_log_softmax_logsumexp,
             jnp.where(
                 holds,
                 jnp.where(holds2, jnp.where(holds3, jnp.int32(0), jnp.int32(3)), jnp.int32(2)),
@@ -356,20 +357,20 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, expand_dims_expand_dim
         )
     (
         letter_rows, state_getitem_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows,
-        cost_expand_dims_rows, take_along_sum_rows, sub_sum_rows, fault,
+        cost_expand_dims_rows, d_take_along_sum_rows, d_log_softmax_logsumexp_rows, fault,
     ) = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32))
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return (
         letter_rows, state_getitem_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows,
-        cost_expand_dims_rows, take_along_sum_rows, sub_sum_rows,
+        cost_expand_dims_rows, d_take_along_sum_rows, d_log_softmax_logsumexp_rows,
         jnp.stack([faults[first], first.astype(jnp.int32)]),
     )
 
 
 def cost(
-    at, h, cell_u, cell_c, split_out1, r_split, split_out2, out_w, out_b, cost_expand_dims, sub_sum,
-    take_along_sum,
+    at, h, cell_u, cell_c, split_out1, r_split, split_out2, out_w, out_b, cost_expand_dims,
+    d_log_softmax_logsumexp, d_take_along_sum,
 ):
     """gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
@@ -385,7 +386,10 @@ def cost(
     nn.rt:217: return (2.0 * random.uniform(shape) - 1.0) * sqrt(6.0 / (shape[0] + shape[1]))
     nn.rt:261: return gain * q if shape[0] >= shape[1] else gain * q.T
     """
-    def point(h, split_out1, r_split, split_out2, cost_expand_dims, sub_sum, take_along_sum):
+    def point(
+        h, split_out1, r_split, split_out2, cost_expand_dims, d_log_softmax_logsumexp,
+        d_take_along_sum,
+    ):
         g_add = jnp.einsum("ij,kj->ik", h, cell_u) + cell_c
         r_split2_2 = lax.slice_in_dim(g_add, 192, 288, axis=1)
         z_sigmoid = jax.nn.sigmoid(split_out1 + lax.slice_in_dim(g_add, 96, 192, axis=1))
@@ -402,30 +406,31 @@ def cost(
             mode="clip",
         )
         cost = -(jnp.sum(take_along_take_along, axis=(0, 1)) / 16)
-        logits_add = sub_sum * jnp.exp(log_softmax_sub) - take_along_sum
-        matmul_einsum = jnp.matmul(logits_add, out_w)
-        add_sub = h - n_tanh
-        z_sigmoid_mul = z_sigmoid * gru_cell_sub
-        tanh_sub = 1.0 - n_tanh * n_tanh
-        r_sigmoid_mul = r_sigmoid * (1.0 - r_sigmoid)
+        d_logits = d_log_softmax_logsumexp * jnp.exp(log_softmax_sub) - d_take_along_sum
+        d_matmul_einsum = jnp.matmul(d_logits, out_w)
+        d_z_sigmoid_sub = h - n_tanh
+        d_z_sigmoid_mul = z_sigmoid * gru_cell_sub
+        d_tanh_sub = 1.0 - n_tanh * n_tanh
+        d_r_sigmoid_mul = r_sigmoid * (1.0 - r_sigmoid)
         return (
-            r_split2_2, z_sigmoid, gru_cell_sub, r_sigmoid, state, cost, logits_add, matmul_einsum,
-            add_sub, z_sigmoid_mul, tanh_sub, r_sigmoid_mul,
+            r_split2_2, z_sigmoid, gru_cell_sub, r_sigmoid, state, cost, d_logits, d_matmul_einsum,
+            d_z_sigmoid_sub, d_z_sigmoid_mul, d_tanh_sub, d_r_sigmoid_mul,
             jnp.where(holds, jnp.int32(0), jnp.int32(1)),
         )
     (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
-        logits_add_rows, matmul_einsum_rows, add_sub_rows, z_sigmoid_mul_rows, tanh_sub_rows,
-        r_sigmoid_mul_rows, fault,
+        d_logits_rows, d_matmul_einsum_rows, d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows,
+        d_tanh_sub_rows, d_r_sigmoid_mul_rows, fault,
     ) = jax.vmap(point)(
-        h, split_out1, r_split, split_out2, cost_expand_dims, sub_sum, take_along_sum,
+        h, split_out1, r_split, split_out2, cost_expand_dims, d_log_softmax_logsumexp,
+        d_take_along_sum,
     )
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
-        logits_add_rows, matmul_einsum_rows, add_sub_rows, z_sigmoid_mul_rows, tanh_sub_rows,
-        r_sigmoid_mul_rows, jnp.stack([faults[first], first.astype(jnp.int32)]),
+        d_logits_rows, d_matmul_einsum_rows, d_z_sigmoid_sub_rows, d_z_sigmoid_mul_rows,
+        d_tanh_sub_rows, d_r_sigmoid_mul_rows, jnp.stack([faults[first], first.astype(jnp.int32)]),
     )
 
 
@@ -462,8 +467,8 @@ def h_2(at, h_rows, h, *, T):
 
 
 def loss(
-    at, cost, matmul_einsum, z_sigmoid, add_sub, z_sigmoid_mul, gru_cell_sub, tanh_sub, r_sigmoid,
-    split2_out2, r_sigmoid_mul, cell_u, loss, *, T,
+    at, cost, d_matmul_einsum, z_sigmoid, d_sigmoid_sub, d_z_sigmoid_mul, gru_cell_sub, d_tanh_sub,
+    r_sigmoid, split2_out2, d_r_sigmoid_mul, cell_u, loss, *, T,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
@@ -475,40 +480,39 @@ def loss(
     def step(k, rows):
         k2 = T-2 - k
         before = rows[k2+1]
-        concat = jnp.concatenate([h, before * add_sub[k2+1] * z_sigmoid_mul[k2+1], h], axis=1)
-        mul5 = before * gru_cell_sub[k2+1] * tanh_sub[k2+1]
-        concat3 = jnp.concatenate([mul5 * split2_out2[k2+1] * r_sigmoid_mul[k2+1], h, h], axis=1)
-        add2 = concat + jnp.concatenate([h, h, mul5 * r_sigmoid[k2+1]], axis=1) + concat3
-        add4 = matmul_einsum[k2] + (before * z_sigmoid[k2+1] + jnp.matmul(add2, cell_u))
+        mul3 = before * d_sigmoid_sub[k2+1] * d_z_sigmoid_mul[k2+1]
+        mul5 = before * gru_cell_sub[k2+1] * d_tanh_sub[k2+1]
+        concat2 = jnp.concatenate([h, h, mul5 * r_sigmoid[k2+1]], axis=1)
+        concat3 = jnp.concatenate([mul5 * split2_out2[k2+1] * d_r_sigmoid_mul[k2+1], h, h], axis=1)
+        matmul = jnp.matmul(jnp.concatenate([h, mul3, h], axis=1) + concat2 + concat3, cell_u)
+        add4 = d_matmul_einsum[k2] + (before * z_sigmoid[k2+1] + matmul)
         return lax.dynamic_update_index_in_dim(rows, add4, k2, 0)
     loss = lax.dynamic_update_index_in_dim(loss, jnp.sum(cost, axis=0) / jnp.float32(T), i, 0)
-    return loss, lax.fori_loop(0, T-1, step, jnp.broadcast_to(matmul_einsum[T-1], (T, 16, 96)))
+    return loss, lax.fori_loop(0, T-1, step, jnp.broadcast_to(d_matmul_einsum[T-1], (T, 16, 96)))
 
 
-def net_adam_adam_direction_v_moving_average_m_out_b_0(
+def net_adam_adam_direction_0(
     at, m_moving_average_m_letters_prev, m_moving_average_m_cell_w_prev,
     m_moving_average_m_cell_u_prev, m_moving_average_m_cell_b_prev, m_moving_average_m_cell_c_prev,
-    m_moving_average_m_out_w_prev, m_moving_average_m_out_b_prev, letters_sum,
-    a_transpose_transpose, g_transpose_transpose, cell_b_sum, c_sum, linear_transpose_transpose,
-    out_b_sum, v_moving_average_m_letters_prev, v_moving_average_m_cell_w_prev,
-    v_moving_average_m_cell_u_prev, v_moving_average_m_cell_b_prev, v_moving_average_m_cell_c_prev,
-    v_moving_average_m_out_w_prev, v_moving_average_m_out_b_prev, v_mul, v_mul2, v_mul3, v_mul4,
-    v_mul5, v_mul6, v_mul7,
+    m_moving_average_m_out_w_prev, m_moving_average_m_out_b_prev, d_net_letters, d_cell_w, d_cell_u,
+    d_cell_b, d_cell_c, d_out_w, d_out_b, v_moving_average_m_letters_prev,
+    v_moving_average_m_cell_w_prev, v_moving_average_m_cell_u_prev, v_moving_average_m_cell_b_prev,
+    v_moving_average_m_cell_c_prev, v_moving_average_m_out_w_prev, v_moving_average_m_out_b_prev,
+    v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7,
 ):
     """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
-    m_moving_average_m_mul8 = 0.09999999999999998 * letters_sum
-    m_moving_average_m_mul9 = 0.09999999999999998 * a_transpose_transpose
-    m_moving_average_m_mul10 = 0.09999999999999998 * g_transpose_transpose
-    m_moving_average_m_mul11 = 0.09999999999999998 * cell_b_sum
-    m_moving_average_m_mul13 = 0.09999999999999998 * linear_transpose_transpose
-    m_moving_average_m_mul14 = 0.09999999999999998 * out_b_sum
+    m_moving_average_m_mul8 = 0.09999999999999998 * d_net_letters
+    m_moving_average_m_mul9 = 0.09999999999999998 * d_cell_w
+    m_moving_average_m_mul10 = 0.09999999999999998 * d_cell_u
+    m_moving_average_m_mul11 = 0.09999999999999998 * d_cell_b
+    m_moving_average_m_mul12 = 0.09999999999999998 * d_cell_c
     m_moving_average_m_letters_0 = 0.9 * m_moving_average_m_letters_prev + m_moving_average_m_mul8
     m_moving_average_m_cell_w_0 = 0.9 * m_moving_average_m_cell_w_prev + m_moving_average_m_mul9
     m_moving_average_m_cell_u_0 = 0.9 * m_moving_average_m_cell_u_prev + m_moving_average_m_mul10
     m_moving_average_m_cell_b_0 = 0.9 * m_moving_average_m_cell_b_prev + m_moving_average_m_mul11
-    m_moving_average_m_cell_c_0 = 0.9 * m_moving_average_m_cell_c_prev + 0.09999999999999998 * c_sum
-    m_moving_average_m_out_w_0 = 0.9 * m_moving_average_m_out_w_prev + m_moving_average_m_mul13
-    m_moving_average_m_out_b_0 = 0.9 * m_moving_average_m_out_b_prev + m_moving_average_m_mul14
+    m_moving_average_m_cell_c_0 = 0.9 * m_moving_average_m_cell_c_prev + m_moving_average_m_mul12
+    m_moving_average_m_out_w_0 = 0.9 * m_moving_average_m_out_w_prev + 0.09999999999999998 * d_out_w
+    m_moving_average_m_out_b_0 = 0.9 * m_moving_average_m_out_b_prev + 0.09999999999999998 * d_out_b
     v_moving_average_m_mul8 = 0.0010000000000000009 * v_mul
     v_moving_average_m_mul9 = 0.0010000000000000009 * v_mul2
     v_moving_average_m_mul10 = 0.0010000000000000009 * v_mul3
@@ -532,9 +536,7 @@ def net_adam_adam_direction_v_moving_average_m_out_b_0(
     )
 
 
-def loss_d_logits_sum(
-    at, tanh_mul2, z_sigmoid_mul2, r_sigmoid_mul2, cell_w, letter, g_add_add2, logits_add,
-):
+def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, letter, d_g_add, d_logits):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
     gru.rt:30: logits = nn.linear(state, net.out.w, net.out.b)
@@ -544,38 +546,38 @@ def loss_d_logits_sum(
     nn.rt:135: z = sigmoid(split(a, 3, -1)[1] + split(g, 3, -1)[1])
     nn.rt:136: n = tanh(split(a, 3, -1)[2] + r * split(g, 3, -1)[2])
     """
-    def point(tanh_mul2, z_sigmoid_mul2, r_sigmoid_mul2, letter, g_add_add2, logits_add):
+    def point(d_n_add, d_z_add, d_r_add, letter, d_g_add, d_logits):
         h = jnp.full((16, 96), jnp.float32(0.0))
-        z_split_concat = jnp.concatenate([h, z_sigmoid_mul2, h], axis=1)
-        r_split_concat = jnp.concatenate([r_sigmoid_mul2, h, h], axis=1)
-        a_add_add2 = jnp.concatenate([h, h, tanh_mul2], axis=1) + z_split_concat + r_split_concat
-        matmul_einsum = jnp.matmul(a_add_add2, cell_w)
+        d_z_split_concat = jnp.concatenate([h, d_z_add, h], axis=1)
+        d_r_split_concat = jnp.concatenate([d_r_add, h, h], axis=1)
+        d_a_add = jnp.concatenate([h, h, d_n_add], axis=1) + d_z_split_concat + d_r_split_concat
+        d_state_getitem = jnp.matmul(d_a_add, cell_w)
         holds = jnp.all((letter >= -58) & (letter < 58))
-        getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[
+        d_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[
             jnp.where(letter < 0, letter + 58, letter)
-        ].add(matmul_einsum, mode="drop")
-        a_add_sum = jnp.sum(a_add_add2, axis=0)
-        g_add_sum = jnp.sum(g_add_add2, axis=0)
-        logits_sum = jnp.sum(logits_add, axis=0)
+        ].add(d_state_getitem, mode="drop")
+        d_a_add_sum = jnp.sum(d_a_add, axis=0)
+        d_g_add_sum = jnp.sum(d_g_add, axis=0)
+        d_logits_sum = jnp.sum(d_logits, axis=0)
         return (
-            a_add_add2, getitem_scatter_add, a_add_sum, g_add_sum, logits_sum,
+            d_a_add, d_getitem_scatter_add, d_a_add_sum, d_g_add_sum, d_logits_sum,
             jnp.where(holds, jnp.int32(0), jnp.int32(1)),
         )
     (
-        a_add_add2_rows, getitem_scatter_add_rows, a_add_sum_rows, g_add_sum_rows, logits_sum_rows,
-        fault,
-    ) = jax.vmap(point)(tanh_mul2, z_sigmoid_mul2, r_sigmoid_mul2, letter, g_add_add2, logits_add)
+        d_a_add_rows, d_getitem_scatter_add_rows, d_a_add_sum_rows, d_g_add_sum_rows,
+        d_logits_sum_rows, fault,
+    ) = jax.vmap(point)(d_n_add, d_z_add, d_r_add, letter, d_g_add, d_logits)
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)
     return (
-        a_add_add2_rows, getitem_scatter_add_rows, a_add_sum_rows, g_add_sum_rows, logits_sum_rows,
-        jnp.stack([faults[first], first.astype(jnp.int32)]),
+        d_a_add_rows, d_getitem_scatter_add_rows, d_a_add_sum_rows, d_g_add_sum_rows,
+        d_logits_sum_rows, jnp.stack([faults[first], first.astype(jnp.int32)]),
     )
 
 
-def loss_d_state_gru_cell_g_add_add2(
-    at, gru_cell_sub, tanh_sub, add_sub, z_sigmoid_mul, split2_out2, r_sigmoid_mul, r_sigmoid,
-    state_rows,
+def loss_d_state_gru_cell_add(
+    at, gru_cell_sub, d_tanh_sub, d_sigmoid_sub, d_z_sigmoid_mul, split2_out2, d_r_sigmoid_mul,
+    r_sigmoid, d_state_rows,
 ):
     """gru.rt:26: h[0, 0] = zeros([B, H])
     gru.rt:29: state[i, t] = nn.gru_cell(net[i].letters[letter], h[i, t], net[i].cell)
@@ -586,29 +588,29 @@ def loss_d_state_gru_cell_g_add_add2(
     nn.rt:137: return (1.0 - z) * n + z * h
     """
     def point(
-        state_rows_t, gru_cell_sub, tanh_sub, add_sub, z_sigmoid_mul, split2_out2, r_sigmoid_mul,
-        r_sigmoid,
+        d_state_rows_t, gru_cell_sub, d_tanh_sub, d_sigmoid_sub, d_z_sigmoid_mul, split2_out2,
+        d_r_sigmoid_mul, r_sigmoid,
     ):
-        tanh_mul2 = state_rows_t * gru_cell_sub * tanh_sub
-        z_sigmoid_mul2 = state_rows_t * add_sub * z_sigmoid_mul
-        r_sigmoid_mul2 = tanh_mul2 * split2_out2 * r_sigmoid_mul
+        d_n_add = d_state_rows_t * gru_cell_sub * d_tanh_sub
+        d_z_add = d_state_rows_t * d_sigmoid_sub * d_z_sigmoid_mul
+        d_r_add = d_n_add * split2_out2 * d_r_sigmoid_mul
         h = jnp.full((16, 96), jnp.float32(0.0))
-        n_split2_concat = jnp.concatenate([h, h, tanh_mul2 * r_sigmoid], axis=1)
-        add_add = jnp.concatenate([h, z_sigmoid_mul2, h], axis=1) + n_split2_concat
-        add_add2 = add_add + jnp.concatenate([r_sigmoid_mul2, h, h], axis=1)
-        return (tanh_mul2, z_sigmoid_mul2, r_sigmoid_mul2, add_add2)
+        d_n_split2_concat = jnp.concatenate([h, h, d_n_add * r_sigmoid], axis=1)
+        d_r_split2_concat = jnp.concatenate([d_r_add, h, h], axis=1)
+        d_g_add = jnp.concatenate([h, d_z_add, h], axis=1) + d_n_split2_concat + d_r_split2_concat
+        return (d_n_add, d_z_add, d_r_add, d_g_add)
     (
-        tanh_mul2_rows, z_sigmoid_mul2_rows, r_sigmoid_mul2_rows, add_add2_rows,
+        d_n_add_rows, d_z_add_rows, d_r_add_rows, d_g_add_rows,
     ) = jax.vmap(point)(
-        state_rows, gru_cell_sub, tanh_sub, add_sub, z_sigmoid_mul, split2_out2, r_sigmoid_mul,
-        r_sigmoid,
+        d_state_rows, gru_cell_sub, d_tanh_sub, d_sigmoid_sub, d_z_sigmoid_mul, split2_out2,
+        d_r_sigmoid_mul, r_sigmoid,
     )
-    return tanh_mul2_rows, z_sigmoid_mul2_rows, r_sigmoid_mul2_rows, add_add2_rows
+    return d_n_add_rows, d_z_add_rows, d_r_add_rows, d_g_add_rows
 
 
 def net_adam_adam_direction_v_mul7(
-    at, getitem_scatter_add, a_add_add2, state_getitem, g_add_add2, h, a_add_sum, g_add_sum,
-    logits_add, state, logits_sum,
+    at, d_getitem_scatter_add, d_a_add, state_getitem, d_g_add, h, d_a_add_sum, d_g_add_sum,
+    d_logits, state, d_logits_sum,
 ):
     """gru.rt:34: net[0] = start
     gru.rt:35: net[i+1] = optim.adam(net, grad(loss, net), i, lr = 5e-3)
@@ -617,39 +619,38 @@ def net_adam_adam_direction_v_mul7(
     nn.rt:133: g = h @ cell.u.T + cell.c
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     """
-    letters_sum = jnp.sum(getitem_scatter_add, axis=0)
-    a_transpose_transpose = transposed_matmul(a_add_add2, state_getitem)
-    g_transpose_transpose = transposed_matmul(g_add_add2, h)
-    cell_b_sum = jnp.sum(a_add_sum, axis=0)
-    c_sum = jnp.sum(g_add_sum, axis=0)
-    linear_transpose_transpose = transposed_matmul(logits_add, state)
-    out_b_sum = jnp.sum(logits_sum, axis=0)
-    v_mul = letters_sum * letters_sum
-    v_mul2 = a_transpose_transpose * a_transpose_transpose
-    v_mul3 = g_transpose_transpose * g_transpose_transpose
-    v_mul4 = cell_b_sum * cell_b_sum
-    v_mul5 = c_sum * c_sum
-    v_mul6 = linear_transpose_transpose * linear_transpose_transpose
-    v_mul7 = out_b_sum * out_b_sum
+    d_net_letters = jnp.sum(d_getitem_scatter_add, axis=0)
+    d_cell_w = transposed_matmul(d_a_add, state_getitem)
+    d_cell_u = transposed_matmul(d_g_add, h)
+    d_cell_b = jnp.sum(d_a_add_sum, axis=0)
+    d_cell_c = jnp.sum(d_g_add_sum, axis=0)
+    d_out_w = transposed_matmul(d_logits, state)
+    d_out_b = jnp.sum(d_logits_sum, axis=0)
+    v_mul = d_net_letters * d_net_letters
+    v_mul2 = d_cell_w * d_cell_w
+    v_mul3 = d_cell_u * d_cell_u
+    v_mul4 = d_cell_b * d_cell_b
+    v_mul5 = d_cell_c * d_cell_c
+    v_mul6 = d_out_w * d_out_w
+    v_mul7 = d_out_b * d_out_b
     return (
-        letters_sum, a_transpose_transpose, g_transpose_transpose, cell_b_sum, c_sum,
-        linear_transpose_transpose, out_b_sum, v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6,
-        v_mul7,
+        d_net_letters, d_cell_w, d_cell_u, d_cell_b, d_cell_c, d_out_w, d_out_b, v_mul, v_mul2,
+        v_mul3, v_mul4, v_mul5, v_mul6, v_mul7,
     )
 
 
-def net_adam_adam_direction_v_moving_average_m_out_b_1(
-    at, letters_sum, a_transpose_transpose, g_transpose_transpose, cell_b_sum, c_sum,
-    linear_transpose_transpose, out_b_sum, v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7,
+def net_adam_adam_direction_1(
+    at, d_net_letters, d_cell_w, d_cell_u, d_cell_b, d_cell_c, d_out_w, d_out_b, v_mul, v_mul2,
+    v_mul3, v_mul4, v_mul5, v_mul6, v_mul7,
 ):
     """optim.rt:64: m[i] = (1.0 - decay) * x"""
-    m_moving_average_m_letters_1 = 0.09999999999999998 * letters_sum
-    m_moving_average_m_cell_w_1 = 0.09999999999999998 * a_transpose_transpose
-    m_moving_average_m_cell_u_1 = 0.09999999999999998 * g_transpose_transpose
-    m_moving_average_m_cell_b_1 = 0.09999999999999998 * cell_b_sum
-    m_moving_average_m_cell_c_1 = 0.09999999999999998 * c_sum
-    m_moving_average_m_out_w_1 = 0.09999999999999998 * linear_transpose_transpose
-    m_moving_average_m_out_b_1 = 0.09999999999999998 * out_b_sum
+    m_moving_average_m_letters_1 = 0.09999999999999998 * d_net_letters
+    m_moving_average_m_cell_w_1 = 0.09999999999999998 * d_cell_w
+    m_moving_average_m_cell_u_1 = 0.09999999999999998 * d_cell_u
+    m_moving_average_m_cell_b_1 = 0.09999999999999998 * d_cell_b
+    m_moving_average_m_cell_c_1 = 0.09999999999999998 * d_cell_c
+    m_moving_average_m_out_w_1 = 0.09999999999999998 * d_out_w
+    m_moving_average_m_out_b_1 = 0.09999999999999998 * d_out_b
     v_moving_average_m_letters_1 = 0.0010000000000000009 * v_mul
     v_moving_average_m_cell_w_1 = 0.0010000000000000009 * v_mul2
     v_moving_average_m_cell_u_1 = 0.0010000000000000009 * v_mul3
@@ -666,7 +667,7 @@ def net_adam_adam_direction_v_moving_average_m_out_b_1(
     )
 
 
-def net_out_b_1(
+def net_1(
     at, m_moving_average_m_letters, m_moving_average_m_cell_w, m_moving_average_m_cell_u,
     m_moving_average_m_cell_b, m_moving_average_m_cell_c, m_moving_average_m_out_w,
     m_moving_average_m_out_b, v_moving_average_m_letters, v_moving_average_m_cell_w,
@@ -740,7 +741,7 @@ def block(
     (
         letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
         state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
-        loss_d_cost_log_softmax_sub_sum, found,
+        loss_d_cost_log_softmax_logsumexp, found,
     ) = letter(
         (i,), at_add2, text, net_letters, net_cell_w, net_cell_b,
         loss_d_cost_take_along_expand_dims_expand_dims, T=T, N=N,
@@ -749,14 +750,14 @@ def block(
     return (
         letter2, state_getitem, state_gru_cell_r_split, state_gru_cell_r_split_out1,
         state_gru_cell_r_split_out2, cost_expand_dims, loss_d_cost_take_along_sum,
-        loss_d_cost_log_softmax_sub_sum, fault,
+        loss_d_cost_log_softmax_logsumexp, fault,
     )
 
 
 def block2(
     at, h_rows2, h, loss2, state_gru_cell_r_split_out1, state_gru_cell_r_split_out2,
     state_gru_cell_r_split, net_cell_u, net_cell_c, net_out_w, net_out_b, cost_expand_dims,
-    loss_d_cost_log_softmax_sub_sum, loss_d_cost_take_along_sum, *, T,
+    loss_d_cost_log_softmax_logsumexp, loss_d_cost_take_along_sum, *, T,
 ):
     """What stands between two tasks of the host: h_rows, h_2, cost, ..."""
     i = at[0]
@@ -769,74 +770,67 @@ def block2(
         (h,) = h_2((i,), h_rows2, h, T=T)
     (
         state_gru_cell_r_split2_out2, state_gru_cell_z_sigmoid, state_gru_cell_sub,
-        state_gru_cell_r_sigmoid, state, cost2, loss_d_logits_add,
-        loss_d_logits_linear_matmul_einsum, loss_d_state_gru_cell_z_sigmoid_add_sub,
-        loss_d_state_gru_cell_z_sigmoid_mul, loss_d_state_gru_cell_n_tanh_sub,
-        loss_d_state_gru_cell_r_sigmoid_mul, found,
+        state_gru_cell_r_sigmoid, state, cost2, loss_d_logits, loss_d_logits_linear_matmul_einsum,
+        loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+        loss_d_state_gru_cell_n_tanh_sub, loss_d_state_gru_cell_r_sigmoid_mul, found,
     ) = cost(
         (i,), h, net_cell_u, net_cell_c, state_gru_cell_r_split_out1, state_gru_cell_r_split,
         state_gru_cell_r_split_out2, net_out_w, net_out_b, cost_expand_dims,
-        loss_d_cost_log_softmax_sub_sum, loss_d_cost_take_along_sum,
+        loss_d_cost_log_softmax_logsumexp, loss_d_cost_take_along_sum,
     )
     fault = first_fault(fault, 9, found, (i,))
     loss2, loss_d_state_rows = loss(
         (i,), cost2, loss_d_logits_linear_matmul_einsum, state_gru_cell_z_sigmoid,
-        loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+        loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
         state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub, state_gru_cell_r_sigmoid,
         state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, net_cell_u, loss2, T=T,
     )
     (
-        loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
-        loss_d_state_gru_cell_r_sigmoid_mul2, loss_d_state_gru_cell_g_add_add2_2,
-    ) = loss_d_state_gru_cell_g_add_add2(
+        loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
+        loss_d_state_gru_cell_g_add,
+    ) = loss_d_state_gru_cell_add(
         (i,), state_gru_cell_sub, loss_d_state_gru_cell_n_tanh_sub,
-        loss_d_state_gru_cell_z_sigmoid_add_sub, loss_d_state_gru_cell_z_sigmoid_mul,
+        loss_d_state_gru_cell_z_sigmoid_sub, loss_d_state_gru_cell_z_sigmoid_mul,
         state_gru_cell_r_split2_out2, loss_d_state_gru_cell_r_sigmoid_mul, state_gru_cell_r_sigmoid,
         loss_d_state_rows,
     )
     return (
-        h_rows2, h, loss2, state, loss_d_logits_add, loss_d_state_gru_cell_n_tanh_mul2,
-        loss_d_state_gru_cell_z_sigmoid_mul2, loss_d_state_gru_cell_r_sigmoid_mul2,
-        loss_d_state_gru_cell_g_add_add2_2, fault,
+        h_rows2, h, loss2, state, loss_d_logits, loss_d_state_gru_cell_n_add,
+        loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add, loss_d_state_gru_cell_g_add,
+        fault,
     )
 
 
 def block3(
-    at, loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
-    loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter2, loss_d_state_gru_cell_g_add_add2_2,
-    loss_d_logits_add, state_getitem, h, state,
+    at, loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
+    net_cell_w, letter2, loss_d_state_gru_cell_g_add, loss_d_logits, state_getitem, h, state,
 ):
     """What stands between two tasks of the host: loss_d_logits_sum, net_adam_adam_direction_v_mul7."""
     i = at[0]
     fault = jnp.zeros(4, jnp.int32)
     (
-        loss_d_state_gru_cell_a_add_add2, loss_d_state_getitem_scatter_add,
+        loss_d_state_gru_cell_a_add, loss_d_state_getitem_scatter_add,
         loss_d_state_gru_cell_a_add_sum, loss_d_state_gru_cell_g_add_sum, loss_d_logits_sum2, found,
     ) = loss_d_logits_sum(
-        (i,), loss_d_state_gru_cell_n_tanh_mul2, loss_d_state_gru_cell_z_sigmoid_mul2,
-        loss_d_state_gru_cell_r_sigmoid_mul2, net_cell_w, letter2,
-        loss_d_state_gru_cell_g_add_add2_2, loss_d_logits_add,
+        (i,), loss_d_state_gru_cell_n_add, loss_d_state_gru_cell_z_add, loss_d_state_gru_cell_r_add,
+        net_cell_w, letter2, loss_d_state_gru_cell_g_add, loss_d_logits,
     )
     fault = first_fault(fault, 15, found, (i,))
     (
-        loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose,
-        loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum, loss_d_net_cell_c_sum,
-        loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum,
-        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul7_2,
+        loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
+        loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
+        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2,
     ) = net_adam_adam_direction_v_mul7(
-        (i,), loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add_add2, state_getitem,
-        loss_d_state_gru_cell_g_add_add2_2, h, loss_d_state_gru_cell_a_add_sum,
-        loss_d_state_gru_cell_g_add_sum, loss_d_logits_add, state, loss_d_logits_sum2,
+        (i,), loss_d_state_getitem_scatter_add, loss_d_state_gru_cell_a_add, state_getitem,
+        loss_d_state_gru_cell_g_add, h, loss_d_state_gru_cell_a_add_sum,
+        loss_d_state_gru_cell_g_add_sum, loss_d_logits, state, loss_d_logits_sum2,
     )
     return (
-        loss_d_net_letters_sum, loss_d_state_gru_cell_a_transpose_transpose,
-        loss_d_state_gru_cell_g_transpose_transpose, loss_d_net_cell_b_sum, loss_d_net_cell_c_sum,
-        loss_d_logits_linear_transpose_transpose, loss_d_net_out_b_sum,
-        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
-        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
-        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
-        net_adam_adam_direction_v_mul7_2, fault,
+        loss_d_net_letters, loss_d_net_cell_w, loss_d_net_cell_u, loss_d_net_cell_b,
+        loss_d_net_cell_c, loss_d_net_out_w, loss_d_net_out_b, net_adam_adam_direction_v_mul,
+        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
+        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
+        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7_2, fault,
     )

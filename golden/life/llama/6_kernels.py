@@ -148,7 +148,7 @@ def q_rope_angle_power(at):
     return (jnp.power(jnp.float32(100000.0), angle_div),)
 
 
-def q_rope_sin_early(at, angle_power, *, S, T):
+def q_rope_early(at, angle_power, *, S, T):
     """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
     nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
@@ -159,7 +159,7 @@ def q_rope_sin_early(at, angle_power, *, S, T):
     return rope_cos_rows, rope_sin_rows
 
 
-def q_rope_sin_late(at, angle_power):
+def q_rope_late(at, angle_power):
     """nn.rt:74: angle = position * theta ** (-arange(size(x, -1) // 2) / (size(x, -1) // 2))
     nn.rt:77: return concat([low * cos(angle) - high * sin(angle), high * cos(angle) + low * sin(angle)], -1)
     """
@@ -294,24 +294,24 @@ def first_fault(fault, kernel, found, point):
 
 
 def block(at, prompt, embed, *, B, S, T):
-    """What stands between two tasks of the host: x_0_early, q_rope_angle_power, q_rope_sin_early."""
+    """What stands between two tasks of the host: x_0_early, q_rope_angle_power, q_rope_early."""
     fault = jnp.zeros(3, jnp.int32)
     tok = jnp.zeros((B, T), jnp.int32)
     tok, x_early, found = x_0_early((), prompt, embed, tok, S=S, T=T)
     fault = first_fault(fault, 1, found, ())
     (q_rope_angle_power2,) = q_rope_angle_power(())
-    q_rope_cos_early, q_rope_sin_early2 = q_rope_sin_early((), q_rope_angle_power2, S=S, T=T)
-    return (tok, x_early, q_rope_angle_power2, q_rope_cos_early, q_rope_sin_early2, fault)
+    q_rope_cos_early, q_rope_sin_early = q_rope_early((), q_rope_angle_power2, S=S, T=T)
+    return (tok, x_early, q_rope_angle_power2, q_rope_cos_early, q_rope_sin_early, fault)
 
 
 def block2(
-    at, k, v, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early2, wk, wv, wo, mlp_norm,
+    at, k, v, x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, wv, wo, mlp_norm,
     gate, up, down, *, B, S, T, L,
 ):
     """What stands between two tasks of the host: v_early, y_early."""
     l = at[0]
     a_reshape_early, k, v = v_early(
-        (l,), x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early2, wk, wv, k, v, B=B, S=S,
+        (l,), x_early, attn_norm, wq, q_rope_cos_early, q_rope_sin_early, wk, wv, k, v, B=B, S=S,
         T=T,
     )
     y_early2, x_early = y_early(
@@ -321,25 +321,25 @@ def block2(
 
 
 def block3(at, tok, length, prompt, best, q_rope_angle_power2, embed):
-    """What stands between two tasks of the host: tok_1, q_rope_sin_late, x_0_late."""
+    """What stands between two tasks of the host: tok_1, q_rope_late, x_0_late."""
     t = at[0]
     fault = jnp.zeros(4, jnp.int32)
     (tok,) = tok_1((t,), length, prompt, best, tok)
-    q_rope_cos_late, q_rope_sin_late2 = q_rope_sin_late((t,), q_rope_angle_power2)
+    q_rope_cos_late, q_rope_sin_late = q_rope_late((t,), q_rope_angle_power2)
     x_late, found = x_0_late((t,), embed, tok)
     fault = first_fault(fault, 10, found, (t,))
-    return (tok, q_rope_cos_late, q_rope_sin_late2, x_late, fault)
+    return (tok, q_rope_cos_late, q_rope_sin_late, x_late, fault)
 
 
 def block4(
-    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
+    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, wo, mlp_norm, gate,
     up, down, *, B, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
     l = at[1]
     a_reshape_late, k, v = v_late(
-        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, k, v, B=B,
+        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, k, v, B=B,
     )
     y_late2, x_late = y_late(
         (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,
@@ -348,25 +348,25 @@ def block4(
 
 
 def block5(at, tok, best, q_rope_angle_power2, embed):
-    """What stands between two tasks of the host: tok_2, q_rope_sin_late, x_0_late."""
+    """What stands between two tasks of the host: tok_2, q_rope_late, x_0_late."""
     t = at[0]
     fault = jnp.zeros(4, jnp.int32)
     (tok,) = tok_2((t,), best, tok)
-    q_rope_cos_late, q_rope_sin_late2 = q_rope_sin_late((t,), q_rope_angle_power2)
+    q_rope_cos_late, q_rope_sin_late = q_rope_late((t,), q_rope_angle_power2)
     x_late, found = x_0_late((t,), embed, tok)
     fault = first_fault(fault, 10, found, (t,))
-    return (tok, q_rope_cos_late, q_rope_sin_late2, x_late, fault)
+    return (tok, q_rope_cos_late, q_rope_sin_late, x_late, fault)
 
 
 def block6(
-    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, wo, mlp_norm, gate,
+    at, k, v, x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, wo, mlp_norm, gate,
     up, down, *, B, L,
 ):
     """What stands between two tasks of the host: v_late, y_late."""
     t = at[0]
     l = at[1]
     a_reshape_late, k, v = v_late(
-        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late2, wk, wv, k, v, B=B,
+        (t, l), x_late, attn_norm, wq, q_rope_cos_late, q_rope_sin_late, wk, wv, k, v, B=B,
     )
     y_late2, x_late = y_late(
         (t, l), a_reshape_late, k, v, wo, x_late, mlp_norm, gate, up, down, B=B, L=L,

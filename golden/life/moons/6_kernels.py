@@ -231,7 +231,7 @@ def net_3_b_0(
     )
 
 
-def net_3_b_1(
+def net_1(
     at, m_moving_average_m_0_w, m_moving_average_m_0_b, m_moving_average_m_1_w,
     m_moving_average_m_1_b, m_moving_average_m_2_w, m_moving_average_m_2_b, m_moving_average_m_3_w,
     m_moving_average_m_3_b, v_moving_average_m_0_w, v_moving_average_m_0_b, v_moving_average_m_1_w,
@@ -274,34 +274,24 @@ def net_3_b_1(
     return net_0_w_1, net_0_b_1, net_1_w_1, net_1_b_1, net_2_w_1, net_2_b_1, net_3_w_1, net_3_b_1
 
 
-def net_adam_adam_direction_v_moving_average_m_3_b_0(
+def net_adam_adam_direction_0(
     at, m_moving_average_m_0_w_prev, m_moving_average_m_0_b_prev, m_moving_average_m_1_w_prev,
     m_moving_average_m_1_b_prev, m_moving_average_m_2_w_prev, m_moving_average_m_2_b_prev,
-    m_moving_average_m_3_w_prev, m_moving_average_m_3_b_prev, h_linear_transpose_transpose,
-    h_linear_add_sum, linear2_transpose_transpose, linear2_add_sum, linear3_transpose_transpose,
-    linear3_add_sum, mlp_linear_transpose_transpose, mlp_linear_add_sum,
-    v_moving_average_m_0_w_prev, v_moving_average_m_0_b_prev, v_moving_average_m_1_w_prev,
-    v_moving_average_m_1_b_prev, v_moving_average_m_2_w_prev, v_moving_average_m_2_b_prev,
-    v_moving_average_m_3_w_prev, v_moving_average_m_3_b_prev, v_mul, v_mul2, v_mul3, v_mul4, v_mul5,
-    v_mul6, v_mul7, v_mul8,
+    m_moving_average_m_3_w_prev, m_moving_average_m_3_b_prev, d_net_0_w, d_net_0_b, d_net_1_w,
+    d_net_1_b, d_net_2_w, d_net_2_b, d_net_3_w, d_net_3_b, v_moving_average_m_0_w_prev,
+    v_moving_average_m_0_b_prev, v_moving_average_m_1_w_prev, v_moving_average_m_1_b_prev,
+    v_moving_average_m_2_w_prev, v_moving_average_m_2_b_prev, v_moving_average_m_3_w_prev,
+    v_moving_average_m_3_b_prev, v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, v_mul8,
 ):
     """optim.rt:63: m[i] = decay * m[i-1] + (1.0 - decay) * x when i >= 1"""
-    m_moving_average_m_mul9 = 0.09999999999999998 * h_linear_transpose_transpose
-    m_moving_average_m_mul10 = 0.09999999999999998 * h_linear_add_sum
-    m_moving_average_m_mul11 = 0.09999999999999998 * linear2_transpose_transpose
-    m_moving_average_m_mul12 = 0.09999999999999998 * linear2_add_sum
-    m_moving_average_m_mul13 = 0.09999999999999998 * linear3_transpose_transpose
-    m_moving_average_m_mul14 = 0.09999999999999998 * linear3_add_sum
-    m_moving_average_m_mul15 = 0.09999999999999998 * mlp_linear_transpose_transpose
-    m_moving_average_m_mul16 = 0.09999999999999998 * mlp_linear_add_sum
-    m_moving_average_m_0_w_0 = 0.9 * m_moving_average_m_0_w_prev + m_moving_average_m_mul9
-    m_moving_average_m_0_b_0 = 0.9 * m_moving_average_m_0_b_prev + m_moving_average_m_mul10
-    m_moving_average_m_1_w_0 = 0.9 * m_moving_average_m_1_w_prev + m_moving_average_m_mul11
-    m_moving_average_m_1_b_0 = 0.9 * m_moving_average_m_1_b_prev + m_moving_average_m_mul12
-    m_moving_average_m_2_w_0 = 0.9 * m_moving_average_m_2_w_prev + m_moving_average_m_mul13
-    m_moving_average_m_2_b_0 = 0.9 * m_moving_average_m_2_b_prev + m_moving_average_m_mul14
-    m_moving_average_m_3_w_0 = 0.9 * m_moving_average_m_3_w_prev + m_moving_average_m_mul15
-    m_moving_average_m_3_b_0 = 0.9 * m_moving_average_m_3_b_prev + m_moving_average_m_mul16
+    m_moving_average_m_0_w_0 = 0.9 * m_moving_average_m_0_w_prev + 0.09999999999999998 * d_net_0_w
+    m_moving_average_m_0_b_0 = 0.9 * m_moving_average_m_0_b_prev + 0.09999999999999998 * d_net_0_b
+    m_moving_average_m_1_w_0 = 0.9 * m_moving_average_m_1_w_prev + 0.09999999999999998 * d_net_1_w
+    m_moving_average_m_1_b_0 = 0.9 * m_moving_average_m_1_b_prev + 0.09999999999999998 * d_net_1_b
+    m_moving_average_m_2_w_0 = 0.9 * m_moving_average_m_2_w_prev + 0.09999999999999998 * d_net_2_w
+    m_moving_average_m_2_b_0 = 0.9 * m_moving_average_m_2_b_prev + 0.09999999999999998 * d_net_2_b
+    m_moving_average_m_3_w_0 = 0.9 * m_moving_average_m_3_w_prev + 0.09999999999999998 * d_net_3_w
+    m_moving_average_m_3_b_0 = 0.9 * m_moving_average_m_3_b_prev + 0.09999999999999998 * d_net_3_b
     v_moving_average_m_0_w_0 = 0.999 * v_moving_average_m_0_w_prev + 0.0010000000000000009 * v_mul
     v_moving_average_m_0_b_0 = 0.999 * v_moving_average_m_0_b_prev + 0.0010000000000000009 * v_mul2
     v_moving_average_m_1_w_0 = 0.999 * v_moving_average_m_1_w_prev + 0.0010000000000000009 * v_mul3
@@ -326,63 +316,62 @@ def loss_d_loss_expand_dims2(at):
 
 
 def net_adam_adam_direction_v_mul8(
-    at, loss_sub2, loss_expand_dims2, net_3_w, linear3_add, net_2_w, linear2_add, net_1_w,
+    at, loss_sub2, d_loss_expand_dims2, net_3_w, linear3_add, net_2_w, linear2_add, net_1_w,
     linear_add, direction_concat, h_silu, h_silu2, h_silu3,
 ):
     """moons.rt:42: loss = mean((direction(net, c * clean + d * noise, level) - (c * noise - d * clean)) ** 2)
+    moons.rt:43: net[0] = start
+    moons.rt:44: net[i+1] = optim.adam(net, grad(loss, net), i, lr = optim.cosine(i, 1e-2, I))
     nn.rt:29: return x @ w.T + b
     nn.rt:36: h = act(linear(h, layers[k].w, layers[k].b))
     optim.rt:57: v = moving_average(g * g, i, b2) / seen(i, b2)
     optim.rt:118: return last + (first - last) * 0.5 * (1.0 + cos(3.141592653589793 * clip(i / steps, 0.0, 1.0)))
     """
-    power_mul2 = loss_expand_dims2 * (2.0 * loss_sub2)
-    silu3_sigmoid = jax.nn.sigmoid(linear3_add)
-    silu3_mul2 = silu3_sigmoid * (1.0 + linear3_add * (1.0 - silu3_sigmoid))
-    silu3_mul3 = jnp.matmul(power_mul2, net_3_w) * silu3_mul2
-    silu2_sigmoid = jax.nn.sigmoid(linear2_add)
-    silu2_mul2 = silu2_sigmoid * (1.0 + linear2_add * (1.0 - silu2_sigmoid))
-    silu2_mul3 = jnp.matmul(silu3_mul3, net_2_w) * silu2_mul2
-    silu_sigmoid = jax.nn.sigmoid(linear_add)
-    silu_mul2 = silu_sigmoid * (1.0 + linear_add * (1.0 - silu_sigmoid))
-    silu_mul3 = jnp.matmul(silu2_mul3, net_1_w) * silu_mul2
-    h_linear_transpose_transpose = transposed_matmul(silu_mul3, direction_concat)
-    h_linear_add_sum = jnp.sum(silu_mul3, axis=0)
-    linear2_transpose_transpose = transposed_matmul(silu2_mul3, h_silu)
-    linear2_add_sum = jnp.sum(silu2_mul3, axis=0)
-    linear3_transpose_transpose = transposed_matmul(silu3_mul3, h_silu2)
-    linear3_add_sum = jnp.sum(silu3_mul3, axis=0)
-    mlp_linear_transpose_transpose = transposed_matmul(power_mul2, h_silu3)
-    mlp_linear_add_sum = jnp.sum(power_mul2, axis=0)
-    v_mul = h_linear_transpose_transpose * h_linear_transpose_transpose
-    v_mul2 = h_linear_add_sum * h_linear_add_sum
-    v_mul3 = linear2_transpose_transpose * linear2_transpose_transpose
-    v_mul4 = linear2_add_sum * linear2_add_sum
-    v_mul5 = linear3_transpose_transpose * linear3_transpose_transpose
-    v_mul6 = linear3_add_sum * linear3_add_sum
-    v_mul7 = mlp_linear_transpose_transpose * mlp_linear_transpose_transpose
-    v_mul8 = mlp_linear_add_sum * mlp_linear_add_sum
+    d_loss_sub2 = d_loss_expand_dims2 * (2.0 * loss_sub2)
+    d_silu3_sigmoid = jax.nn.sigmoid(linear3_add)
+    d_silu3_mul2 = d_silu3_sigmoid * (1.0 + linear3_add * (1.0 - d_silu3_sigmoid))
+    d_silu3_mul3 = jnp.matmul(d_loss_sub2, net_3_w) * d_silu3_mul2
+    d_silu2_sigmoid = jax.nn.sigmoid(linear2_add)
+    d_silu2_mul2 = d_silu2_sigmoid * (1.0 + linear2_add * (1.0 - d_silu2_sigmoid))
+    d_silu2_mul3 = jnp.matmul(d_silu3_mul3, net_2_w) * d_silu2_mul2
+    d_silu_sigmoid = jax.nn.sigmoid(linear_add)
+    d_silu_mul2 = d_silu_sigmoid * (1.0 + linear_add * (1.0 - d_silu_sigmoid))
+    d_silu_mul3 = jnp.matmul(d_silu2_mul3, net_1_w) * d_silu_mul2
+    d_net_0_w = transposed_matmul(d_silu_mul3, direction_concat)
+    d_net_0_b = jnp.sum(d_silu_mul3, axis=0)
+    d_net_1_w = transposed_matmul(d_silu2_mul3, h_silu)
+    d_net_1_b = jnp.sum(d_silu2_mul3, axis=0)
+    d_net_2_w = transposed_matmul(d_silu3_mul3, h_silu2)
+    d_net_2_b = jnp.sum(d_silu3_mul3, axis=0)
+    d_net_3_w = transposed_matmul(d_loss_sub2, h_silu3)
+    d_net_3_b = jnp.sum(d_loss_sub2, axis=0)
+    v_mul = d_net_0_w * d_net_0_w
+    v_mul2 = d_net_0_b * d_net_0_b
+    v_mul3 = d_net_1_w * d_net_1_w
+    v_mul4 = d_net_1_b * d_net_1_b
+    v_mul5 = d_net_2_w * d_net_2_w
+    v_mul6 = d_net_2_b * d_net_2_b
+    v_mul7 = d_net_3_w * d_net_3_w
+    v_mul8 = d_net_3_b * d_net_3_b
     return (
-        h_linear_transpose_transpose, h_linear_add_sum, linear2_transpose_transpose,
-        linear2_add_sum, linear3_transpose_transpose, linear3_add_sum,
-        mlp_linear_transpose_transpose, mlp_linear_add_sum, v_mul, v_mul2, v_mul3, v_mul4, v_mul5,
-        v_mul6, v_mul7, v_mul8,
+        d_net_0_w, d_net_0_b, d_net_1_w, d_net_1_b, d_net_2_w, d_net_2_b, d_net_3_w, d_net_3_b,
+        v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, v_mul8,
     )
 
 
-def net_adam_adam_direction_v_moving_average_m_3_b_1(
-    at, h_linear_transpose_transpose, h_linear_add_sum, linear2_transpose_transpose,
-    linear2_add_sum, linear3_transpose_transpose, linear3_add_sum, mlp_linear_transpose_transpose,
-    mlp_linear_add_sum, v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, v_mul8,
+def net_adam_adam_direction_1(
+    at, d_net_0_w, d_net_0_b, d_net_1_w, d_net_1_b, d_net_2_w, d_net_2_b, d_net_3_w, d_net_3_b,
+    v_mul, v_mul2, v_mul3, v_mul4, v_mul5, v_mul6, v_mul7, v_mul8,
 ):
     """optim.rt:64: m[i] = (1.0 - decay) * x"""
-    m_moving_average_m_0_w_1 = 0.09999999999999998 * h_linear_transpose_transpose
-    m_moving_average_m_0_b_1 = 0.09999999999999998 * h_linear_add_sum
-    m_moving_average_m_1_w_1 = 0.09999999999999998 * linear2_transpose_transpose
-    m_moving_average_m_1_b_1 = 0.09999999999999998 * linear2_add_sum
-    m_moving_average_m_2_w_1 = 0.09999999999999998 * linear3_transpose_transpose
-    m_moving_average_m_2_b_1 = 0.09999999999999998 * linear3_add_sum
-    m_moving_average_m_3_w_1 = 0.09999999999999998 * mlp_linear_transpose_transpose
-    m_moving_average_m_3_b_1 = 0.09999999999999998 * mlp_linear_add_sum
+    m_moving_average_m_0_w_1 = 0.09999999999999998 * d_net_0_w
+    m_moving_average_m_0_b_1 = 0.09999999999999998 * d_net_0_b
+    m_moving_average_m_1_w_1 = 0.09999999999999998 * d_net_1_w
+    m_moving_average_m_1_b_1 = 0.09999999999999998 * d_net_1_b
+    m_moving_average_m_2_w_1 = 0.09999999999999998 * d_net_2_w
+    m_moving_average_m_2_b_1 = 0.09999999999999998 * d_net_2_b
+    m_moving_average_m_3_w_1 = 0.09999999999999998 * d_net_3_w
+    m_moving_average_m_3_b_1 = 0.09999999999999998 * d_net_3_b
     v_moving_average_m_0_w_1 = 0.0010000000000000009 * v_mul
     v_moving_average_m_0_b_1 = 0.0010000000000000009 * v_mul2
     v_moving_average_m_1_w_1 = 0.0010000000000000009 * v_mul3
@@ -506,14 +495,8 @@ def block(
         net_2_w, net_2_b, net_3_w, net_3_b, loss2,
     )
     (
-        loss_d_loss_direction_mlp_h_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear_add_sum,
-        loss_d_loss_direction_mlp_h_linear2_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear2_add_sum,
-        loss_d_loss_direction_mlp_h_linear3_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear3_add_sum,
-        loss_d_loss_direction_mlp_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_linear_add_sum, net_adam_adam_direction_v_mul,
+        loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w,
+        loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
@@ -541,23 +524,17 @@ def block(
         net_adam_adam_direction_v_moving_average_m_2_b,
         net_adam_adam_direction_v_moving_average_m_3_w,
         net_adam_adam_direction_v_moving_average_m_3_b,
-    ) = net_adam_adam_direction_v_moving_average_m_3_b_1(
-        (jnp.int32(0),), loss_d_loss_direction_mlp_h_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear_add_sum,
-        loss_d_loss_direction_mlp_h_linear2_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear2_add_sum,
-        loss_d_loss_direction_mlp_h_linear3_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear3_add_sum,
-        loss_d_loss_direction_mlp_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_linear_add_sum, net_adam_adam_direction_v_mul,
-        net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
-        net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
-        net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
-        net_adam_adam_direction_v_mul8_2,
+    ) = net_adam_adam_direction_1(
+        (jnp.int32(0),), loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b,
+        loss_d_net_2_w, loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b,
+        net_adam_adam_direction_v_mul, net_adam_adam_direction_v_mul2,
+        net_adam_adam_direction_v_mul3, net_adam_adam_direction_v_mul4,
+        net_adam_adam_direction_v_mul5, net_adam_adam_direction_v_mul6,
+        net_adam_adam_direction_v_mul7, net_adam_adam_direction_v_mul8_2,
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-    ) = net_3_b_1(
+    ) = net_1(
         (jnp.int32(0),), net_adam_adam_direction_m_moving_average_m_0_w,
         net_adam_adam_direction_m_moving_average_m_0_b,
         net_adam_adam_direction_m_moving_average_m_1_w,
@@ -581,14 +558,8 @@ def block(
         loss_d_loss_expand_dims2_2, loss_direction_concat, loss_direction_mlp_h_linear_add,
         loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
         loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss2,
-        loss_d_loss_direction_mlp_h_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear_add_sum,
-        loss_d_loss_direction_mlp_h_linear2_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear2_add_sum,
-        loss_d_loss_direction_mlp_h_linear3_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear3_add_sum,
-        loss_d_loss_direction_mlp_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_linear_add_sum, net_adam_adam_direction_v_mul,
+        loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w,
+        loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
@@ -624,7 +595,7 @@ def block2(
     net_2_b, net_3_w, net_3_b, random_seed, loss_direction_wave_power, loss_d_loss_expand_dims2_2,
     *, I,
 ):
-    """What stands between two tasks of the host: loss, net_adam_adam_direction_v_mul8, net_adam_adam_direction_v_moving_average_m_3_b_0, ..."""
+    """What stands between two tasks of the host: loss, net_adam_adam_direction_v_mul8, net_adam_adam_direction_0, ..."""
     i = at[0]
     (
         loss_direction_concat, loss_direction_mlp_h_linear_add, loss_direction_mlp_h_silu,
@@ -635,14 +606,8 @@ def block2(
         net_2_b, net_3_w, net_3_b, loss2,
     )
     (
-        loss_d_loss_direction_mlp_h_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear_add_sum,
-        loss_d_loss_direction_mlp_h_linear2_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear2_add_sum,
-        loss_d_loss_direction_mlp_h_linear3_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear3_add_sum,
-        loss_d_loss_direction_mlp_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_linear_add_sum, net_adam_adam_direction_v_mul,
+        loss_d_net_0_w, loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w,
+        loss_d_net_2_b, loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,
@@ -670,7 +635,7 @@ def block2(
         net_adam_adam_direction_v_moving_average_m_2_b,
         net_adam_adam_direction_v_moving_average_m_3_w,
         net_adam_adam_direction_v_moving_average_m_3_b,
-    ) = net_adam_adam_direction_v_moving_average_m_3_b_0(
+    ) = net_adam_adam_direction_0(
         (i,), net_adam_adam_direction_m_moving_average_m_0_w,
         net_adam_adam_direction_m_moving_average_m_0_b,
         net_adam_adam_direction_m_moving_average_m_1_w,
@@ -678,15 +643,9 @@ def block2(
         net_adam_adam_direction_m_moving_average_m_2_w,
         net_adam_adam_direction_m_moving_average_m_2_b,
         net_adam_adam_direction_m_moving_average_m_3_w,
-        net_adam_adam_direction_m_moving_average_m_3_b,
-        loss_d_loss_direction_mlp_h_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear_add_sum,
-        loss_d_loss_direction_mlp_h_linear2_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear2_add_sum,
-        loss_d_loss_direction_mlp_h_linear3_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear3_add_sum,
-        loss_d_loss_direction_mlp_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_linear_add_sum, net_adam_adam_direction_v_moving_average_m_0_w,
+        net_adam_adam_direction_m_moving_average_m_3_b, loss_d_net_0_w, loss_d_net_0_b,
+        loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w, loss_d_net_2_b, loss_d_net_3_w,
+        loss_d_net_3_b, net_adam_adam_direction_v_moving_average_m_0_w,
         net_adam_adam_direction_v_moving_average_m_0_b,
         net_adam_adam_direction_v_moving_average_m_1_w,
         net_adam_adam_direction_v_moving_average_m_1_b,
@@ -701,7 +660,7 @@ def block2(
     )
     (
         net_0_w, net_0_b, net_1_w, net_1_b, net_2_w, net_2_b, net_3_w, net_3_b,
-    ) = net_3_b_1(
+    ) = net_1(
         (i,), net_adam_adam_direction_m_moving_average_m_0_w,
         net_adam_adam_direction_m_moving_average_m_0_b,
         net_adam_adam_direction_m_moving_average_m_1_w,
@@ -739,15 +698,9 @@ def block2(
         net_adam_adam_direction_v_moving_average_m_3_b, net_0_w, net_0_b, net_1_w, net_1_b, net_2_w,
         net_2_b, net_3_w, net_3_b, loss_direction_concat, loss_direction_mlp_h_linear_add,
         loss_direction_mlp_h_silu, loss_direction_mlp_h_linear2_add, loss_direction_mlp_h_silu2,
-        loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2,
-        loss_d_loss_direction_mlp_h_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear_add_sum,
-        loss_d_loss_direction_mlp_h_linear2_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear2_add_sum,
-        loss_d_loss_direction_mlp_h_linear3_transpose_transpose,
-        loss_d_loss_direction_mlp_h_linear3_add_sum,
-        loss_d_loss_direction_mlp_linear_transpose_transpose,
-        loss_d_loss_direction_mlp_linear_add_sum, net_adam_adam_direction_v_mul,
+        loss_direction_mlp_h_linear3_add, loss_direction_mlp_h_silu3, loss_sub2, loss_d_net_0_w,
+        loss_d_net_0_b, loss_d_net_1_w, loss_d_net_1_b, loss_d_net_2_w, loss_d_net_2_b,
+        loss_d_net_3_w, loss_d_net_3_b, net_adam_adam_direction_v_mul,
         net_adam_adam_direction_v_mul2, net_adam_adam_direction_v_mul3,
         net_adam_adam_direction_v_mul4, net_adam_adam_direction_v_mul5,
         net_adam_adam_direction_v_mul6, net_adam_adam_direction_v_mul7,

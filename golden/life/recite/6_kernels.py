@@ -299,10 +299,10 @@ def drawn_temperature_categorical(
     x_getitem = jnp.take(
         net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
     )
-    seen_layer_norm_d_sub = x_getitem - jnp.sum(x_getitem, axis=1, keepdims=True) / 64
-    seen_layer_norm_mul = seen_layer_norm_d_sub * seen_layer_norm_d_sub
+    drawn_logits_seen_layer_norm_d_sub = x_getitem - jnp.sum(x_getitem, axis=1, keepdims=True) / 64
+    seen_layer_norm_mul = drawn_logits_seen_layer_norm_d_sub * drawn_logits_seen_layer_norm_d_sub
     seen_layer_norm_add = jnp.sum(seen_layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05
-    seen_layer_norm_mul2 = seen_layer_norm_d_sub * lax.rsqrt(seen_layer_norm_add)
+    seen_layer_norm_mul2 = drawn_logits_seen_layer_norm_d_sub * lax.rsqrt(seen_layer_norm_add)
     seen_layer_norm_add2 = seen_layer_norm_mul2 * blocks_0_first_scale + blocks_0_first_bias
     attention_q_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm_add2, blocks_0_attention_q)
     attention_q_reshape = jnp.reshape(attention_q_matmul, (12, 16))
@@ -368,17 +368,18 @@ def drawn_temperature_categorical(
     )
     attention_reshape = jnp.reshape(attention_past_multi_head_attention_einsum, (3, 64))
     x_add = x_getitem + jnp.einsum("ij,kj->ik", attention_reshape, blocks_0_attention_out)
-    x_layer_norm_d_sub = x_add - jnp.sum(x_add, axis=1, keepdims=True) / 64
-    x_layer_norm_mean = jnp.sum(x_layer_norm_d_sub * x_layer_norm_d_sub, axis=1, keepdims=True) / 64
-    x_layer_norm_mul2 = x_layer_norm_d_sub * lax.rsqrt(x_layer_norm_mean + 1e-05)
-    x_layer_norm_add2 = x_layer_norm_mul2 * blocks_0_second_scale + blocks_0_second_bias
+    drawn_logits_x_layer_norm_d_sub = x_add - jnp.sum(x_add, axis=1, keepdims=True) / 64
+    x_layer_norm_mul = drawn_logits_x_layer_norm_d_sub * drawn_logits_x_layer_norm_d_sub
+    x_layer_norm_rsqrt = lax.rsqrt(jnp.sum(x_layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05)
+    x_layer_norm_mul3 = drawn_logits_x_layer_norm_d_sub * x_layer_norm_rsqrt * blocks_0_second_scale
+    x_layer_norm_add2 = x_layer_norm_mul3 + blocks_0_second_bias
     mlp_h_linear_matmul = jnp.einsum("ij,kj->ik", x_layer_norm_add2, blocks_0_mlp_0_w)
     mlp_h_gelu = jax.nn.gelu(mlp_h_linear_matmul + blocks_0_mlp_0_b, approximate=False)
     x_add2 = x_add + (jnp.einsum("ij,kj->ik", mlp_h_gelu, blocks_0_mlp_1_w) + blocks_0_mlp_1_b)
-    seen_layer_norm2_d_sub = x_add2 - jnp.sum(x_add2, axis=1, keepdims=True) / 64
-    seen_layer_norm2_mul = seen_layer_norm2_d_sub * seen_layer_norm2_d_sub
+    drawn_logits_seen_layer_norm2_d_sub = x_add2 - jnp.sum(x_add2, axis=1, keepdims=True) / 64
+    seen_layer_norm2_mul = drawn_logits_seen_layer_norm2_d_sub * drawn_logits_seen_layer_norm2_d_sub
     seen_layer_norm2_add = jnp.sum(seen_layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05
-    seen_layer_norm2_mul2 = seen_layer_norm2_d_sub * lax.rsqrt(seen_layer_norm2_add)
+    seen_layer_norm2_mul2 = drawn_logits_seen_layer_norm2_d_sub * lax.rsqrt(seen_layer_norm2_add)
     seen_layer_norm2_add2 = seen_layer_norm2_mul2 * blocks_1_first_scale + blocks_1_first_bias
     attention2_q_matmul = jnp.einsum("ij,kj->ik", seen_layer_norm2_add2, blocks_1_attention_q)
     attention2_q_reshape = jnp.reshape(attention2_q_matmul, (12, 16))
@@ -442,19 +443,20 @@ def drawn_temperature_categorical(
     )
     attention2_reshape = jnp.reshape(attention2_past_multi_head_attention_einsum, (3, 64))
     x_add3 = x_add2 + jnp.einsum("ij,kj->ik", attention2_reshape, blocks_1_attention_out)
-    x_layer_norm2_d_sub = x_add3 - jnp.sum(x_add3, axis=1, keepdims=True) / 64
-    x_layer_norm2_mul = x_layer_norm2_d_sub * x_layer_norm2_d_sub
+    drawn_logits_x_layer_norm2_d_sub = x_add3 - jnp.sum(x_add3, axis=1, keepdims=True) / 64
+    x_layer_norm2_mul = drawn_logits_x_layer_norm2_d_sub * drawn_logits_x_layer_norm2_d_sub
     x_layer_norm2_rsqrt = lax.rsqrt(jnp.sum(x_layer_norm2_mul, axis=1, keepdims=True) / 64 + 1e-05)
-    x_layer_norm2_mul3 = x_layer_norm2_d_sub * x_layer_norm2_rsqrt * blocks_1_second_scale
-    x_layer_norm2_add2 = x_layer_norm2_mul3 + blocks_1_second_bias
+    x_layer_norm2_mul2 = drawn_logits_x_layer_norm2_d_sub * x_layer_norm2_rsqrt
+    x_layer_norm2_add2 = x_layer_norm2_mul2 * blocks_1_second_scale + blocks_1_second_bias
     mlp2_h_linear_matmul = jnp.einsum("ij,kj->ik", x_layer_norm2_add2, blocks_1_mlp_0_w)
     mlp2_h_gelu = jax.nn.gelu(mlp2_h_linear_matmul + blocks_1_mlp_0_b, approximate=False)
     x_add4 = x_add3 + (jnp.einsum("ij,kj->ik", mlp2_h_gelu, blocks_1_mlp_1_w) + blocks_1_mlp_1_b)
-    logits_layer_norm_d_sub = x_add4 - jnp.sum(x_add4, axis=1, keepdims=True) / 64
-    logits_layer_norm_mul = logits_layer_norm_d_sub * logits_layer_norm_d_sub
+    drawn_logits_layer_norm_d_sub = x_add4 - jnp.sum(x_add4, axis=1, keepdims=True) / 64
+    logits_layer_norm_mul = drawn_logits_layer_norm_d_sub * drawn_logits_layer_norm_d_sub
     logits_layer_norm_add = jnp.sum(logits_layer_norm_mul, axis=1, keepdims=True) / 64 + 1e-05
-    logits_layer_norm_mul3 = logits_layer_norm_d_sub * lax.rsqrt(logits_layer_norm_add) * last_scale
-    temperature_div = jnp.einsum("ij,kj->ik", logits_layer_norm_mul3 + last_bias, net_letters) / 0.7
+    logits_layer_norm_mul2 = drawn_logits_layer_norm_d_sub * lax.rsqrt(logits_layer_norm_add)
+    logits_layer_norm_add2 = logits_layer_norm_mul2 * last_scale + last_bias
+    temperature_div = jnp.einsum("ij,kj->ik", logits_layer_norm_add2, net_letters) / 0.7
     temperature_key = random_key(random_seed, 3419918578, t)
     scores = temperature_div + random_gumbel(
         temperature_key, jnp.arange(174, dtype=jnp.uint32).reshape((3, 58)),
