@@ -73,7 +73,12 @@ class Spelled:
         return f"{bound!r}, ({''.join(f'{self.expression(x)}, ' for x in outer).rstrip()})"
 
     def point(self, point: tuple[Arith, ...]) -> str:
-        """The kernel's ``at``: a fresh vector, since the device may read it later."""
+        """The kernel's ``at``: a fresh vector, since the device may read it later.
+
+        Nothing for a kernel without coordinates: an array takes time to pass.
+        """
+        if not point:
+            return "()"
         parts = [self.expression(e) for e in point]
         if any(self.varies(e) for e in point):
             return f"array(({', '.join(parts)},), i32)"

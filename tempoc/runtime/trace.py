@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tempoc.runtime import backend
 from tempoc.runtime.ledger import Ledger
 
@@ -30,7 +32,7 @@ class Trace:
             before = time.perf_counter()
             results = kernel(at, *args)
             backend.wait(results)
-            self.note(name, at.tolist(), before)
+            self.note(name, np.asarray(at).tolist(), before)
             return results
 
         return traced

@@ -44,7 +44,7 @@ def test_the_walk_of_the_rnn_is_what_one_would_write():
         "def walk():\n"
         "    s0 = given0\n"
         "    s1 = given1\n"
-        "    s2, = k0(at0)\n"
+        "    s2, = k0(())\n"
         "    s3 = zeros3()\n"
         "    for v_t in range(0, 9, 1):\n"
         "        s2, s3, = k1(array((v_t,), i32), s2, s3, s0, s1)\n"
