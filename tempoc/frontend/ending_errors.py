@@ -81,13 +81,20 @@ def target_without(
     )
 
 
-def other_length(span: Span, text: str, bound: str, dim: str) -> Diagnostic:
-    """A read or write at a point with another length, of which nothing is known."""
+def other_length(
+    span: Span, text: str, bound: str, dim: str, wanted: str | None = None
+) -> Diagnostic:
+    """A read or write at a point with another length, of which nothing is known.
+
+    `wanted`: a target that writes the same with this length.
+    """
     return _error(
         "RT280",
         f"`{text}` is at another point of `{dim}`, where `{bound}` may be another length",
         span,
-        f"give what is wanted a name in an equation that varies with `{dim}` alone, "
+        f"write `{wanted}`"
+        if wanted
+        else f"give what is wanted a name in an equation that varies with `{dim}` alone, "
         f"and read that at the other point",
     )
 

@@ -206,7 +206,7 @@ def _cell(round: Round, frame: Frame, name: str, written: tuple[Written, ...]) -
     if name in frame.scope.names:
         round.report(name_errors.no_function(written[0][1].name.span, name), frame.origin.calls)
     body = frame.scope.body()
-    body.dims = round.universe.ordered((*body.dims, *plan.dims))
+    body.dims = round.universe.sorted((*body.dims, *plan.dims))
     frame.scope.bind(name, cell, written[0][1].name.span)
     round.cells[key] = cell
     return cell

@@ -68,12 +68,17 @@ def itself(span: Span) -> Diagnostic:
     )
 
 
-def other_lengths(spans: Sequence[Span]) -> Diagnostic:
-    """RT282: a derivative through a read of points with other lengths."""
+def other_lengths(spans: Sequence[Span], bound: str, dim: str) -> Diagnostic:
+    """RT282: a derivative through a read of points with other lengths, at steps that vary."""
     return Diagnostic(
         code="RT282",
-        message="a derivative goes through a read at points with other lengths",
+        message=f"a derivative goes through a read at other points of `{dim}`, "
+        f"at steps that vary",
         primary=Label(spans[0]) if spans else None,
-        help="give what is read a name in an equation without steps, and read that, or put "
+        notes=(
+            f"`{bound}` may be another length there, so that who reads a step depends on the "
+            f"lengths at all points of `{dim}` at once",
+        ),
+        help="read steps there that are the same for all, such as the first one, or put "
         "stop_gradient around the read",
     )

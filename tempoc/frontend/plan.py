@@ -235,8 +235,12 @@ def _lengths(
             return ending_errors.target_without(span, name, dim, outer, f"{name}[{wanted}] = ...")
         moved = [d for d in outer if d in dims and dims[d] != Sym(d)]
         if moved and e != Const(0):
-            bound = universe.dim(dim).bound
-            return ending_errors.other_length(span, span.text, bound, moved[0])
+            bound, at = universe.dim(dim).bound, dims[moved[0]]
+            fixed = not any(universe.is_dim(n) for n in symbols(at))
+            wanted = f"{name}[{', '.join(dims)}] = ... when {moved[0]} == {show(at)}"
+            return ending_errors.other_length(
+                span, span.text, bound, moved[0], wanted if fixed else None
+            )
     return None
 
 

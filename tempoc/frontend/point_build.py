@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.names import Names
 from tempoc.base.source import Span
 from tempoc.frontend.operate import attributes
 from tempoc.ops.calculus import Calculus, Term
-from tempoc.ops.control import Copy
+from tempoc.ops.control import Copy, Merge
 from tempoc.ops.opdef import Op
 from tempoc.ops.source import Full, Literal
 from tempoc.ops.types import TensorType
@@ -18,7 +18,7 @@ from tempoc.sdg.graph import Edge, Graph, Node
 from tempoc.sdg.query import operand_type
 from tempoc.sdg.verify import DomainFacts
 from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import Entry, Sym
+from tempoc.symbolic.expr import TRUE, Entry, Sym, negation
 from tempoc.symbolic.walk import symbols
 
 
@@ -112,6 +112,20 @@ class PointBuild:
         if edge.entries == here and node.domain == self.domain:
             return Term(x.type, edge, x.number)
         return self.node(Copy(), (edge,), self.domain, (x.type,))[0]
+
+    def everywhere(self, x: Term) -> Term:
+        """The term as a node at all points of the box, 0 where it is not."""
+        x = self.whole(x)
+        where = self.domain.where
+        if where == TRUE:
+            return x
+        box, rest = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
+        there = replace(self, domain=rest)
+        zero = there.whole(there.calculus.number(0.0, x.type.dtype, x.shape))
+        here = tuple(Sym(d) for d in box.dims)
+        edges = (replace(edge_of(x), guard=where), replace(edge_of(zero), guard=rest.where))
+        merge = Merge(targets=(here, here))
+        return replace(self, domain=box).node(merge, edges, box, (x.type,))[0]
 
 
 def edge_of(x: Term) -> Edge:

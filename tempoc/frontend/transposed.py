@@ -15,7 +15,6 @@ from tempoc.frontend.point_build import PointBuild, edge_of
 from tempoc.frontend.ranging import Ranging
 from tempoc.ops.arithmetic import Add, And, Equal
 from tempoc.ops.calculus import Term
-from tempoc.ops.control import Merge
 from tempoc.ops.indexing import Part, SpatialIndex, TakeAlong
 from tempoc.ops.movement import BroadcastTo, Pad, Squeeze
 from tempoc.ops.shapes import Shape, same
@@ -38,7 +37,6 @@ from tempoc.symbolic.expr import (
     floordiv,
     maximum,
     mul,
-    negation,
     product,
     sub,
 )
@@ -103,15 +101,12 @@ class _Sending:
 
     def run(self) -> Term:
         """Read, index, sum; what was made longer for the sum is cut."""
-        term = self.total()
-        count = len(self.slices())
-        grown = [n for e in self.reading.term.shape[count:] for n in symbols(e)]
-        if not any(n in self.moving for n in grown):
-            return term
-        facts = self.build.facts
+        term, facts = self.total(), self.build.facts
         wanted = self.reading.shape[len(self.reading.shape) - term.type.ndim :]
         pairs = zip(term.shape, wanted, strict=True)
         kept = [have if have == ONE or same(have, want, facts) else want for have, want in pairs]
+        if tuple(kept) == term.shape:
+            return term
         cut: tuple[Part, ...] = tuple((ZERO, e, 1) for e in kept)
         return self.build.calculus.op(SpatialIndex(entries=cut), term)
 
@@ -198,7 +193,7 @@ class _Sending:
             pad = Pad(widths=tuple(widths))
             term = build.node(pad, (edge_of(term),), build.domain, (type,))[0]
         if not self.inverse.exact:
-            return self.everywhere(term)
+            return build.everywhere(term)
         edge = edge_of(term)
         node = build.growing.nodes[edge.source]
         here = tuple(Sym(d) for d in node.domain.dims)
@@ -214,23 +209,6 @@ class _Sending:
             return room
         wanted = self.reading.shape[place]  # also where nobody reads
         return maximum(room, space.upper_bound(wanted, self.build.domain))
-
-    def everywhere(self, term: Term) -> Term:
-        """The term at all points of the box, 0 where nothing is read."""
-        build = self.sink_build()
-        term = build.whole(term)
-        domain = build.domain
-        if domain.where == TRUE:
-            return term
-        box = replace(build, domain=Domain(domain.dims))
-        rest = replace(build, domain=Domain(domain.dims, negation(domain.where)))
-        zero = rest.whole(rest.calculus.number(0.0, term.type.dtype, term.shape))
-        here = tuple(Sym(d) for d in domain.dims)
-        edges = (
-            replace(edge_of(term), guard=domain.where),
-            replace(edge_of(zero), guard=negation(domain.where)),
-        )
-        return box.node(Merge(targets=(here, here)), edges, box.domain, (term.type,))[0]
 
     def read(self, term: Term) -> Term:
         """The readers' cotangents."""

@@ -17,8 +17,10 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.frontend import gradient_errors
 from tempoc.frontend.point_build import Growing, PointBuild
 from tempoc.frontend.transposed import Contribution, Reading, sent
+from tempoc.frontend.widened import widened
+from tempoc.ops.calculus import Term
 from tempoc.poly.inverse import Inverse, covering, readers
-from tempoc.poly.lengths import moves_elsewhere
+from tempoc.poly.lengths import loses_lengths
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import Entry, Sym
 from tempoc.symbolic.walk import symbols
@@ -30,13 +32,31 @@ def contributions(
     """What a tensor with this domain gets through a read."""
     if growing.space.is_empty(reading.sink):
         return []
-    found = _exactly(growing, reading, source, prefix)
-    if found is not None:
-        return found
-    if not _has_slices(growing, reading.sink, reading.entries, source):
-        raise DiagnosticError(gradient_errors.other_lengths(reading.spans))
-    cover = covering(growing.space, reading.sink, reading.entries, source)
-    return [Contribution(where=cover.where, reading=reading, inverse=cover)]
+    for wanted in _ways(growing, reading, source, prefix):
+        found = _exactly(growing, wanted, source, prefix)
+        if found is not None:
+            return found
+        if _has_slices(growing, wanted.sink, wanted.entries, source):
+            cover = covering(growing.space, wanted.sink, wanted.entries, source)
+            return [Contribution(where=cover.where, reading=wanted, inverse=cover)]
+    universe = growing.space.universe
+    bound = next(universe.dim(d).bound for d in source.dims if universe.outer(d))
+    raise DiagnosticError(
+        gradient_errors.other_lengths(reading.spans, bound, universe.outer(bound)[0])
+    )
+
+
+def _ways(
+    growing: Growing, reading: Reading, source: Domain, prefix: str
+) -> Iterator[Reading]:
+    """The read as it is, then one of all that any of its points read, then by all points."""
+    yield reading
+    wide = widened(growing, reading, source, prefix)
+    if wide is None:
+        return
+    yield wide
+    build = PointBuild(growing=growing, domain=wide.sink, prefix=prefix, spans=wide.spans)
+    yield replace(wide, sink=Domain(wide.sink.dims), term=build.everywhere(wide.term))
 
 
 def _exactly(
@@ -46,15 +66,17 @@ def _exactly(
     found = _readers(growing, reading.sink, reading.entries, source)
     if found is not None:
         return [Contribution(where=p.where, reading=reading, inverse=p) for p in found]
-    for middle, to, on in _between(growing, reading, source):
-        first = _readers(growing, reading.sink, to, middle)
+    for middle, inner, on in _between(growing, reading, source):
+        first = _readers(growing, inner.sink, inner.entries, middle)
         if first is None:
             continue
-        inner = replace(reading, entries=to, dims=middle.dims)
         parts: list[Contribution] = []
         for piece in first:
-            outer = _through(growing, inner, piece, middle, prefix)
-            rest = _exactly(growing, replace(outer, entries=on, dims=source.dims), source, prefix)
+            term, sink = _through(growing, inner, piece, middle, prefix)
+            if loses_lengths(growing.space.universe, sink.domain, on, source):
+                term, sink = sink.everywhere(term), replace(sink, domain=Domain(middle.dims))
+            outer = replace(reading, sink=sink.domain, term=term, entries=on)
+            rest = _exactly(growing, outer, source, prefix)
             if rest is None:
                 break
             parts += rest
@@ -69,39 +91,32 @@ def _readers(
     """The readers of each point, if slices and conditions say it in terms of lengths there."""
     if not _has_slices(growing, sink, entries, source):
         return None
-    found = readers(growing.space, sink, entries, source)
-    has = growing.space.universe.has_lengths
-    return found if found is None or all(has(p.where, source.dims) for p in found) else None
+    return readers(growing.space, sink, entries, source)
 
 
 def _has_slices(
     growing: Growing, sink: Domain, entries: tuple[Entry, ...], source: Domain
 ) -> bool:
-    """Whether readers can be slices: not at points with other lengths, nor over several of them.
+    """Whether readers can be slices: not if they have several lengths.
 
     Over steps whose number varies one sums for each point of what it varies with.
     """
-    universe = growing.space.universe
-    named = [n for e in entries for n in symbols(e)]
-    lost = [d for d in sink.dims if d not in named]
-    ragged = any(n in lost for d in lost for n in universe.outer(d))
-    known = universe.has_lengths(sink.where, sink.dims)
-    return known and not ragged and not moves_elsewhere(universe, sink, entries, source)
+    return not loses_lengths(growing.space.universe, sink, entries, source)
 
 
 def _through(
     growing: Growing, inner: Reading, piece: Inverse, middle: Domain, prefix: str
-) -> Reading:
-    """A read of what the tensor in between gets."""
+) -> tuple[Term, PointBuild]:
+    """What the tensor in between gets, and what makes nodes where it gets that."""
     space = growing.space
     here = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
     here = space.intersect(middle, here)
     build = PointBuild(growing=growing, domain=here, prefix=prefix, spans=inner.spans)
     part = Contribution(where=piece.where, reading=inner, inverse=piece)
-    return replace(inner, sink=here, term=sent(build, part))
+    return sent(build, part), build
 
 
-Way = tuple[Domain, tuple[Entry, ...], tuple[Entry, ...]]
+Way = tuple[Domain, Reading, tuple[Entry, ...]]
 """A domain in between, how the readers read it, and how it reads the source."""
 
 
@@ -112,7 +127,9 @@ def _between(growing: Growing, reading: Reading, source: Domain) -> Iterator[Way
     for dim in reversed(sink.dims):
         if dim not in named:
             rest = tuple(d for d in sink.dims if d != dim)
-            yield space.project(sink, rest), tuple(Sym(d) for d in rest), reading.entries
+            same = tuple(Sym(d) for d in rest)
+            inner = replace(reading, entries=same, dims=rest, shape=reading.term.shape)
+            yield space.project(sink, rest), inner, reading.entries
     here = tuple(Sym(d) for d in source.dims)
     if reading.entries == here:
         return
@@ -124,4 +141,5 @@ def _between(growing: Growing, reading: Reading, source: Domain) -> Iterator[Way
             entries = tuple(own.get(d, Sym(d)) for d in dims)
             box = Domain(dims, source.where)
             read = space.symbolic.access_map(sink, entries, box).range()
-            yield space.symbolic.domain(read, dims), entries, here
+            inner = replace(reading, entries=entries, dims=dims)
+            yield space.symbolic.domain(read, dims), inner, here

@@ -85,10 +85,25 @@ def moves_elsewhere(
     What is said about these in terms of lengths cannot be said there.
     """
     at = dict(zip(source.dims, entries, strict=True))
+    return any(d in at and at[d] != Sym(d) for d in _decisive(universe, sink, entries))
+
+
+def loses_lengths(
+    universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
+) -> bool:
+    """Whether points that have several lengths may read one point, and it is theirs that matter.
+
+    Who reads a point cannot be said in terms of one length then.
+    """
+    at = dict(zip(source.dims, entries, strict=True))
+    return any(at.get(d) != Sym(d) for d in _decisive(universe, sink, entries))
+
+
+def _decisive(universe: Universe, sink: Domain, entries: Sequence[Entry]) -> list[str]:
+    """The dimensions with which the lengths vary that an access and its points depend on."""
     named = [n for e in (sink.where, *entries) for n in symbols(e) if not universe.is_dim(n)]
     named += [universe.dim(d).bound for d in sink.dims]
-    outer = [d for n in named for d in universe.outer(n)]
-    return any(d in at and at[d] != Sym(d) for d in outer)
+    return [d for n in named for d in universe.outer(n)]
 
 
 def outside_elsewhere(

@@ -221,3 +221,35 @@ def test_calls_and_lines_of_each(
         externs = caller(graph, {"I": 3, "T": 9}, [str(tmp_path)])
         again = evaluate(graph, {"I": 3, "T": 9}, {}, {}, externs=externs)
         assert module.log == wanted and again["total"].tolist() == totals
+
+
+INSIDE = """dim i < I
+dim t < T until stop
+input c0[i]: i32
+def run(x, dim t) {
+  doubled[t] = 2 * x
+  sums[0] = x[t = 0]
+  sums[t] = sums[t-1] + doubled[t//2] + doubled[T-1-t] when t >= 1
+  return sums
+}
+c[i, 0] = c0[i]
+c[i, t+1] = c + i + 1
+stop = c > 6
+found = run(c, t)
+last = found[t = T-1]
+output last
+"""
+
+
+def test_a_function_carries_what_lengths_vary_with(tmp_path: Path) -> None:
+    """Its own tensors over steps have the dimension that it does not name, too."""
+    program = Agreeing(INSIDE, tmp_path)
+    starts = [6, 1, 8]
+    found = program({"T": 9, "I": 3}, {"c0": np.array(starts, np.int32)})
+    wanted = []
+    for i, c in enumerate(starts):
+        x = [c]
+        while x[-1] <= 6:
+            x.append(x[-1] + i + 1)
+        wanted.append(x[0] + sum(2 * x[t // 2] + 2 * x[-1 - t] for t in range(1, len(x))))
+    assert found["last"].tolist() == wanted
