@@ -10,13 +10,14 @@ from tempoc.frontend.operate import (
     identity,
     make,
     map_together,
+    spread,
     tensor,
     type_of,
     wire,
 )
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
-from tempoc.frontend.values import Number, Ref, Value, dims_of
+from tempoc.frontend.values import Listing, Number, Ref, Value, dims_of
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.elementwise import Cast
@@ -83,12 +84,34 @@ def choose(
     return map_together(leaf, (then, orelse), span)
 
 
+def taken(
+    round: Round,
+    frame: Frame,
+    sides: tuple[Value, Value],
+    first: bool,
+    span: Span,
+    word: str = "if",
+) -> Value:
+    """One of two branches where it is clear which, of the type and with the dimensions of both.
+
+    Raises `Problem`.
+    """
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        types = [type_of(v, span) for v in parts]
+        type = common_type(round, frame, parts, types, span, word)
+        ref = fitted(round, frame, parts[0 if first else 1], type, span)
+        return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
+
+    return map_together(leaf, sides, span)
+
+
 def conditional(
     round: Round, frame: Frame, p: Value, then: Value, orelse: Value, span: Span
 ) -> Value:
     """`cond(p, then, orelse)`, leaf by leaf. Raises `Problem`."""
     if isinstance(p, Number) and isinstance(p.value, bool):
-        return then if p.value else orelse
+        return taken(round, frame, (then, orelse), p.value, span, "cond")
     condition = tensor(round, frame, p, span)
 
     def leaf(parts: tuple[Value, ...]) -> Value:

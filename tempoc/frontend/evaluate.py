@@ -17,7 +17,7 @@ from tempoc.frontend import (
     type_errors,
 )
 from tempoc.frontend.access import pick, temporal
-from tempoc.frontend.arithmetic import as_expr, binary, unary
+from tempoc.frontend.arithmetic import binary, unary
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
 from tempoc.frontend.operate import elementwise, spread_all
@@ -254,16 +254,18 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
     condition = single(round, frame, e.condition)
     if isinstance(condition, Unknown):
         return condition
-    known = as_expr(condition)
-    if isinstance(known, Truth):
-        taken = single(round, frame, e.then if known.value else e.orelse)
-        return spread_all(round, frame, taken, dims_of(condition, round.universe), e.span)
+    if isinstance(condition, Number) and isinstance(condition.value, bool):
+        return single(round, frame, e.then if condition.value else e.orelse)
     if isinstance(condition, Ref) and condition.static is None:
         raise Problem(type_errors.condition_tensor(e.condition.span))
     holds = indices.condition(round, frame, e.condition, "the condition of `a if c else b`")
     yes, no = choice.split(round, frame, holds)
-    then, orelse = single(round, yes, e.then), single(round, no, e.orelse)
-    return choice.choose(round, frame, holds, then, orelse, e.span)
+    sides = single(round, yes, e.then), single(round, no, e.orelse)
+    if isinstance(holds, Truth):
+        made = choice.taken(round, frame, sides, holds.value, e.span)
+    else:
+        made = choice.choose(round, frame, holds, *sides, e.span)
+    return spread_all(round, frame, made, dims_of(condition, round.universe), e.span)
 
 
 def _call(round: Round, frame: Frame, e: ast.Call) -> Value:

@@ -140,6 +140,35 @@ def test_domains_are_unions() -> None:
     assert graph.nodes["z"].domain.dims == ("t",)
 
 
+BOTH = "dim b < B\ndim t < T\nconst ON = true\nconst D = 4\ninput a[b]: f32\ninput c[t]: f32\n"
+
+
+@pytest.mark.parametrize(
+    ("condition", "dims"),
+    [
+        ("ON", ("b",)),
+        ("not ON", ("t",)),
+        ("D % 2 == 1 and ON", ("t",)),
+        ("t >= 0", ("b", "t")),
+        ("t < 0", ("b", "t")),
+        ("not ON and t >= 1", ("b", "t")),
+        ("t >= 1", ("b", "t")),
+        ("T >= 2", ("b", "t")),
+    ],
+)
+def test_only_constants_choose_a_side_for_good(condition: str, dims: tuple[str, ...]) -> None:
+    """What happens to hold always joins the dimensions as every other condition does."""
+    for choice in (f"y = a if {condition} else c", f"def f(p, q) = p if {condition} else q"):
+        text = f"{BOTH}{choice}\n" + ("y = f(a, c)\n" if choice.startswith("def") else "")
+        assert graph_of(f"{text}output y\n").nodes["y"].domain.dims == dims
+    if condition in ("ON", "not ON"):  # a condition of `cond` is a tensor
+        text = f"{BOTH}y = cond({condition}, a, c)\noutput y\n"
+        assert graph_of(text).nodes["y"].domain.dims == ("b", "t")
+    text = f"dim t < T\nconst ON = true\nconst D = 4\ny = 1 if {condition} else 2.5\noutput y\n"
+    dtype = graph_of(text).nodes["y"].types[0].dtype
+    assert dtype is (DType.I32 if condition == "ON" else DType.F32)
+
+
 def test_two_runs_give_the_same_text() -> None:
     text = T + "y = sum(x[0:t+1]) * 2.\nr = {a: y, b: [x, y]}\noutput r\n"
     assert show(graph_of(text)) == show(graph_of(text))
