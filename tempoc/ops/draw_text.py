@@ -128,17 +128,22 @@ def random_of_few(key, logits, positions):
     """The first place along the last axis where a logit with its noise is greatest, or NaN.
 
     Place by place, at all points at once: XLA for CPUs draws one by one in the loop of an argmax.
+    The noise comes from a loop of its own, or XLA draws it again for all that reads what is chosen.
     """
-    take = lambda x, k: lax.dynamic_index_in_dim(x, k, -1, keepdims=False)
+    words, count = (key[0], key[1]), logits.shape[-1]
 
-    def look(k, found):
-        best, place = found
-        score = take(logits, k) + random_gumbel(key, take(positions, k)).astype(logits.dtype)
-        more = (k == 0) | ~(score <= best) & (best == best)
-        return jnp.where(more, score, best), jnp.where(more, k.astype(jnp.int32), place)
+    def draw(k, noise):
+        place = lax.dynamic_index_in_dim(positions, k, -1, keepdims=False)
+        return (*noise[1:], random_gumbel(words, place))
 
-    none = jnp.zeros(logits.shape[:-1], logits.dtype)
-    return lax.fori_loop(0, logits.shape[-1], look, (none, none.astype(jnp.int32)))[1]
+    none = jnp.zeros(logits.shape[:-1], jnp.float32)
+    noise = lax.fori_loop(0, count, draw, (none,) * count)
+    best, place = logits[..., 0] + noise[0].astype(logits.dtype), none.astype(jnp.int32)
+    for k in range(1, count):
+        score = logits[..., k] + noise[k].astype(logits.dtype)
+        more = ~(score <= best) & (best == best)
+        best, place = jnp.where(more, score, best), jnp.where(more, jnp.int32(k), place)
+    return place
 '''
 
 DRAWING = {
