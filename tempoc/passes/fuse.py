@@ -26,6 +26,7 @@ from tempoc.sdg.build import is_computed
 from tempoc.sdg.graph import Graph, Group
 from tempoc.sdg.query import topological, users
 from tempoc.sdg.rewrite import drop_dead
+from tempoc.sdg.together import ranges
 from tempoc.symbolic.domain import Domain
 
 
@@ -80,12 +81,25 @@ class Fuse:
 
 
 def _one_domain_each(graph: Graph, space: Space) -> Graph:
-    """The graph with domains that have the same points spelled in the same way."""
+    """The graph with domains that have the same points spelled in the same way.
+
+    That is the first of which all ranges can be read that nodes with these points compute at once;
+    if there is none, each keeps its own.
+    """
+    alike: dict[Domain, dict[Domain, None]] = {}
+    vectors: dict[Domain, dict[tuple[str, ...], None]] = {}
+    for node in graph.nodes.values():
+        own = node.domain
+        if own not in vectors:
+            first = next((d for d in alike if _is_same(d, own, space)), own)
+            alike.setdefault(first, {})[own] = None
+        vectors.setdefault(own, {}).update({node.vector: None} if node.vector else {})
     spelled: dict[Domain, Domain] = {}
-    for own in (n.domain for n in graph.nodes.values()):
-        if own not in spelled:
-            alike = (d for d in dict.fromkeys(spelled.values()) if _is_same(d, own, space))
-            spelled[own] = next(alike, own)
+    for domains in alike.values():
+        at_once = dict.fromkeys(v for d in domains for v in vectors[d])
+        best = (d for d in domains if all(ranges(d, v, space) is not None for v in at_once))
+        chosen = next(best, None)
+        spelled |= {d: d if chosen is None else chosen for d in domains}
     nodes = {
         name: replace(node, domain=own) if (own := spelled[node.domain]) != node.domain else node
         for name, node in graph.nodes.items()

@@ -202,4 +202,6 @@ def _read(graph: Graph, edge: Edge, scans: dict[str, str]) -> Edge:
     if not slices or slices[-1] != dim or at[dim] != whole:
         return edge
     dims = graph.nodes[array.source].domain.dims
+    if not {*slices} <= {*dims, dim}:
+        return edge  # the node repeats its element along another dimension, the array does not
     return replace(edge, source=array.source, out=array.out, entries=tuple(at[d] for d in dims))

@@ -193,8 +193,11 @@ def side_by_side(ways: Ways, region: Region, needs: Needs) -> Needs:
 def phases(ways: Ways, region: Region, needs: Needs) -> dict[str, int] | None:
     """For each node after how many loops over tiles it can be computed.
 
-    ``None`` if nodes of the region wait for themselves.
+    ``None`` if nodes of the region wait for themselves, or if their tiles are made of earlier ones
+    of their own: of a recurrence no tile can be computed alone.
     """
+    if _is_recurrent(ways, region):
+        return None
     found: dict[str, int] = {}
     for part in components(list(ways.order), lambda n: [s for s, _ in needs.get(n, ())]):
         if len(part) > 1 and any(n in region.kept or n in region.ends for n in part):
@@ -203,6 +206,16 @@ def phases(ways: Ways, region: Region, needs: Needs) -> dict[str, int] | None:
             before = (found.get(s, 0) + later for s, later in needs.get(name, ()))
             found[name] = max(before, default=0)
     return found
+
+
+def _is_recurrent(ways: Ways, region: Region) -> bool:
+    """Whether the way of the axis leads back to where it was."""
+    sources = {
+        name: [m.node for m in ways.sources(Meeting(name, way)) if region.kept.get(m.node) == m.way]
+        for name, way in region.kept.items()
+    }
+    parts = components(list(sources), sources.__getitem__)
+    return any(len(part) > 1 or part[0] in sources[part[0]] for part in parts)
 
 
 def _is_aligned(ways: Ways, region: Region, need: Dependence) -> bool:

@@ -167,8 +167,11 @@ class _Places:
         return any(not self.space.implies(sure, self.somewhere(d)) for d in domains)
 
     def somewhere(self, domain: Domain) -> Expr:
-        """The condition for a domain to have a point, as far as the largest lengths tell."""
-        where = self.space.project(domain, ()).where
+        """The condition for a domain to have a point, as far as the largest lengths tell.
+
+        Like loops it does not depend on the values of fixed bounds.
+        """
+        where = self.space.symbolic.project(domain, ()).where
         parts = where.args if isinstance(where, And) else (where,)
         lengths = self.graph.universe.lengths
         return conjunction(*(p for p in parts if _holds_for_more(p, lengths)))

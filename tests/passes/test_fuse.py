@@ -206,3 +206,19 @@ output w = %w[0:T]
 output v = %v[0:T]
 """
     assert groups(text) == [("k", "v"), ("a",), ("b",), ("w",)]
+
+
+def test_domains_are_spelled_so_that_ranges_can_be_read() -> None:
+    text = """
+bound J
+bound K
+dim j < J
+dim k < K
+%x = input{dtype=f32} : [j, k] f32
+%a = exp %x : [j, k | j != 0 and (j < 1 or k != K-1)] f32
+%b = sin %x : [j, k* | k < K-1 and j >= 1] f32
+output a = %a[1:J, 0:K-1]
+output b = %b[1:J, 0:K-1]
+"""
+    graph = Story().tell("", text, Fuse()).graph
+    assert [s.name for s in statements(graph, Space(graph.universe)).statements] == ["a", "b"]
