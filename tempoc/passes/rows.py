@@ -288,20 +288,21 @@ class _Maker:
                 return None
             return outs[source], tuple(at.values())
 
-        def edge(e: Edge) -> Edge:
+        def read(e: Edge, reader: Domain) -> Edge:
             found = moved(e.source, e.entries)
-            return (
-                e if found is None else replace(e, source=node.name, out=found[0], entries=found[1])
-            )
+            if found is None:
+                return e
+            changed = replace(e, source=node.name, out=found[0], entries=found[1])
+            # Where nothing is read of a state, the rows need not be there.
+            missing = self.space.outside(reader, changed.entries, node.domain)
+            return changed if missing is None else e
 
         def output(o: Output) -> Output:
-            found = moved(o.source, o.entries)
-            return (
-                o if found is None else replace(o, source=node.name, out=found[0], entries=found[1])
-            )
+            found = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
+            return replace(o, source=found.source, out=found.out, entries=found.entries)
 
         nodes = dict(graph.nodes)
         for name, n in graph.nodes.items():
             if any(e.source in outs for e in n.inputs):
-                nodes[name] = replace(n, inputs=tuple(map(edge, n.inputs)))
+                nodes[name] = replace(n, inputs=tuple(read(e, n.domain) for e in n.inputs))
         return replace(graph, nodes=nodes, outputs=tuple(map(output, graph.outputs)))

@@ -133,7 +133,7 @@ def _made_by_a_loop(name: str) -> str:
 def _made(
     graph: Graph, found: Mapping[Names, Recurring], context: PassContext
 ) -> tuple[Graph, dict[Names, Node]]:
-    """The graph with all recurrences for which nodes can be made, and these."""
+    """The graph with all recurrences for which nodes can be made and are read, and these."""
     nodes: dict[Names, Node] = {}
     plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
     made = replace(graph, nodes=plain)
@@ -142,7 +142,8 @@ def _made(
             made, nodes[cycle] = with_rows(made, recurring, context.space)
         except Unfit as reason:
             _missed(graph, recurring.dim, cycle, str(reason), context)
-    return drop_dead(made), nodes
+    made = drop_dead(made)
+    return made, {cycle: node for cycle, node in nodes.items() if node.name in made.nodes}
 
 
 def _checked(

@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tempoc.symbolic.domain import Universe
-from tempoc.symbolic.expr import Const, Expr, Prod, Sum, add, mul, product
-from tempoc.symbolic.walk import substitute
+from tempoc.symbolic.expr import (
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Prod,
+    Sum,
+    add,
+    floordiv,
+    maximum,
+    minimum,
+    mul,
+    product,
+)
+from tempoc.symbolic.walk import is_affine, substitute
 
 Limit = Callable[[Expr, bool], Expr]
 
@@ -31,7 +46,7 @@ def without_values(e: Expr, universe: Universe) -> Expr:
 
 
 def limit(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: bool) -> Expr:
-    """A bound of a polynomial from those of its factors: ``of(factor, greatest)``.
+    """A bound of a polynomial from those of its affine parts: ``of(part, greatest)``.
 
     Raises ``ValueError`` where a factor may be negative (``is_positive`` allows 0).
     """
@@ -43,8 +58,21 @@ def limit(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: 
 
 
 def _product(e: Expr, of: Limit, is_positive: Callable[[Expr], bool], *, greatest: bool) -> Expr:
-    if not isinstance(e, Prod):
+    def inner(part: Expr) -> Expr:
+        return limit(part, of, is_positive, greatest=greatest)
+
+    if is_affine(e):
         return of(e, greatest)
-    if not all(is_positive(f) for f in e.factors):
-        raise ValueError("a product of numbers that may be negative has no limit that we can state")
-    return product(of(f, greatest) for f in e.factors)
+    match e:
+        case Prod(factors=factors) if all(is_positive(f) for f in factors):
+            return product(of(f, greatest) for f in factors)
+        case Max(args=args):
+            return maximum(*map(inner, args))
+        case Min(args=args):
+            return minimum(*map(inner, args))
+        case FloorDiv(arg=arg, divisor=k):
+            return floordiv(inner(arg), k)
+        case Mod(divisor=k):
+            return Const(k - 1 if greatest else 0)
+        case _:
+            raise ValueError("numbers that may be negative have products without a limit")

@@ -38,10 +38,45 @@ y[i, j] = tanh(sum(y[0:i, j])) + x
 z = sum(y[j = 0:J])
 output z
 """
+
+# The sum reads no `h` if `T` is 1, but the rows of the scan backwards are not there then.
+NOTHING = """
+dim t < T
+input c: f32[2]
+input x[t]: f32[2]
+y[0] = x[0]
+y[t] = y[t-1] + c
+l[t] = x @ y
+z = grad(l, c)
+output z
+"""
+
+# The elements of the slices are `max(...)` of a product.
+ELEMENTS = """
+dim t < T
+dim b < B = 3
+input c: f32[1]
+y[t, b] = tanh(sum(y[t, b//2:b], axis = 0)) + c
+z[t, b] = reshape(y[t = min(t, 1):t+1, b = 0:b+1], [-1, 1])[0] + y
+output z
+"""
+
+# Nobody reads `h`.
+UNREAD = """
+dim t < T
+input x[t]: f32
+h[0] = x[0]
+h[t] = 0.5 * h[t-1] + x
+y = x + 1.0
+output y
+"""
 FOUND: dict[str, tuple[str, Options]] = {
     "repeated": (REPEATED, PLAIN),
     "never": (NEVER, PLAIN),
     "recurrent": (RECURRENT, replace(PLAIN, passes="vectorize,tile", tile=1)),
+    "nothing": (NOTHING, PLAIN),
+    "elements": (ELEMENTS, replace(PLAIN, tile=4)),
+    "unread": (UNREAD, replace(PLAIN, passes="scans")),
 }
 
 
