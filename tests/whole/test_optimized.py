@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, note, reject, settings
+from hypothesis import strategies as st
 
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.options import Options
+from tests.support.agreement import free_bounds
+from tests.support.blends import Blend, blends
+from tests.support.blends import endings as blend_endings
+from tests.support.elaborated import graph_of
+from tests.support.mixes import mixes
 from tests.support.optimized import PLAIN, assert_kept
+from tests.support.programs import Program
 
 # All rows of `y` are one: who reads all of them does not read the array that has one only.
 REPEATED = """
@@ -84,3 +93,43 @@ FOUND: dict[str, tuple[str, Options]] = {
 def test_programs_once_miscompiled(name: str) -> None:
     text, options = FOUND[name]
     assert_kept(text, 1, 2, 4, options=options)
+
+
+COMMON = {
+    "deadline": None,
+    "derandomize": True,
+    "database": None,
+    "phases": (Phase.generate,),
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+SIZES = ((1, 1, 1), (3, 2, 4))
+TILED = replace(PLAIN, tile=2)
+
+
+@given(program=blends(), tiled=st.booleans())
+@settings(max_examples=30, **COMMON)
+def test_blends_keep_their_meaning(program: Blend, tiled: bool) -> None:
+    check(program, TILED if tiled else PLAIN)
+
+
+@given(program=blend_endings())
+@settings(max_examples=12, **COMMON)
+def test_blends_that_end_keep_their_meaning(program: Blend) -> None:
+    check(program, PLAIN)
+
+
+@given(program=mixes())
+@settings(max_examples=8, **COMMON)
+def test_mixes_keep_their_meaning(program: Program) -> None:
+    check(program, PLAIN)
+
+
+def check(program: Blend | Program, options: Options) -> None:
+    """What a generated program means is kept; some have no order, or equations for no point."""
+    note(program.text)
+    free = free_bounds(program.text)
+    try:
+        graph_of(program.text)
+    except DiagnosticError:
+        reject()
+    assert_kept(program.text, *(dict(zip(free, s, strict=False)) for s in SIZES), options=options)
