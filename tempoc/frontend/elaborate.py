@@ -22,6 +22,7 @@ from tempoc.frontend import (
     equations,
     expand,
     name_errors,
+    unresolved,
 )
 from tempoc.frontend.assemble import assemble
 from tempoc.frontend.cell import Cell
@@ -82,6 +83,11 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
         tensors=tensors,
     )
     round, results = run_rounds(program)
+    for names in (*scopes.made.values(), scope):
+        for problem in unresolved.in_functions(names):
+            round.report(problem)
+    for problem in unresolved.in_equations(scope, modules.main.tree.items):
+        round.report(problem)
     program.errors.extend(round.errors.found)
     space = round.space
     drafts = place(round, results)

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.base.diagnostics import Diagnostic
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.render import render_all
+from tempoc.base.resources import stdlib_names
+from tempoc.frontend.elaborate import elaborate
+from tempoc.frontend.modules import PRELUDE, load_file
 from tests.support.elaborated import errors_of
 from tests.support.golden import Golden
 
@@ -101,3 +104,27 @@ def test_defines(defines: dict[str, str], message: str) -> None:
     text = dims + body
     found = errors_of(text, defines)
     assert [d.message for d in found] == [message]
+
+
+def test_nothing_in_the_standard_library_is_unknown() -> None:
+    names = ", ".join(n for n in stdlib_names() if n != PRELUDE)
+    assert errors_of(f"import {names}\ndim t < T\ny = t\noutput y\n") == ()
+
+
+def test_functions_of_imported_files_are_looked_at_once(tmp_path: Path) -> None:
+    """Called or not; a name is reported once, with the call if there is one."""
+    (tmp_path / "parts.rt").write_text(
+        "dim n < N\ndef called(x) = x * amont\ndef spare(x) = x * amount + n\n", encoding="utf-8"
+    )
+    main = tmp_path / "m.rt"
+    main.write_text(
+        'import "parts.rt" as parts\ndim t < T\ny = parts.called(1.0 * t)\noutput y\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(DiagnosticError) as caught:
+        elaborate(load_file(str(main)), {})
+    found = [(d.code, d.message, len(d.secondary)) for d in caught.value.diagnostics]
+    assert found == [
+        ("RT020", "unknown name `amont`", 1),
+        ("RT020", "unknown name `amount`", 0),
+    ]
