@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -36,7 +36,24 @@ def open_safetensors(path: Path) -> dict[str, Source]:
         raise ValueError(f"its header needs {_LENGTH + length} bytes, the file has {size}")
     header = _header(data[_LENGTH : _LENGTH + length].tobytes())
     body = data[_LENGTH + length :]
-    return {name: _source(name, entry, body, path) for name, entry in header.items()}
+    found = {name: _source(name, entry, body, path) for name, entry in header.items()}
+    _check_cover(sorted((*header[name]["data_offsets"], name) for name in found), body.size)
+    return found
+
+
+def _check_cover(spans: Sequence[tuple[int, int, str]], size: int) -> None:
+    """Every byte belongs to one tensor, as the format demands. Raises ``ValueError``."""
+    last, done = "", 0
+    for start, end, name in spans:
+        if start == end:
+            continue
+        if start < done:
+            raise ValueError(f"{last} and {name} share bytes, from {start} on")
+        if start > done:
+            raise ValueError(f"its bytes from {done} to {start} belong to no tensor")
+        last, done = name, end
+    if done < size:
+        raise ValueError(f"its bytes from {done} to {size} belong to no tensor")
 
 
 def read_metadata(path: Path) -> dict[str, str]:
@@ -57,9 +74,24 @@ def _header(raw: bytes) -> dict[str, Any]:
     return header
 
 
+class _Twice(Exception):
+    """A name that stands twice in one object."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _Twice(name)
+        found[name] = value
+    return found
+
+
 def _parsed(raw: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(raw)
+        header = json.loads(raw, object_pairs_hook=_unique)
+    except _Twice as twice:
+        raise ValueError(f"its header names {twice} twice") from None
     except (ValueError, RecursionError):
         raise ValueError("its header is not JSON") from None
     if not isinstance(header, dict):

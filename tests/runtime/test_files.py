@@ -99,6 +99,41 @@ def test_damage_is_reported(tmp_path, name, content):
         files.open_tensor("a", damaged(tmp_path, name, content)).read()
 
 
+def two(first, second):
+    entry = '"{}":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}}'
+    parts = [
+        entry.format(name, (end - start) // 4, start, end)
+        for name, (start, end) in (("a", first), ("b", second))
+    ]
+    return f"{{{','.join(parts)}}}".encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (GOOD + b"more", "its bytes from 8 to 12 belong to no tensor"),
+        (header(b"{}", b"1234"), "its bytes from 0 to 4 belong to no tensor"),
+        (header(two((0, 4), (8, 12)), b"123456789012"), "from 4 to 8 belong to no tensor"),
+        (header(two((8, 12), (4, 8)), b"123456789012"), "from 0 to 4 belong to no tensor"),
+        (header(two((4, 12), (0, 8)), b"123456789012"), "b and a share bytes, from 4 on"),
+        (header(two((0, 8), (0, 8)), b"12345678"), "a and b share bytes, from 0 on"),
+        (
+            header(two((0, 4), (4, 8)).replace(b'"b"', b'"a"'), b"12345678"),
+            "its header names a twice",
+        ),
+    ],
+)
+def test_every_byte_belongs_to_one_tensor(tmp_path, content, reason):
+    """The format has no holes and no aliases; neither do those who wrote it read such a file."""
+    path = damaged(tmp_path, "x.safetensors", content)
+    with pytest.raises(RunError, match=f"RT541.*{reason}"):
+        files.open_bundle(path)
+    with pytest.raises(safetensors.SafetensorError):
+        safetensors.numpy.load_file(path)
+    whole = header(two((4, 8), (4, 4)).replace(b"[4,8]", b"[0,4]"), b"1234")
+    assert list(files.open_bundle(damaged(tmp_path, "x.safetensors", whole))) == ["a", "b"]
+
+
 def test_truncated_numpy_files(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros(100))
     whole = (tmp_path / "x.npy").read_bytes()
