@@ -24,9 +24,7 @@ from tempoc.codegen.wrapping import INDENT, WIDTH, filled, wrapped
 from tempoc.ops.emission import KernelEmitter
 from tempoc.program.spelling import variable
 from tempoc.sdg.statements import Statement, Vector
-from tempoc.symbolic.domain import Domain
-from tempoc.symbolic.expr import ZERO, Expr, Sym, compare, maximum, product, sub
-from tempoc.symbolic.walk import substitute, symbols
+from tempoc.symbolic.expr import product, sub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +76,7 @@ def function(
     names = Names([*RESERVED, *taken], spaced=True)
     out = KernelEmitter(
         dims=(*point.domain.dims, *lengths, *stages.starts),
-        bound=lambda e: _room(point, stages, e) if statement.vector else stages.pad(point, e),
+        bound=lambda e: stages.pad(point, e),
         names=names,
         imports=stages.imports,
         mapped=tuple(v.dim for v in statement.vector),
@@ -116,23 +114,6 @@ def function(
         endings=tuple(body.endings),
         windows=stages.windows,
     )
-
-
-def _room(point: Statement, stages: Stages, extent: Expr) -> Expr:
-    """The least known upper bound of an extent, no less than 0 also where there are no points.
-
-    A kernel of one point is never traced there, one of all points is.
-    """
-    found = stages.pad(point, extent)
-    if any(found == Sym(n) for n in stages.sizes):
-        return found
-    known = not any(n in symbols(found) for n in stages.sizes)
-    # What holds whatever a length is holds for the largest one.
-    lengths: dict[str, Expr] = {n: Sym(b) for b, e in stages.largest.items() for n in symbols(e)}
-    asked = compare(">=", substitute(found, lengths), ZERO)
-    if known and stages.room.implies(Domain(()), asked):
-        return found
-    return maximum(ZERO, found)
 
 
 def _names(text: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from tempoc.poly.space import Space
 from tempoc.schedule.tree import Tree
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statement, Statements
-from tempoc.symbolic.expr import TRUE, ZERO, Expr, disjunction, maximum
+from tempoc.symbolic.expr import TRUE, Expr, disjunction
 from tempoc.symbolic.walk import is_affine, substitute, symbols
 
 Cell = tuple[str, tuple[Expr, ...]]
@@ -76,17 +76,12 @@ class Stages:
         return is_affine(condition) and self.space.implies(statement.domain, condition)
 
     def pad(self, statement: Statement, extent: Expr) -> Expr:
-        """The least known upper bound of an extent, wherever the statement is executed.
-
-        Kernels are traced also for bounds with which it has no point: no extent is negative then.
-        """
+        """The least known upper bound of an extent, wherever the statement is executed."""
         pads = (*(r.pad(extent) for r in self.rooms), *(w.pad(extent) for w in self.windows))
         found = next((e for e in pads if e is not None), None)
-        if found is not None:
-            return found
-        most = self.room.upper_bound(extent, statement.domain)
-        least = fast.at_least(most, 0, self.room.universe)
-        return substitute(most if least else maximum(ZERO, most), self.largest)
+        if found is None:
+            found = self.room.upper_bound(extent, statement.domain)
+        return substitute(fast.no_less(0, found, self.room.universe), self.largest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

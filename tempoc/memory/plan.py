@@ -24,7 +24,7 @@ from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import moving
 from tempoc.sdg.graph import Graph, Output
 from tempoc.sdg.statements import Statements, Tensor
-from tempoc.symbolic.expr import ONE, TRUE, ZERO, Const, Expr, Slice, Sym, maximum
+from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 
 _ALL_ORDERS = 3
@@ -184,27 +184,22 @@ class _Planner:
         limit = self.space.upper_bound(Sym(dim) + 1, tensor.domain)
         if self.names_dims(limit):
             return Sym(self.bound(dim))
-        # Where the tensor has no point, this may be negative; and yet a kernel may hold an access.
+        # Where the tensor has no point, a kernel may hold an access all the same.
         sliced = any(
             isinstance(e, Slice) for _, r in self.statements.readers(tensor.name) for e in r.entries
         )
         guarded = any(w.where != TRUE for _, w in self.statements.writers(tensor.name))
         # A loop on the device that finds out its length has calls for points that are not there.
         asking = bool(self.universe.ended) and dim in self.moving.get(tensor.name, ())
-        return self.at_least(1 if sliced or guarded or asking else 0, limit)
+        return fast.no_less(1 if sliced or guarded or asking else 0, limit, self.universe)
 
     def shape(self, tensor: Tensor) -> tuple[Expr, ...]:
-        """Spatial extents, padded where they vary with the point.
-
-        Where the tensor has no point they may be negative.
-        """
-        return tuple(
-            self.at_least(0, self.space.upper_bound(e, tensor.domain) if self.varies(e) else e)
+        """Spatial extents, padded where they vary with the point."""
+        found = (
+            self.space.upper_bound(e, tensor.domain) if self.varies(e) else e
             for e in tensor.type.shape
         )
-
-    def at_least(self, low: int, size: Expr) -> Expr:
-        return size if fast.at_least(size, low, self.universe) else maximum(Const(low), size)
+        return tuple(fast.no_less(0, e, self.universe) for e in found)
 
     def varies(self, e: Expr) -> bool:
         return any(self.universe.is_dim(n) or n in self.universe.lengths for n in symbols(e))

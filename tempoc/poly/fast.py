@@ -19,6 +19,7 @@ from tempoc.symbolic.expr import (
     Sum,
     Sym,
     interval,
+    maximum,
     sub,
 )
 from tempoc.symbolic.walk import substitute, symbols
@@ -62,6 +63,14 @@ def at_least(e: Expr, low: int, bounds: Universe | None = None) -> bool:
         e = substitute(e, {b.name: Sym(b.name) + 1 for b in bounds.bounds})
     least = interval(e)[0]
     return least is not None and least >= low
+
+
+def no_less(low: int, size: Expr, universe: Universe) -> Expr:
+    """The size of an array, which is never less than ``low``.
+
+    A formula for it may be where there are no points, and kernels are traced for such bounds too.
+    """
+    return size if at_least(size, low, universe) else maximum(Const(low), size)
 
 
 def at_most(e: Expr, bound: Sym, sink: Domain, universe: Universe) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tempoc.poly import fast
 from tempoc.poly.space import Outside, Space
 from tempoc.symbolic.domain import Bound, Dim, Universe
-from tempoc.symbolic.expr import TRUE
+from tempoc.symbolic.expr import TRUE, Const, Sym, maximum
 from tempoc.symbolic.text import parse_expr, show
 from tests.poly.worlds import at, dom, space
 
@@ -167,3 +168,13 @@ def test_unknown_relation_of_bounds_is_witnessed() -> None:
     )
     found = Space(universe).outside(dom("a"), at("a"), dom("b"))
     assert found is not None and found.point == {"A": 2, "B": 1, "a": 1} and found.dim == "b"
+
+
+def test_sizes_are_no_less_than_asked() -> None:
+    """What is plainly large enough stays as it is; bounds are at least 1."""
+    universe = Universe(bounds=(Bound(name="T"),))
+    t = Sym("T")
+    assert fast.no_less(0, t - 1, universe) == t - 1
+    assert fast.no_less(1, t, universe) == t
+    assert fast.no_less(0, t - 2, universe) == maximum(Const(0), t - 2)
+    assert fast.no_less(1, t - 1, universe) == maximum(Const(1), t - 1)
