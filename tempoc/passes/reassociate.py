@@ -23,7 +23,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tempoc.ops.control import Merge
+from tempoc.ops.control import Copy, Merge
+from tempoc.ops.source import Param
 from tempoc.passes.chains import Chain, Tree, chains, leaves
 from tempoc.passes.context import PassContext
 from tempoc.passes.orders import (
@@ -113,8 +114,19 @@ class _Choice:
             entries = identity(root.domain)
             inputs.append(Edge(source=name, entries=entries, guard=guard))
         merge = Merge(targets=(identity(root.domain),) * 2)
-        nodes[root.name] = replace(root, op=merge, inputs=tuple(inputs), vector=())
+        name = root.name
+        if _is_written(graph, name):  # by a node that computes: what has two equations does not
+            name = fresh(nodes, f"{name}.either")
+            either = Edge(source=name, entries=identity(root.domain))
+            nodes[root.name] = replace(root, op=Copy(), inputs=(either,))
+        nodes[name] = replace(root, name=name, op=merge, inputs=tuple(inputs), vector=())
         return replace(graph, nodes=_ordered(nodes, graph, root.name))
+
+
+def _is_written(graph: Graph, name: str) -> bool:
+    """Whether a node is an equation of a tensor or the default of a param."""
+    homes = (n for n in graph.nodes.values() if isinstance(n.op, Merge | Param))
+    return any(e.source == name for n in homes for e in n.inputs)
 
 
 def _ordered(nodes: dict[str, Node], before: Graph, root: str) -> dict[str, Node]:

@@ -227,6 +227,14 @@ class Blender:
         text = self.text(f"{before}{{now}} = {step}") + self.form(NUMBERS)
         self.put(text, self.program.numbers, self.dims)
 
+    def printed(self) -> str:
+        """A line that prints some points of a tensor."""
+        known = {**self.program.vectors, **self.program.numbers}
+        name = self.choose(*(n for n, dims in known.items() if dims))
+        self.dims = known[name]
+        self.d = self.choose(*self.dims)
+        return self.text(f"print {name}[{', '.join(self.dims)}] when {{g}}")
+
     def layered(self) -> None:
         """As many layers as `l` says, each of which may read slices of the one before."""
         own, h = ", ".join(self.dims), f"{self.name}h"
@@ -300,6 +308,8 @@ def blend(draw: Draw, *, ends: bool) -> Blend:
     program = begin(draw, ends=ends)
     for number in range(int(str(draw(st.integers(2, 6))))):
         getattr(Blender(draw, program, f"y{number}"), str(draw(st.sampled_from(KINDS))))()
+    if draw(st.booleans()):
+        program.lines.append(Blender(draw, program, "").printed())
     program.outputs = program.outputs[-int(str(draw(st.sampled_from((1, 2, 9))))) :]
     return program
 

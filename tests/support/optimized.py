@@ -13,6 +13,9 @@ from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend.modules import load_source
+from tempoc.ops.effects import Effect
+from tempoc.runtime.dtypes import Array
+from tempoc.sdg.graph import Graph
 from tempoc.sdg.interpret import evaluate
 from tests.support.agreement import data, free_bounds
 
@@ -31,15 +34,28 @@ def assert_kept(
     assert compilation.proof is not None
     for bounds in every(text, sizes):
         given = data(compilation.graph, bounds, special=False)
-        wanted = evaluate(compilation.graph, bounds, given, {}, float64=True)
-        used = {name: array for name, array in given.items() if name in after.nodes}
-        found = evaluate(after, bounds, used, {}, float64=True)
+        wanted = values(compilation.graph, bounds, given)
+        found = values(after, bounds, {n: a for n, a in given.items() if n in after.nodes})
         assert list(found) == list(wanted)
         for name, value in wanted.items():
             where = f"{name} with {dict(bounds)}"
             assert (found[name].dtype, found[name].shape) == (value.dtype, value.shape), where
             np.testing.assert_allclose(found[name], value, rtol=1e-6, atol=1e-8, err_msg=where)
     return compilation
+
+
+def values(
+    graph: Graph, bounds: Mapping[str, int], given: Mapping[str, Array]
+) -> dict[str, Array]:
+    """The outputs, and what is printed or saved, in order, by name and point."""
+    said: dict[str, Array] = {}
+
+    def perform(op: Effect, at: Mapping[str, int], arrays: tuple[Array, ...]) -> None:
+        point = {d: at[d] for place in op.places for d, _ in place if d in at}
+        for name, array in zip(op.names, arrays, strict=True):
+            said[f"{len(said)}: {op.name} {op.turn} {name} at {point}"] = array
+
+    return evaluate(graph, bounds, given, {}, float64=True, perform=perform) | said
 
 
 def every(text: str, sizes: Iterable[int | Mapping[str, int]]) -> list[Mapping[str, int]]:

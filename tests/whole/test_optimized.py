@@ -79,12 +79,25 @@ h[t] = 0.5 * h[t-1] + x
 y = x + 1.0
 output y
 """
+
+# Which order of the products is cheaper depends on bounds; each is a part of an equation.
+EITHER = """
+dim b < B
+dim t < T
+input c: f32[1]
+input x[b, t]: f32[1]
+y[t] = c * t
+z[b, t] = (x[b, 0:t+1].T @ y[0:t+1]) @ c when t != 1
+z[b, t] = c
+output z
+"""
 FOUND: dict[str, tuple[str, Options]] = {
     "repeated": (REPEATED, PLAIN),
     "never": (NEVER, PLAIN),
     "recurrent": (RECURRENT, replace(PLAIN, passes="vectorize,tile", tile=1)),
     "nothing": (NOTHING, PLAIN),
     "elements": (ELEMENTS, replace(PLAIN, tile=4)),
+    "either": (EITHER, PLAIN),
     "unread": (UNREAD, replace(PLAIN, passes="scans")),
 }
 
