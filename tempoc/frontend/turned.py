@@ -63,6 +63,7 @@ def _exactly(
     growing: Growing, reading: Reading, source: Domain, prefix: str
 ) -> list[Contribution] | None:
     """The same, if slices say it; `None` if they do not."""
+    reading = _settled(growing, reading, source, prefix)
     found = _readers(growing, reading.sink, reading.entries, source)
     if found is not None:
         return [Contribution(where=p.where, reading=reading, inverse=p) for p in found]
@@ -72,10 +73,8 @@ def _exactly(
             continue
         parts: list[Contribution] = []
         for piece in first:
-            term, sink = _through(growing, inner, piece, middle, prefix)
-            if loses_lengths(growing.space.universe, sink.domain, on, source):
-                term, sink = sink.everywhere(term), replace(sink, domain=Domain(middle.dims))
-            outer = replace(reading, sink=sink.domain, term=term, entries=on)
+            term, here = _through(growing, inner, piece, middle, prefix)
+            outer = replace(reading, sink=here, term=term, entries=on)
             rest = _exactly(growing, outer, source, prefix)
             if rest is None:
                 break
@@ -83,6 +82,17 @@ def _exactly(
         else:
             return parts
     return None
+
+
+def _settled(growing: Growing, reading: Reading, source: Domain, prefix: str) -> Reading:
+    """The read from all points, of 0 at more, if lengths matter for where it happens alone."""
+    if _has_slices(growing, reading.sink, reading.entries, source):
+        return reading
+    box = Domain(reading.sink.dims)
+    if not _has_slices(growing, box, reading.entries, source):
+        return reading
+    build = PointBuild(growing=growing, domain=reading.sink, prefix=prefix, spans=reading.spans)
+    return replace(reading, sink=box, term=build.everywhere(reading.term))
 
 
 def _readers(
@@ -106,14 +116,14 @@ def _has_slices(
 
 def _through(
     growing: Growing, inner: Reading, piece: Inverse, middle: Domain, prefix: str
-) -> tuple[Term, PointBuild]:
-    """What the tensor in between gets, and what makes nodes where it gets that."""
+) -> tuple[Term, Domain]:
+    """What the tensor in between gets, and where it gets that."""
     space = growing.space
     here = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
     here = space.intersect(middle, here)
     build = PointBuild(growing=growing, domain=here, prefix=prefix, spans=inner.spans)
     part = Contribution(where=piece.where, reading=inner, inverse=piece)
-    return sent(build, part), build
+    return sent(build, part), here
 
 
 Way = tuple[Domain, Reading, tuple[Entry, ...]]
