@@ -198,9 +198,11 @@ class _Binder:
     def param_tensor(self, p: Param, name: str, source: Source) -> None:
         what = f"the param {name}"
         wanted, found = NUMPY[p.dtype], source.dtype.newbyteorder("=")
-        if found != wanted and not self.given.cast_params and not widens(found, wanted):
+        castable = found.kind != "c"
+        cast = self.given.cast_params and castable
+        if found != wanted and not cast and not widens(found, wanted):
             texts = described(source.dtype), described(wanted)
-            problem = errors.wrong_dtype(what, *texts, source.origin, True)
+            problem = errors.wrong_dtype(what, *texts, source.origin, castable)
             self.found.problems.append(problem)
         self.shape(what, self.sizes(leading_dims(p), p.shape), source)
 

@@ -27,7 +27,9 @@ _TABLE: tuple[tuple[str, Any, str], ...] = (
 NUMPY = {name: np.dtype(kind) for name, kind, _ in _TABLE} | {"key": np.dtype(np.uint32)}
 SAFETENSORS = {tag: np.dtype(kind) for _, kind, tag in _TABLE} | {
     "I8": np.dtype(np.int8), "U8": np.dtype(np.uint8), "I16": np.dtype(np.int16),
-    "U16": np.dtype(np.uint16), "U64": np.dtype(np.uint64),
+    "U16": np.dtype(np.uint16), "U64": np.dtype(np.uint64), "C64": np.dtype(np.complex64),
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn), "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }  # fmt: skip
 _LANGUAGE = {np.dtype(kind): name for name, kind, _ in _TABLE}
 _TAGS = {dtype: tag for tag, dtype in SAFETENSORS.items()}

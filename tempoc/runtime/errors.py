@@ -162,7 +162,7 @@ def wrong_dtype(what: str, found: str, wanted: str, origin: str, castable: bool)
         message=f"{what} is {found}, the program wants {wanted}",
         notes=(f"read from {origin}",) if origin else (),
         help="--cast-params converts it, and may change values" if castable else
-        "inputs are not cast; convert the data",
+        "this is not cast; convert the data",
     )  # fmt: skip
 
 

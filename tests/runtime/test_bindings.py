@@ -147,7 +147,10 @@ def test_params_widen_only_without_loss():
     bound(params={"u": np.zeros(2, "f2")})
     bound(params={"u": np.zeros(2, ml_dtypes.bfloat16)})
     bound(params={"u": np.zeros(2, "f8")}, cast_params=True)
+    bound(params={"u": np.zeros(2, ml_dtypes.float8_e4m3fn)})
     assert problems(params={"u": np.zeros(2, "i4")})[0][0] == "RT522"
+    ((code, text),) = problems(params={"u": np.zeros(2, "c8")}, cast_params=True)
+    assert code == "RT522" and "--cast-params" not in text
 
 
 def test_other_tensors_in_files_are_ignored():

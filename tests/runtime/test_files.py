@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -50,6 +52,21 @@ def test_bfloat16(tmp_path):
     assert np.load(tmp_path / "x.npy").dtype == np.float32
     np.save(tmp_path / "y.npy", array)
     assert files.open_tensor("y", tmp_path / "y.npy").read().tolist() == [1.5, -2]
+
+
+def test_dtypes_that_the_language_lacks(tmp_path):
+    """Such tensors may stand in a file that is wanted for its others."""
+    kinds = {"F8_E4M3": b"\x38\xc0", "F8_E5M2": b"\x3c\xc0", "F8_E8M0": b"\x7f\x80"}
+    entries = {
+        kind: {"dtype": kind, "shape": [2], "data_offsets": [2 * k, 2 * k + 2]}
+        for k, kind in enumerate(kinds)
+    } | {"C64": {"dtype": "C64", "shape": [1], "data_offsets": [6, 14]}}
+    (tmp_path / "x.safetensors").write_bytes(
+        header(json.dumps(entries).encode(), b"".join(kinds.values()) + np.complex64(1j).tobytes())
+    )
+    found = files.open_bundle(tmp_path / "x.safetensors")
+    assert [found[kind].read().tolist() for kind in kinds] == [[1, -2], [1, -2], [1, 2]]
+    assert found["C64"].read().tolist() == [1j]
 
 
 def test_one_tensor_of_a_file(tmp_path):
@@ -176,6 +193,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "x.safetensors"
     files.write_arrays(path, {"a": np.ones(2)})
     with pytest.raises(RunError, match="RT543"):
-        files.write_arrays(path, {"a": np.ones(2, np.complex64)})
+        files.write_arrays(path, {"a": np.ones(2, np.complex128)})
     assert files.open_bundle(path)["a"].read().tolist() == [1, 1]
     assert list(tmp_path.iterdir()) == [path]
