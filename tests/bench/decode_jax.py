@@ -87,7 +87,7 @@ def attention(
 def step(
     w: Tree, caches: Tree, token: jax.Array, t: jax.Array, slot: jax.Array, window: int = 0
 ) -> tuple[Tree, jax.Array]:
-    """Token `t` in, token `t + 1` out."""
+    """Token `t` in, what each word scores as token `t + 1` out."""
     x = w["embed"][token]
     new = []
     for layer, cache in zip(w["layers"], caches, strict=True):
@@ -96,7 +96,7 @@ def step(
         x = x + mixed
         m = rms_norm(x, layer["mlp_norm"])
         x = x + (jax.nn.silu(m @ layer["gate"].T) * (m @ layer["up"].T)) @ layer["down"].T
-    return new, jnp.argmax(rms_norm(x, w["norm"]) @ w["embed"].T, -1).astype(jnp.int32)
+    return new, rms_norm(x, w["norm"]) @ w["embed"].T
 
 
 def empty(batch: int, size: int) -> Tree:
@@ -114,8 +114,8 @@ def scan(
     def body(carry: Tree, t: jax.Array) -> tuple[Tree, jax.Array]:
         caches, token = carry
         slot, seen = (t % window, 0) if ring else (t, window)
-        caches, following = step(w, caches, token, t, slot, seen)
-        return (caches, following), token
+        caches, score = step(w, caches, token, t, slot, seen)
+        return (caches, jnp.argmax(score, -1).astype(jnp.int32)), token
 
     (caches, token), tokens = jax.lax.scan(body, (caches, token), start + jnp.arange(steps))
     return caches, token, tokens
@@ -157,3 +157,18 @@ def bucketed(w: Tree, first: np.ndarray, steps: int, size: int) -> np.ndarray:
             )
             found.append(tokens)
     return np.concatenate([np.asarray(tokens) for tokens in found]).T
+
+
+@partial(jax.jit, static_argnames=("window",))
+def scores(w: Tree, text: jax.Array, window: int) -> jax.Array:
+    """What each word scores after a text `i32[T]`, found with padded caches."""
+    words = jnp.zeros((1, WORDS))
+
+    def body(carry: Tree, each: tuple[jax.Array, jax.Array]) -> tuple[Tree, None]:
+        t, token = each
+        return step(w, carry[0], token[None], t, t, window), None
+
+    with jax.default_matmul_precision("highest"):
+        steps = jnp.arange(len(text)), text
+        (_, found), _ = jax.lax.scan(body, (empty(1, len(text)), words), steps)
+    return found[0]
