@@ -33,19 +33,6 @@ def compile_program(source: str | Path, name: str, *options: str) -> Path:
     return out
 
 
-def run_program(out: Path, inputs: Arrays, params: Path | None = None, **bounds: int) -> Arrays:
-    """Run a compiled folder in a process of its own, as a user does."""
-    given, result = BUILD / "inputs.npz", BUILD / "results.npz"
-    np.savez(given, **inputs)
-    command = [sys.executable, str(out), "--input", str(given), "--output", str(result)]
-    if params:
-        command += ["--params", str(params)]
-    if bounds:
-        command += ["--bounds", ",".join(f"{name}={value}" for name, value in bounds.items())]
-    subprocess.run(command, check=True, cwd=ROOT)
-    return dict(np.load(result))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Ready:
     """A compiled program in this process, with all that it is given.

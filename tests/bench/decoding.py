@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file
 
 from tests.bench import llama_jax
-from tests.bench.compiled import ROOT, compile_program, run_program
+from tests.bench.compiled import ROOT, Arrays, Ready, ready
 from tests.bench.measure import Row, per_step
 from tests.bench.peers import peer
 
@@ -24,7 +25,7 @@ def decoding() -> Iterator[Row]:
     if not WEIGHTS.is_file():
         print(f"no weights in {WEIGHTS.parent}: `make bench` fetches them", file=sys.stderr)
         return
-    out = compile_program("examples/llama/model.rt", "llama")
+    program = ready("examples/llama/model.rt", params=load_file(WEIGHTS))
     weights = llama_jax.load(WEIGHTS)
     for batch in (1, 4):
         prompts = [PROMPT] * batch
@@ -33,26 +34,31 @@ def decoding() -> Iterator[Row]:
             "length": np.full(batch, len(PROMPT), np.int32),
         }
 
-        def ours(steps: int, inputs: dict[str, np.ndarray] = inputs) -> np.ndarray:
-            return run_program(out, inputs, WEIGHTS, T=steps, S=len(PROMPT))["tok"]
+        def ours(steps: int, inputs: Arrays = inputs) -> np.ndarray:
+            return tokens(program, inputs, steps)
 
         def theirs(steps: int, prompts: list[list[int]] = prompts) -> np.ndarray:
             return llama_jax.decode(weights, prompts, steps)
 
         assert np.array_equal(ours(24), theirs(24)), "the two programs disagree"
-        mine, other = per_step(ours, theirs, few=16, many=80, rounds=3)
+        mine, other = per_step(ours, theirs, few=16, many=272, rounds=3)
         yield Row(name=f"llama decode, {batch} text(s), per token", ours=mine, theirs=other)
     if (peer_of_torch := peer("llama_torch", "torch", "transformers")) is not None:
-        yield from _with_torch(out, peer_of_torch)
+        yield from _with_torch(program, peer_of_torch)
 
 
-def _with_torch(out: Path, llama_torch: Any) -> Iterator[Row]:
+def tokens(program: Ready, inputs: Arrays, steps: int) -> np.ndarray:
+    """What is decoded after prompts: `i32[B, T]`."""
+    return replace(program, inputs=inputs)(T=steps, S=len(PROMPT)).outputs["tok"]
+
+
+def _with_torch(program: Ready, llama_torch: Any) -> Iterator[Row]:
     """Seconds for one of 256 tokens, to Hugging Face's loop and to what users call."""
     model = llama_torch.load(WEIGHTS)
     inputs = {"prompt": np.array([PROMPT], np.int32), "length": np.array([len(PROMPT)], np.int32)}
 
     def ours(steps: int) -> np.ndarray:
-        return run_program(out, inputs, WEIGHTS, T=steps, S=len(PROMPT))["tok"]
+        return tokens(program, inputs, steps)
 
     for name in ("decode", "generate"):
 

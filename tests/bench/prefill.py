@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -29,7 +30,7 @@ def prefill() -> Iterator[Row]:
     def following(program: Ready, size: int) -> np.ndarray:
         """The token that follows a prompt of some length."""
         inputs = {"prompt": words[:, :size], "length": np.array([size], np.int32)}
-        found = Ready(loaded=program.loaded, inputs=inputs, params=params)(S=size, T=size + 1)
+        found = replace(program, inputs=inputs)(S=size, T=size + 1)
         return found.outputs["tok"][:, -1]
 
     def at_once(size: int) -> np.ndarray:
