@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 
+COTANGENT = "d"
+"""What stands before what a derivative is by in the name of its cotangent, ``loss.d.w``."""
+
 
 class Names:
     """Hands out names that differ from each other and from `taken`.

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tempoc.base.names import COTANGENT
 from tempoc.ops.prelude import HELPERS
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
 
@@ -34,8 +35,6 @@ RESERVED = tuple(
     )
 )
 """Names that emitted code must not bind, sorted."""
-COTANGENT = "d"
-"""What comes before the name of what a derivative is by, ``loss.d.w``."""
 
 
 def identifier(name: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
 from tempoc.frontend.gathering import gather
 from tempoc.frontend.guarding import guarded
@@ -65,7 +66,7 @@ class Sweep:
         name, out = output
         loss = self.losses[0].source if self.losses else name
         suffix = f".out{out}" if out else ""
-        self.cotangents[output] = self.growing.names.fresh(f"{loss}.d.{name}{suffix}")
+        self.cotangents[output] = self.growing.names.fresh(f"{loss}.{COTANGENT}.{name}{suffix}")
         node = self.growing.nodes[name]
         held = self.cotangents[output]
         type = replace(node.types[out], weak=False)

@@ -19,7 +19,7 @@ from tempoc.sdg.rewrite import redirect
 def named(graph: Graph, made: Collection[str], asked: Collection[str]) -> Graph:
     """New nodes (``made``) take the shorter names of their copies at the same points, which go.
 
-    Copies are new, too, or tensors of the source (``asked``), whose names are the best.
+    Copies are new, too, or tensors of the source (``asked``), whose names and places are the best.
     """
     to: dict[str, str] = {}
     for name in (*asked, *made):
@@ -27,7 +27,7 @@ def named(graph: Graph, made: Collection[str], asked: Collection[str]) -> Graph:
         while copied in made and copied not in to and name.count(".") < copied.count("."):
             to[copied] = copy
             copy, copied = copied, _copied(graph, copied)
-    return _renamed(graph, to) if to else graph
+    return _renamed(graph, to, asked) if to else graph
 
 
 def _copied(graph: Graph, name: str) -> str:
@@ -41,7 +41,7 @@ def _copied(graph: Graph, name: str) -> str:
     return source.name if alike and edge.entries == identity(node.domain) else ""
 
 
-def _renamed(graph: Graph, to: Mapping[str, str]) -> Graph:
+def _renamed(graph: Graph, to: Mapping[str, str], asked: Collection[str]) -> Graph:
     """The graph in which what is copied stands under the name of its last copy."""
     last = dict(to)
     for name in last:
@@ -53,6 +53,7 @@ def _renamed(graph: Graph, to: Mapping[str, str]) -> Graph:
     for name, node in whole.nodes.items():
         if name not in copies:
             new = last.get(name, name)
-            spans = dict.fromkeys(s for n in (node, graph.nodes[new]) for s in n.spans)
+            both = (graph.nodes[new], node) if new in asked else (node, graph.nodes[new])
+            spans = dict.fromkeys(s for n in both for s in n.spans)
             nodes[new] = replace(node, name=new, spans=tuple(spans))
     return replace(whole, nodes=nodes)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import ClassVar
 
+from tempoc.base.names import COTANGENT
 from tempoc.passes.context import PassContext
 from tempoc.passes.islands import Islands, ordered
 from tempoc.passes.legality import Dependence, dependences
@@ -166,7 +167,7 @@ def _shared(names: Sequence[str]) -> str:
     paths = [name.split(".") for name in names]
     begin = _common(paths)
     end = _common([path[len(begin) :][::-1] for path in paths])
-    return ".".join([*begin, *reversed(end)]) if begin and begin[-1] != "d" else ""
+    return ".".join([*begin, *reversed(end)]) if begin and begin[-1] != COTANGENT else ""
 
 
 def _common(paths: Sequence[Sequence[str]]) -> list[str]:

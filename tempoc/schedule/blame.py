@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tempoc.base.diagnostics import Diagnostic
+from tempoc.base.names import COTANGENT
 from tempoc.base.source import Span
 from tempoc.schedule import errors
 from tempoc.schedule.errors import Step
@@ -36,7 +37,8 @@ def blame(
         if found:
             met = [tensor for (tensor, _), _ in found]
             ended = next((b for b in universe.ended if b.until in met), None)
-            gradient = any(".d." in f"{tensor}.{name}" for (tensor, _), (name, _) in found)
+            steps_of = (f"{tensor}.{name}" for (tensor, _), (name, _) in found)
+            gradient = any(f".{COTANGENT}." in step for step in steps_of)
             steps = _steps(found, suspects, graph)
             return errors.no_order(steps, _given(bounds), gradient=gradient, ended=ended)
     calls = [s for s in part if s.turn is not None]

@@ -57,6 +57,7 @@ def test_cotangents_are_named_after_what_the_derivative_is_by() -> None:
     record = "g = {by: grad(loss, b)}\ntwice = grad(loss, w)\noutput dw, g, twice\n"
     graph = graph_of(T + text + end + record)
     assert not isinstance(graph.nodes["dw"].op, Copy)
+    assert graph.nodes["dw"].spans[0].text == "dw = grad(loss, w)"
     assert isinstance(graph.nodes["twice"].op, Copy)
     assert [e.source for e in graph.nodes["twice"].inputs] == ["dw"]
     assert [e.source for e in graph.nodes["g.by"].inputs] == ["loss.d.b"]
