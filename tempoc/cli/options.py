@@ -113,7 +113,11 @@ compile_options = stack(
         help="Room for N steps at first in what grows with a sequence; 0: for all from the start.",
     ),
     precision_option,
-    click.option("--verify-each", is_flag=True, help="Prove every stage again, independently."),
+    click.option(
+        "--verify-each",
+        is_flag=True,
+        help="Prove every stage again, independently; evaluate small bounds after each pass.",
+    ),
     click.option("--timing", is_flag=True, help="How long each stage took."),
     click.option(
         "--remarks", is_flag=True, help="What passes did to each equation, or did not and why."
@@ -159,6 +163,7 @@ def options_from(
         precision=precision or PRECISIONS[0],
         defines=parse_defines(defines),
         verify_each=verify_each,
+        verify_values=verify_each,
     )
 
 

@@ -46,6 +46,7 @@ from tempoc.schedule.tree import Tree
 from tempoc.schedule.verify import verify_schedule
 from tempoc.sdg.branches import grouped
 from tempoc.sdg.build import statements
+from tempoc.sdg.equivalence import Equivalence
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.statements import Statements
 from tempoc.sdg.text import show
@@ -144,9 +145,12 @@ class Compilation:
     def passes(self) -> Outcome[Graph]:
         """All passes with what they did; the graph is verified before and after each."""
         graph, steps = self.graph, self.steps
+        equivalence = Equivalence(graph) if self.options.verify_values else None
 
         def check(result: Graph, space: Space, step: str) -> None:
             verify_graph(result, space, after=step)
+            if equivalence is not None:
+                equivalence.check(result, step)
 
         verify = check if self.options.verify_each else None
         if verify is not None:

@@ -25,8 +25,10 @@ class Options:
     grows. `memory_budget`: how many bytes the stores of a run may take. `limit`: what takes more
     bytes is computed in tiles; `sizes` are the bounds for which that is judged. `recompute`: values
     are made again instead of kept across the peak, those that cost little or all; `None`: none.
-    `precision`: of products of matrices. `away`: stores that live with the host, and how far from
-    their uses they are brought (`offload/rewrite.py`), `ahead`: those that come a step before;
+    `verify_each`: every stage is proved again, independently; `verify_values`: what passes make is
+    also evaluated at small bounds. `precision`: of products of matrices. `away`: stores that live
+    with the host, and how far from their uses they are brought (`offload/rewrite.py`), `ahead`:
+    those that come a step before;
     `apart`: inputs and outputs are an array for each point, and no recurrence is a scan within one
     kernel; `walk`: large points are computed one after the other where a loop runs anyway.
     `commands`: how a GPU gets the commands of kernels (`program/commands.py`), `""` for all.
@@ -37,6 +39,7 @@ class Options:
     tile: int | None = None
     defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     verify_each: bool = False
+    verify_values: bool = False
     regions: bool | None = None
     bucket: int = BUCKET
     memory_budget: int | None = None

@@ -15,8 +15,9 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import natural
 from tempoc.ops.shapes import axis_of, same_shape, shape_text, type_text
 from tempoc.ops.spell import cast
-from tempoc.ops.steps import Step, computed, typed, written
+from tempoc.ops.steps import Step, computed, typed, within, written
 from tempoc.ops.types import TensorType
+from tempoc.symbolic.expr import Expr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class AssociativeScan(Op):
                 shown = " and ".join(shape_text((e,)) for e in (extents[0], n))
                 raise OperandError(f"the tensors of an associative_scan are {shown} long")
         elements = tuple(self.element(a) for a in xs)
-        known = typed(self.steps, [*elements, *elements, *args[self.leaves :]], facts)
+        known = typed(self.steps, self.given(args), facts)
         for want, k in zip(elements, self.results, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
@@ -55,6 +56,15 @@ class AssociativeScan(Op):
                     help="f(earlier, later) returns an element of the same type",
                 )
         return tuple(TensorType(a.dtype, a.shape) for a in xs)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """The steps stay inside the axes of what they take."""
+        return within(self.steps, self.given(args))
+
+    def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
+        """The types of the values that the steps start with."""
+        elements = [self.element(a) for a in args[: self.leaves]]
+        return [*elements, *elements, *args[self.leaves :]]
 
     def element(self, type: TensorType) -> TensorType:
         """The type of one element of a leaf."""

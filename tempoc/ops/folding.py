@@ -15,8 +15,9 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import atom, counted, natural
 from tempoc.ops.shapes import same_shape, type_text
 from tempoc.ops.spell import cast
-from tempoc.ops.steps import Step, computed, typed, written
+from tempoc.ops.steps import Step, computed, typed, within, written
 from tempoc.ops.types import TensorType
+from tempoc.symbolic.expr import Expr
 
 T = TypeVar("T")
 
@@ -40,15 +41,23 @@ class Fold(Op):
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """The outputs of one element, with the extent of the elements in front."""
-        first, xs, rest = self.parts(args)
-        single = [TensorType(x.dtype, x.shape[1:]) for x in xs]
-        known = typed(self.steps, [*first, *single, *rest], facts)
+        first, xs, _ = self.parts(args)
+        known = typed(self.steps, self.given(args), facts)
         for want, k in zip(first, self.carried, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
                 raise OperandError(f"fold carries {type_text(want)}, then {type_text(have)}")
         n = xs[0].shape[0]
         return tuple(TensorType(known[k].dtype, (n, *known[k].shape)) for k in self.outputs)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """The steps stay inside the axes of what they take."""
+        return within(self.steps, self.given(args))
+
+    def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
+        """The types of the values that the steps start with."""
+        first, xs, rest = self.parts(args)
+        return [*first, *(TensorType(x.dtype, x.shape[1:]) for x in xs), *rest]
 
     def parts(self, args: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
         """What is carried first, the elements, and the rest."""

@@ -17,7 +17,18 @@ from tempoc.ops.padding import atom, counted, natural, nonempty, padded, retyped
 from tempoc.ops.shapes import Shape, axis_of, broadcast, require
 from tempoc.ops.spell import jax_dtype, numpy_dtype
 from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, ZERO, Const, Expr
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    Const,
+    Expr,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    mul,
+    sub,
+)
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
@@ -96,6 +107,11 @@ class SpatialIndex(Op):
             shape[self.place() : self.place()] = args[1].shape
         return (TensorType(args[0].dtype, tuple(shape), args[0].weak),)
 
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """Points and slices stay inside their axes; integer tensors are checked in the run."""
+        axes = zip(self.entries, args[0].shape, strict=True)
+        return tuple(_inside(e, n) for e, n in axes if e != "tensor" and e != (ZERO, n, 1))
+
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """As in NumPy."""
         keys: list[object] = []
@@ -167,6 +183,17 @@ class SpatialIndex(Op):
             return text
         order = [*range(now, now + rank), *range(now), *range(now + rank, result.ndim)]
         return f"jnp.transpose({text}, {tuple(order)})"
+
+
+def _inside(part: Expr | tuple[Expr, Expr, int], n: Expr) -> Expr:
+    """The condition that a point or all elements of a slice, if it has any, are on an axis."""
+    if isinstance(part, Expr):
+        return conjunction(compare("<=", ZERO, part), compare("<", part, n))
+    start, count, step = part
+    last = add(start, mul(Const(step), sub(count, ONE)))
+    low, high = (start, last) if step > 0 else (last, start)
+    inside = conjunction(compare("<=", ZERO, low), compare("<", high, n))
+    return disjunction(compare("<=", count, ZERO), inside)
 
 
 def _sliced(text: str, part: tuple[Expr, Expr, int], axis: int, x: Value, out: Emitter) -> str:

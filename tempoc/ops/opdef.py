@@ -187,6 +187,13 @@ class Op(metaclass=_Kind):
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """The result types. Raises ``OperandError``."""
 
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """What holds at all points where the operator stays inside its operands' axes.
+
+        The front end proves this of every program; the verifier proves it again after each pass.
+        """
+        return ()
+
     @abstractmethod
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The meaning at one point; ``at`` gives dimensions and bounds their values."""

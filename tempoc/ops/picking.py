@@ -16,7 +16,7 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import atom, natural, nonempty, retyped
 from tempoc.ops.shapes import axis_of, require, shape_text
 from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ZERO, Expr, sub
+from tempoc.symbolic.expr import ZERO, Const, Expr, compare, mul, sub
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 
@@ -45,6 +45,11 @@ class Pick(Op):
         if j.shape:
             raise OperandError(f"`in` takes one index, not the shape {shape_text(j.shape)}")
         return (TensorType(x.dtype, (*x.shape[:axis], *x.shape[axis + 1 :]), x.weak),)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """The axis has an element for each index that is promised."""
+        n = args[0].shape[axis_of(self.axis, args[0].ndim)]
+        return (compare("<=", sub(self.hi, self.lo), mul(Const(self.step), n)),)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Plain indexing. Raises ``OperandError`` for a broken promise."""

@@ -35,7 +35,7 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import natural, nonempty, static_shape
 from tempoc.ops.shapes import same_shape, type_text
 from tempoc.ops.spell import cast, tupled
-from tempoc.ops.steps import Step, computed, typed, written
+from tempoc.ops.steps import Step, computed, typed, within, written
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import ONE, Const, Expr, add, compare, sub
 from tempoc.symbolic.walk import evaluate
@@ -65,18 +65,26 @@ class Recurrence(Op):
 
     def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
         """The types of the rows, one more than are made."""
-        first, xs, rest = self.parts(args)
+        first, xs, _ = self.parts(args)
         for x, start in zip(xs, self.starts, strict=True):
             if not facts.holds(compare("<=", add(self.count, Const(start)), x.shape[0])):
                 raise OperandError(f"a recurrence has more steps than {type_text(x)} has rows")
-        single = [TensorType(x.dtype, x.shape[1:], x.weak) for x in xs]
-        known = typed(self.steps, [*first, *single, *rest], facts)
+        known = typed(self.steps, self.given(args), facts)
         for want, k in zip(first, self.carried, strict=True):
             have = known[k]
             if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
                 raise OperandError(f"a recurrence has {type_text(want)}, then {type_text(have)}")
         rows = add(self.count, ONE)
         return tuple(TensorType(t.dtype, (rows, *t.shape)) for t in first)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """The steps stay inside the axes of what they take."""
+        return within(self.steps, self.given(args))
+
+    def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
+        """The types of the values that the steps start with."""
+        first, xs, rest = self.parts(args)
+        return [*first, *(TensorType(x.dtype, x.shape[1:], x.weak) for x in xs), *rest]
 
     def parts(self, args: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
         """The first rows, the elements, and the rest."""

@@ -33,6 +33,12 @@ def granted(steps: Sequence[Step], given: Sequence[TensorType]) -> list[TensorTy
     return typed(steps, given, _Granted())
 
 
+def within(steps: Sequence[Step], given: Sequence[TensorType]) -> tuple[Expr, ...]:
+    """What holds where all steps stay inside the axes of what they take (``Op.within``)."""
+    known = granted(steps, given)
+    return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
+
+
 def computed(
     steps: Sequence[Step], given: Sequence[Array], at: Mapping[str, int]
 ) -> list[Array]:

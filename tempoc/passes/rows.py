@@ -7,8 +7,17 @@ Where the recurrence makes all of a state but its first point, the state becomes
     %h.rows = recurrence{...} %h.0, %a[0:T], %b[0:T]     : []  f32[T]
     %h      = getitem{entries=(t,)} %h.rows              : [t] f32
 
-and who reads the whole state reads ``%h.rows``. A state with more equations stays a merge, of which
-one branch reads the rows.
+and consumers of the whole state read ``%h.rows``. A state with more equations stays a merge, of
+which one branch reads the rows: the node of that branch if the state takes all its points, else a
+node of its own, since a branch also has values where the state takes none (``%n`` at the last t)::
+
+    %n      = tanh %x                                              : [t] f32
+    %x      = merge %x.0 when t < 2, %n[t-1] when t >= 2           : [t] f32
+    ->
+    %x.rows = recurrence{...} %x[1]                                : [| T >= 3] f32[max(1, T-1)]
+    %x.row  = getitem{entries=(t-1,)} %x.rows                      : [t | t >= 2] f32
+    %x      = merge %x.0 when t < 2, %x.row when t >= 2            : [t] f32
+    %n      = tanh %x                                              : [t] f32
 """
 
 from __future__ import annotations
@@ -241,13 +250,35 @@ class _Maker:
 
     def part(self, node: Node) -> Graph:
         """The branches of states that go round become rows."""
-        changed = {}
+        changed: dict[str, Node] = {}
         for out, (state, k) in enumerate(self.pairs()):
-            branch = self.graph.nodes[state.inputs[k].source]
+            edge = state.inputs[k]
+            branch = self.graph.nodes[edge.source]
             assert isinstance(state.op, Merge)
-            at = state.op.targets[k][state.domain.dims.index(self.dim)]
-            changed[branch.name] = self.row(node, out, branch, at)
+            target = state.op.targets[k]
+            taken = Domain(state.domain.dims, conjunction(state.domain.where, edge.guard))
+            if len(branch.types) == 1 and self.space.outside(branch.domain, target, taken) is None:
+                at = target[state.domain.dims.index(self.dim)]
+                changed[branch.name] = self.row(node, out, branch, at)
+            else:
+                changed[state.name] = self.with_own_row(node, out, state, k, taken)
         return self.with_nodes(changed)
+
+    def with_own_row(self, node: Node, out: int, state: Node, k: int, taken: Domain) -> Node:
+        """A state that reads rows in a branch, which has other consumers at further points."""
+        assert isinstance(state.op, Merge)
+        copy = replace(
+            state,
+            name=self.free(f"{state.name}.row"),
+            domain=taken,
+            types=(operand_type(self.graph, state.inputs[k]),),
+        )
+        row = self.row(node, out, copy, Sym(self.dim))
+        self.made.append(row)
+        here = identity(taken)
+        edge = replace(state.inputs[k], source=row.name, out=0, entries=here)
+        op = replace(state.op, targets=(*state.op.targets[:k], here, *state.op.targets[k + 1 :]))
+        return replace(state, op=op, inputs=(*state.inputs[:k], edge, *state.inputs[k + 1 :]))
 
     def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
         """What reads the row of a point in the place of a node."""

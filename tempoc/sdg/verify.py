@@ -5,7 +5,8 @@
   dimensions of the sink and declared bounds; point entries are index expressions;
 - the dimensions of a domain are declared, in declaration order; its condition uses no others;
 - declared types are what the operator infers from its operands;
-- every read stays inside its source's domain;
+- every read stays inside its source's domain, and what an operator takes of an axis by index
+  expressions inside the axis, as far as that is affine;
 - a merge has a target and a guard for each branch, its guards are disjoint and cover its domain,
   and its branches are computed by nodes of their own, each read where its target writes;
 - each bound that a tensor ends has one node that says so, at all steps of a dimension with that
@@ -170,10 +171,15 @@ class _Checker:
         if isinstance(node.op, Merge):
             self.branch_types(node)
             return
+        operands = operand_types(self.graph, node)
         try:
-            found = node.op.infer(operand_types(self.graph, node), facts)
+            found = node.op.infer(operands, facts)
         except OperandError as error:
             raise VerifyError(node.name, error.message, self.after) from None
+        for condition in node.op.within(operands):
+            inside = not is_affine(condition) or facts.holds(condition)
+            why = f"leaves an axis where `{show_expr(condition)}` does not hold"
+            self.require(inside, node.name, why)
         same = len(found) == len(node.types) and all(
             _fits(a, b, facts) for a, b in zip(found, node.types, strict=True)
         )

@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tempoc.ops.arithmetic import Add, Subtract
+from tempoc.passes.algebra import Algebra
+from tempoc.sdg.graph import Graph
 from tests.cli.session import FIB, Session
 from tests.support.golden import Golden
 
@@ -76,3 +80,22 @@ def test_fmt(tempoc: Session) -> None:
     assert "ugly.rt: formatted" in tempoc.err and "RT014" in tempoc.err
     assert tempoc("fmt --check ugly.rt") == 0
     assert sorted(p for p in os.listdir() if "ugly" in p) == ["ugly.rt"]
+
+
+def test_verify_each_evaluates_what_passes_make(
+    tempoc: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass that breaks values, though the graph stays well formed, is named."""
+
+    def broken(self: Algebra, graph: Graph, context: object) -> Graph:
+        nodes = {
+            n.name: replace(n, op=Subtract()) if isinstance(n.op, Add) else n
+            for n in graph.nodes.values()
+        }
+        return replace(graph, nodes=nodes)
+
+    assert tempoc("explain fib.rt --dump-schedule --verify-each") == 0
+    monkeypatch.setattr(Algebra, "run", broken)
+    assert tempoc("explain fib.rt --dump-schedule") == 0
+    assert tempoc("explain fib.rt --dump-schedule --verify-each") == 70
+    assert "has other values at" in tempoc.err and "(after algebra)" in tempoc.err

@@ -136,6 +136,28 @@ dim t < T
 output n = %n[0:T]
 output e = %e[0:T]
 """,
+    "a branch has values where the state takes none": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%n = tanh %s : [t] f32
+%s.0 = copy %x : [t | t < 2] f32
+%s = merge{targets=((t,), (t+1,))} %s.0 when t < 2, %n[t-1] when t >= 2 : [t] f32
+output n = %n[0:T]
+output s = %s[0:T]
+""",
+    "the same, a result of several": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%both = concat{axis=0} %s, %x : [t] f32[4]
+%n = split{sections=2, axis=0} %both : [t] f32[2], f32[2]
+%s.0 = copy %x : [t | t < 2] f32[2]
+%s = merge{targets=((t,), (t+1,))} %s.0 when t < 2, %n@1[t-1] when t >= 2 : [t] f32[2]
+%y = mul %n, %n@1 : [t] f32[2]
+output y = %y[0:T]
+output s = %s[0:T]
+""",
     "inside a loop over another dimension": """
 bound I
 bound T

@@ -75,3 +75,39 @@ def test_a_broken_graph(old: str, new: str, why: str) -> None:
         check(GOOD.replace(old, new))
     assert why in str(caught.value)
     assert str(caught.value).endswith("(after a pass)")
+
+
+INDEXED = """
+sdg test
+bound T
+bound N = 3
+dim t < T
+dim n < N
+%x = input{dtype=f32} : [t] f32
+%w = input{dtype=f32, shape=(4,)} : [n] f32[4]
+%j = input{dtype=i32} : [] i32
+%a = getitem{entries=(t,)} %x[0:T] : [t] f32
+%b = getitem{entries=(n, 3)} %w[0:N] : [n] f32
+%c = getitem{entries=((1, n, 1),)} %w : [n] f32[n]
+%d = pick{lo=0, hi=T} %x[0:T], %j : [] f32
+output a = %a[0:T]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("entries=(t,)", "entries=(t+1,)", "leaves an axis where `t+1 < T`"),
+        ("entries=(t,)", "entries=(t-1,)", "leaves an axis where `0 <= t-1 and"),
+        ("entries=(n, 3)", "entries=(n, 4)", "leaves an axis where `false`"),
+        ("entries=(n, 3)", "entries=(n+1, 3)", "leaves an axis where `n+1 < N`"),
+        ("(1, n, 1)", "(3, n, 1)", "leaves an axis where `n <= 0 or n+2 < 4`"),
+        ("hi=T", "hi=T+1", "leaves an axis"),
+    ],
+)
+def test_indices_of_axes(old: str, new: str, why: str) -> None:
+    check(INDEXED)
+    assert old in INDEXED
+    with pytest.raises(VerifyError) as caught:
+        check(INDEXED.replace(old, new))
+    assert why in str(caught.value)

@@ -105,6 +105,64 @@ output h, p
 }
 
 
+# States with further equations: a branch also has values where the state takes none.
+FURTHER = {
+    "the first two points are given": f"""{TIME}input w: f32
+x[t] = 1.0 when t < 2
+x[t+1] = n
+n = tanh(w * x) + 0.1
+output n, x
+""",
+    "backwards, until two from the end": f"""{TIME}input w[t]: f32
+x[t] = 1.0 when t >= T - 2
+x[t-1] = n
+n = tanh(w * x) + 0.1
+output n, x
+""",
+    "layer after layer, then the next step": f"""{TIME}dim l < L = 3
+input w[l]: f32[2, 2]
+input start: f32[2]
+x[0, 0] = start
+x[t, 0] = y[t-1, L-1]
+x[t, l+1] = y
+y[t, l] = x + tanh(w @ x)
+output y[l = L-1] as states, x[t = T-1] as last
+""",
+    "episode after episode, a record": f"""dim b < B
+{TIME}input th: f32
+s[0, 0] = {{th: th, v: 0.0}}
+s[b, t+1] = n
+s[b+1, 0] = {{th: 0.5 * n[b, T-1].th, v: n[b, T-1].v}}
+n = {{th: s.th + 0.05 * s.v, v: s.v - 0.05 * sin(s.th)}}
+output n.th as th, s.v as v
+""",
+    "chunk after chunk": f"""dim b < B
+{TIME}input u[b, t]: f32[2]
+input w: f32[2, 2]
+h[0, 0] = u[0, 0]
+h[b, t+1] = h2
+h[b+1, 0] = h2[b, T-1]
+h2 = tanh(w @ h + u)
+loss = sum((h2 * h2)[b = 0:B, t = 0:T])
+g = grad(loss, w)
+output h2, h, g
+""",
+    "one of several results, resets": f"""{TIME}input x[t]: f32[2]
+h[t] = x when t % 4 == 0
+h[t+1] = b
+a, b = split(concat([tanh(h), x], 0), 2, 0)
+output a, b, h
+""",
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_states_with_further_equations(name: str) -> None:
+    text = FURTHER[name]
+    bounds = [{"T": n, "B": 3} if "dim b" in text else {"T": n} for n in (1, 2, 3, 5)]
+    agree(text, *bounds)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("special", [False, True], ids=["plain", "special"])
 def test_scans_say_what_the_evaluator_says(name: str, special: bool) -> None:
