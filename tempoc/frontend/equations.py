@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from tempoc.base.source import Span
 from tempoc.frontend import annotate, ast, domain_errors, draws, name_errors, type_errors
 from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
@@ -32,6 +33,7 @@ from tempoc.frontend.values import (
 )
 from tempoc.symbolic.expr import TRUE, Expr, disjunction
 from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
 
 
 def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
@@ -140,7 +142,13 @@ def _part(
     if target.type is None or (isinstance(value, Unknown) and target.entries is None):
         return value
     declared = annotate.type_tree(round, frame, target.type)
-    return annotate.check(round, frame, value, declared, target.type.span)
+    try:
+        return annotate.check(round, frame, value, declared, target.type.span)
+    except Problem as problem:
+        if target.entries is None:
+            raise
+        round.report(problem.diagnostic, frame.origin.calls)
+        return declared
 
 
 def _assign(
@@ -199,12 +207,21 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
                 place.target.span, cell.plan.name, dim, fixed, shown
             )
             round.report(diagnostic, here.origin.calls)
-            value = BAD
+            value = map_leaves(lambda _, v: _rid(v, free, place.target.span), value)
             break
     else:
         cell.carried = round.universe.ordered((*cell.carried, *free))
     value = map_leaves(lambda _, v: _known_leaf(round, here, v, place), value)
     cell.branches.append(Branch(placement=place, value=value, origin=here.origin))
+
+
+def _rid(value: Value, free: list[str], span: Span) -> Value:
+    """What a value that varies with too much was to be: its type is right all the same."""
+    if not isinstance(value, Ref | Index | Number):
+        return BAD
+    type = type_of(value, span)
+    varies = any(n in free for e in type.shape for n in symbols(e))
+    return BAD if varies else Typed(type)
 
 
 def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:

@@ -95,5 +95,6 @@ class Scope:
 
 def nearest(name: str, names: Iterator[str]) -> str | None:
     """The name that somebody who wrote `name` may have meant."""
-    found = difflib.get_close_matches(name, list(dict.fromkeys(names)), n=1, cutoff=0.7)
-    return found[0] if found else None
+    close = difflib.get_close_matches(name, list(dict.fromkeys(names)), n=3, cutoff=0.7)
+    # Of a short name, two more letters make another word: `foo` is no `floor`.
+    return next((n for n in close if len(name) > 4 or abs(len(n) - len(name)) < 2), None)
