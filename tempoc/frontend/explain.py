@@ -8,7 +8,7 @@ from tempoc.base.grammar import Grammar, Mismatch, Token
 from tempoc.base.source import Source, Span
 from tempoc.frontend import syntax_errors
 from tempoc.frontend.item_actions import ItemActions
-from tempoc.frontend.layout import CLOSING, TOP_LEVEL, arrange, ends_value
+from tempoc.frontend.layout import CLOSING, GOES_ON_WITH, TOP_LEVEL, arrange, ends_value
 from tempoc.frontend.samples import SAMPLES, Sample
 
 _LISTABLE = 5
@@ -40,6 +40,15 @@ def explain(
     by_place = _misplaced(token, span, rest, accepted, inside=bool(before))
     if by_place is not None:
         return by_place
+    if previous is not None and previous.type == "NAME":
+        foreign = syntax_errors.foreign(_place(source, previous, None), previous)
+        if foreign is not None:
+            return foreign
+    if len(before) == 1 and token == "=" and before[0] in TOP_LEVEL:
+        return syntax_errors.keyword_as_name(_place(source, before[0], None), before[0])
+    by_words = _by_words(token, span, before)
+    if by_words is not None:
+        return by_words
     sample = _samples(language).get((mismatch.state, token.type)) or _samples(language).get(
         (mismatch.state, "")
     )
@@ -80,11 +89,31 @@ def _misplaced(
         if token in ("for", "return"):
             return syntax_errors.misplaced_statement(span, token, "in the body of a def")
         return None
+    if token == "from" and "import" in rest[1:3]:
+        return syntax_errors.bad_start(span, token)
+    if token in GOES_ON_WITH and rest[1] == "=":  # on a line of its own, perhaps
+        return syntax_errors.keyword_as_name(span, token)
     if "NAME" not in accepted:
         return None
     if "NUMBER" in accepted and (_starts(rest[1]) or token in ("if", "else", "and", "or", "as")):
         return None
     return syntax_errors.keyword_as_name(span, token)
+
+
+def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:
+    """Mistakes behind a whole expression, which look alike to the machine in all statements."""
+    if len(before) < 2 or _open_bracket(before) or not ends_value(before[-1]):
+        return None
+    first, value = str(before[0]), str(before[1])
+    if token == "," and first in ("print", "save", "assume"):
+        return syntax_errors.one_value(span, first, value if before[1].type == "NAME" else "x")
+    if first == "output" and _starts(token):
+        return syntax_errors.no_comma(span, value, str(token))
+    if first == "save" and token.type == "STRING":
+        return syntax_errors.no_to(span, value, str(token))
+    if token == "else" and "when" in before:
+        return syntax_errors.guard_with_else(span)
+    return None
 
 
 def _from_sample(sample: Sample, span: Span, before: Sequence[Token]) -> Diagnostic:
