@@ -186,9 +186,10 @@ def _check_free(
     if place is None or outer.scope.body().kind != "module":
         return
     found = value.dims if isinstance(value, Several) else dims_of(value, round.universe)
-    for dim in [d for d in found if d not in place[1].dims][:1]:
+    free = [d for d in found if d not in place[1].dims]
+    if free:
         shown = _generic(*place)
-        round.report(domain_errors.free_dimension(target.span, DISCARD, dim, "", shown))
+        round.report(domain_errors.free_dimension(target.span, DISCARD, tuple(free), {}, shown))
 
 
 def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Value) -> None:
@@ -199,18 +200,18 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
     if free:
         value = map_leaves(lambda _, v: unspread(round, v, own), value)
         free = [d for d in dims_of(value, round.universe) if d not in own]
-    for dim in () if cell.plan.broken else free:
-        if named is None or dim in named:
-            fixed = show(place.entries[dim]) if dim in place.entries else ""
-            shown = _generic(cell, place)
-            diagnostic = domain_errors.free_dimension(
-                place.target.span, cell.plan.name, dim, fixed, shown
-            )
-            round.report(diagnostic, here.origin.calls)
-            value = map_leaves(lambda _, v: _rid(v, free, place.target.span), value)
-            break
+    wrong = [d for d in free if named is None or d in named]
+    if wrong and not cell.plan.broken:
+        fixed = {d: show(place.entries[d]) for d in wrong if d in place.entries}
+        dims = tuple(fixed or wrong)
+        diagnostic = domain_errors.free_dimension(
+            place.target.span, cell.plan.name, dims, fixed, _generic(cell, place)
+        )
+        round.report(diagnostic, here.origin.calls)
+        value = map_leaves(lambda _, v: _rid(v, free, place.target.span), value)
     else:
-        cell.carried = round.universe.ordered((*cell.carried, *free))
+        carried = () if cell.plan.broken else free
+        cell.carried = round.universe.ordered((*cell.carried, *carried))
     value = map_leaves(lambda _, v: _known_leaf(round, here, v, place), value)
     cell.branches.append(Branch(placement=place, value=value, origin=here.origin))
 

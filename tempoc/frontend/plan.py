@@ -136,7 +136,7 @@ def _dimensions(
         return [domain_errors.constant_position(places[0][0], name, places[0][1])], None
     wanted = round.universe.sorted(dims)
     if dims != wanted:
-        span = targets[0].target.span
+        span = next((t for t in targets if None not in t.dims), targets[0]).target.span
         return [domain_errors.target_order(span, name, dims, wanted)], None
     return [], dims
 

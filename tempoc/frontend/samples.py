@@ -42,8 +42,8 @@ SAMPLES: tuple[Sample, ...] = (
         "the extents of a type stand in brackets", "write `: f32[...]`", exact=True,
     ),
     Sample(
-        ("input x: [3]", "input x[t]: [3]", "param x: [3]", "x: [3] = 1"), "a type begins with a dtype",
-        "write `: f32[...]`", exact=True,
+        ("input x: [3]", "input x[t]: [3]", "param x: [3]", "x: [3] = 1"),
+        "a type begins with a dtype", "write `: f32[...]`", exact=True,
     ),
     Sample(
         ("param w: f32 from w", "extern jax f(x: f32) -> (y: f32) from m"),

@@ -107,12 +107,14 @@ def needs_index(span: Span, what: str, value: Value) -> Diagnostic:
     )
 
 
-def no_field(span: Span, value: Value, name: str, close: str | None) -> Diagnostic:
-    """A record has no such field."""
+def no_field(
+    span: Span, value: Value, name: str, close: str | None, way_out: str | None = None
+) -> Diagnostic:
+    """A record has no such field; of anything else `way_out` says what may be meant."""
     if isinstance(value, Record):
         help = f"did you mean `{close}`?" if close else f"it has {_names(value.names)}"
         return _error("RT069", f"the record has no field `{name}`", span, help)
-    return _error("RT069", f"{describe(value)} has no field `{name}`", span)
+    return _error("RT069", f"{describe(value)} has no field `{name}`", span, way_out)
 
 
 def _names(names: Iterable[str]) -> str:
