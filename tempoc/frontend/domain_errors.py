@@ -58,6 +58,8 @@ def tensor_index(span: Span, text: str, read: str, dim: str, bound: str) -> Diag
     help = f"write a data-dependent access, `{where}`, `{text}` an i32 tensor"
     if "/" in text.replace("//", ""):
         help = "a quotient is no integer: `//` rounds down"
+    elif text.startswith('"'):
+        help = f"a field is read by its name: `{read}.{text[1:-1]}`"
     elif text.replace(".", "", 1).isdigit():
         help = "write an integer"
     return _error(

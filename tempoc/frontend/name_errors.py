@@ -31,8 +31,15 @@ def unknown_function(
 
 def unknown_member(span: Span, module: str, name: str, close: str | None) -> Diagnostic:
     """A module has no such function or constant."""
-    help = f"did you mean `{module}.{close}`?" if close else None
+    help = f"did you mean `{module}.{close}`?" if close else about_function(f"{module}.{name}", ())
     return _error("RT022", f"the module `{module}` has no `{name}`", span, help)
+
+
+def not_callable(span: Span, what: str, *, taken: bool) -> Diagnostic:
+    """Only functions can be called; `taken`: there is one of that name in the language."""
+    name = span.text.split("(")[0]
+    help = f"`{name}` is defined in this file: give that another name" if taken else None
+    return _error("RT070", f"{what} cannot be called", span, help)
 
 
 def declared_twice(span: Span, name: str, place: Span | None) -> Diagnostic:

@@ -96,7 +96,9 @@ class Scope:
 
 def nearest(name: str, names: Iterator[str]) -> str | None:
     """The name that somebody who wrote `name` may have meant."""
-    close = difflib.get_close_matches(name, list(dict.fromkeys(names)), n=3, cutoff=0.7)
+    known = list(dict.fromkeys(names))
+    alike = [n for n in known if n.lower() == name.lower()]
+    close = alike or difflib.get_close_matches(name, known, n=3, cutoff=0.7)
     # Of a short name, two more letters make another word: `foo` is no `floor`.
     return next((n for n in close if len(name) > 4 or abs(len(n) - len(name)) < 2), None)
 

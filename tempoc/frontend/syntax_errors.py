@@ -39,40 +39,6 @@ def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
     return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{wanted}")
 
 
-_STARTS = {
-    "if": "an equation for some points only is written `y[t] = ... when t >= 1`",
-    "from": "write `import nn`, then `nn.softmax(x)`",
-    "//": "comments begin with `#`",
-    "/": "comments begin with `#`",
-    "@": "functions have no decorators",
-}
-_FOREIGN = {
-    "while": "steps until the data say stop are a dimension: `dim t < T until stop`",
-    "lambda": "give the function a name: `def f(x) = ...`",
-    "let": "write `x = ...`",
-    "var": "write `x = ...`",
-    "class": "what belongs together is a record: `{w: a, b: c}`",
-    "func": "write `def f(x) = ...`",
-    "function": "write `def f(x) = ...`",
-    "del": "nothing has to be deleted: the compiler knows when a value is read last",
-    "global": "names are seen everywhere in the file",
-}
-
-
-def foreign(span: Span, word: str) -> Diagnostic | None:
-    """A keyword of another language, with what takes its place; `None` for any other word."""
-    if word not in _FOREIGN:
-        return None
-    message = f"`{word}` is not part of the language"
-    return _error("RT001", span, message, help=_FOREIGN[word])
-
-
-def bad_start(span: Span, word: str) -> Diagnostic:
-    """A word with which no statement starts."""
-    message = f"a statement cannot start with `{word}`"
-    return _error("RT001", span, message, help=_STARTS.get(word))
-
-
 def missing_operand(span: Span, after: str, found: str) -> Diagnostic:
     """An operator, a comma, an opening bracket or a keyword without the expression it needs."""
     return _error("RT001", span, f"expected an expression after `{after}`, found {found}")
@@ -85,33 +51,6 @@ def missing_separator(span: Span, before: str, found: str, *, inside: str) -> Di
         return _error("RT001", span, message)
     message = f"expected an operator or the end of the statement after `{before}`, found {found}"
     return _error("RT001", span, message, help="statements end at a line break or `;`")
-
-
-def one_value(span: Span, word: str, name: str) -> Diagnostic:
-    """`print a, b`."""
-    help = f"write a statement for each value: `{word} {name}`, and another one"
-    if word == "assume":
-        help = "join the conditions by `and`, or write a statement for each"
-    what = "condition" if word == "assume" else "value"
-    return _error("RT001", span, f"`{word}` takes one {what}", help=help)
-
-
-def no_comma(span: Span, first: str, second: str) -> Diagnostic:
-    """`output a b`."""
-    help = f"write `output {first}, {second}`"
-    return _error("RT001", span, "outputs are separated by commas", help=help)
-
-
-def no_to(span: Span, name: str, file: str) -> Diagnostic:
-    """`save a "file"`."""
-    help = f"write `save {name} to {file}`"
-    return _error("RT001", span, "`save` needs `to` before the name of the file", help=help)
-
-
-def guard_with_else(span: Span) -> Diagnostic:
-    """`x = a when c else b`."""
-    help = "write an equation for each case: the first that holds is used"
-    return _error("RT001", span, "a guard has no `else`", help=help)
 
 
 def second_equals(span: Span) -> Diagnostic:

@@ -30,7 +30,9 @@ def require_integers(type: TensorType, name: str) -> None:
     if not type.dtype.is_int:
         raise OperandError(
             f"{name} takes integers as positions, not {type.dtype.value}",
-            help="convert with i32(x)" if type.dtype.is_float else None,
+            help="convert with i32(x)"
+            if type.dtype.is_float
+            else "no shape depends on data: choose with where(c, a, b)",
         )
 
 

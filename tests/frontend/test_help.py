@@ -79,6 +79,17 @@ MENDED = {
     "RT020 pi": ("y = pi * x", "`const pi = 3.14", "const pi = 3.141592653589793\ny = pi * x"),
     "RT069 a method": ("y = A.sum()", "write `sum(A)`", "y = sum(A)"),
     "RT069 a shape": ("y = A.shape[0]", "write `size(A, axis)`", "y = size(A, 0)"),
+    "RT070": ("mean = 3.0\ny = mean(A)", "give that another name", "mean2 = 3.0\ny = mean(A)"),
+    "RT061 a list": (
+        "y = A[t][[0, 1]]", "`stack(list, 0)`", "y = A[t][stack([0, 1], 0)]"
+    ),
+    "RT060 a mask": ("y = (A)[A[t = 0] > 0.]", "where(c, a, b)", "y = where(A > 0., A, 0.)"),
+    "RT022": (
+        "y = random.randint(3)", "`i32(floor(n * random.uniform([...])))`",
+        "y = i32(floor(3 * random.uniform([2])))",
+    ),
+    "RT021 in capitals": ("y = Sum(A)", "did you mean `sum`?", "y = sum(A)"),
+    "RT123 a string": ('w[t] = {a: A}\ny = w["a"]', "`w.a`", "w[t] = {a: A}\ny = w.a"),
     "RT090": ("y = 1. if x > 0. else 2.", "`where(c, a, b)`", "y = where(x > 0., 1., 2.)"),
 }  # fmt: skip
 
