@@ -90,7 +90,7 @@ def binary(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) 
     def leaf(parts: tuple[Value, ...]) -> Value:
         return _scalar(round, frame, op, parts[0], parts[1], span)
 
-    return map_together(leaf, (a, b), span)
+    return map_together(round, leaf, (a, b), span)
 
 
 def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
@@ -211,4 +211,4 @@ def unary(round: Round, frame: Frame, op: str, a: Value, span: Span) -> Value:
 
     if isinstance(a, Several):
         raise Problem(type_errors.several_results(span, a))
-    return map_together(leaf, (a,), span)
+    return map_together(round, leaf, (a,), span)

@@ -110,7 +110,7 @@ def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> V
                 return Number(found)
         return elementwise(round, frame, operator(name), (x,), span)
 
-    return map_together(leaf, (value,), span)
+    return map_together(round, leaf, (value,), span)
 
 
 def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) -> Value:
@@ -122,7 +122,7 @@ def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) ->
             return make(round, frame, literal, (), span)[0]
         return elementwise(round, frame, operator("cast", dtype=dtype), (x,), span)
 
-    return map_together(leaf, (value,), span)
+    return map_together(round, leaf, (value,), span)
 
 
 def _folded(name: str, x: int | float) -> int | float | None:
@@ -147,7 +147,7 @@ def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Spa
             return Number(float(found) if inexact else found)
         return elementwise(round, frame, operator(name), (x, y), span)
 
-    return map_together(leaf, (a, b), span)
+    return map_together(round, leaf, (a, b), span)
 
 
 def _is_axis(value: Value) -> bool:

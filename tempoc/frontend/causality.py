@@ -31,6 +31,7 @@ from tempoc.symbolic.expr import (
     Sym,
     add,
     compare,
+    conjunction,
     maximum,
     minimum,
     negation,
@@ -38,6 +39,9 @@ from tempoc.symbolic.expr import (
 )
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate, symbols
+
+FEW = 4
+"""How much larger than the smallest a bound may have to be before another help is better."""
 
 
 def check(round: Round, drafts: list[Draft], results: list[Result], errors: Collector) -> None:
@@ -68,7 +72,9 @@ def check(round: Round, drafts: list[Draft], results: list[Result], errors: Coll
         bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))
         if bound and not isinstance(source.op, Input | Param):
             outer = round.universe.outer(bound)
-            shown = ending_errors.ragged_lengths(result.span, source.hint, bound, outer)
+            shown = ending_errors.ragged_lengths(
+                result.span, source.hint, bound, outer, _over(round, source, bound)
+            )
             reporter.report(shown)
             continue
         found = round.space.outside(Domain(()), result.entries, _defined(source))
@@ -80,9 +86,16 @@ def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:
     outer = round.universe.outer(bound)
     at = dict(zip(wire.source.dims, wire.entries, strict=True))
     if any(isinstance(at.get(d), Slice) for d in outer):
-        return ending_errors.ragged_lengths(wire.span, wire.source.hint, bound, outer)
+        name, over = wire.source.hint, _over(round, wire.source, bound)
+        return ending_errors.ragged_lengths(wire.span, name, bound, outer, over)
     dim = next(d for d in outer if d in at and at[d] != Sym(d))
     return ending_errors.other_length(wire.span, wire.span.text, bound, dim)
+
+
+def _over(round: Round, source: Draft, bound: str) -> str:
+    """The dimension of a node that has this bound."""
+    dims = [*source.dims, *(d.name for d in round.universe.dims)]
+    return next(d for d in dims if round.universe.dim(d).bound == bound)
 
 
 def _never_ends(round: Round, op: Until, wire: Wire, found: Outside) -> Diagnostic:
@@ -112,9 +125,22 @@ def _output(round: Round, result: Result, found: Outside) -> Diagnostic:
     if found.dim is not None:
         bound = round.universe.dim(found.dim).bound
         point += f" when {bound} = {found.point[bound]}"
-    return name_errors.output_partial(
-        result.span, result.ref.draft.hint, point, result.span.text
-    )
+    name, slice = result.ref.draft.hint, _defined_slice(round, result)
+    return name_errors.output_partial(result.span, name, point, result.span.text, slice)
+
+
+def _defined_slice(round: Round, result: Result) -> str:
+    """A slice of an output on which it is defined: without a few first or last points."""
+    draft = result.ref.draft
+    for k, entry in enumerate(result.entries):
+        if not isinstance(entry, Slice) or entry.step != 1:
+            continue
+        for cut in range(1, FEW):
+            for lo, hi in ((entry.lo + cut, entry.hi), (entry.lo, entry.hi - cut)):
+                tried = (*result.entries[:k], Slice(lo, hi), *result.entries[k + 1 :])
+                if round.space.outside(Domain(()), tried, _defined(draft)) is None:
+                    return f"{draft.hint}[{draft.dims[k]} = {show(Slice(lo, hi))}]"
+    return ""
 
 
 def _assignment(dims: tuple[str, ...], values: tuple[int, ...]) -> str:
@@ -142,7 +168,7 @@ def _explain(
         bounds.append(bound)
     when += [f"{b} = {found.point[b]}" for b in bounds]
     message = access_errors.message(wire.span.text, _name(source), where, when)
-    help = _help(round, draft, wire, found, failing, above)
+    help = _help(round, draft, wire, sink, found, failing, above)
     notes = (access_errors.hole(source.hint, show(source.defined)),) if failing is None else ()
     return access_errors.outside(wire.span, message, help, notes)
 
@@ -153,7 +179,13 @@ def _name(source: Draft) -> str:
 
 
 def _help(
-    round: Round, draft: Draft, wire: Wire, found: Outside, failing: int | None, above: bool
+    round: Round,
+    draft: Draft,
+    wire: Wire,
+    sink: Domain,
+    found: Outside,
+    failing: int | None,
+    above: bool,
 ) -> str:
     """The way out: another equation first, a guard, another index."""
     source = wire.source
@@ -171,6 +203,9 @@ def _help(
     if failing is None:
         return access_errors.restrict_hole(source.hint)
     guard = _guard(round, wire, failing, above)
+    enough = _enough(round, sink, wire, found, failing)
+    if enough is not None:
+        return access_errors.assume(show(enough))
     if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
         return _about_bounds(round, wire, failing, guard, above)
     restricted = show(guard)
@@ -183,6 +218,20 @@ def _help(
     if place is None:
         return access_errors.index_target(draft.origin.target, restricted)
     return access_errors.restrict(missing, restricted)
+
+
+def _enough(
+    round: Round, sink: Domain, wire: Wire, found: Outside, failing: int
+) -> Expr | None:
+    """How large the bound must at least be for the read to stay inside, if that is enough."""
+    source = wire.source
+    bound = round.universe.dim(source.dims[failing]).bound
+    for size in range(found.point[bound] + 1, found.point[bound] + 1 + FEW):
+        known = compare(">=", Sym(bound), Const(size))
+        large = Domain(sink.dims, conjunction(sink.where, known))
+        if round.space.outside(large, wire.entries, _defined(source)) is None:
+            return known
+    return None
 
 
 def _about_bounds(round: Round, wire: Wire, failing: int, guard: Expr, above: bool) -> str:

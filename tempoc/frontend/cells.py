@@ -41,7 +41,7 @@ def value_of(round: Round, cell: Cell, span: Span) -> Value:
     if cell.plan.broken:
         return BAD
     known = round.table.get(cell.key)
-    if known is None:
+    if known is None or round.spoiled.get(cell.key):
         return Unknown(frozenset((cause(cell),)))
 
     def leaf(path: tuple[str, ...], value: Value) -> Value:

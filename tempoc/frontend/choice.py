@@ -81,7 +81,7 @@ def choose(
         round.add(draft)
         return identity(round, frame, draft, span)
 
-    return map_together(leaf, (then, orelse), span)
+    return map_together(round, leaf, (then, orelse), span)
 
 
 def taken(
@@ -103,7 +103,7 @@ def taken(
         ref = fitted(round, frame, parts[0 if first else 1], type, span)
         return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
 
-    return map_together(leaf, sides, span)
+    return map_together(round, leaf, sides, span)
 
 
 def conditional(
@@ -120,7 +120,7 @@ def conditional(
         a, b = (fitted(round, frame, v, type, span) for v in parts)
         return make(round, frame, Cond(), (condition, a, b), span)[0]
 
-    return map_together(leaf, (then, orelse), span)
+    return map_together(round, leaf, (then, orelse), span)
 
 
 def common_type(

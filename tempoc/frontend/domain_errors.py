@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
@@ -50,13 +52,21 @@ def not_affine(span: Span, text: str, what: str = "temporal index") -> Diagnosti
     )
 
 
-def tensor_index(span: Span, text: str) -> Diagnostic:
-    """A tensor as a temporal index."""
+def tensor_index(span: Span, text: str, read: str, dim: str, bound: str) -> Diagnostic:
+    """A tensor as a temporal index of what is `read`, at a point of a dimension if not empty."""
+    where = f"{read or 'x'}[{dim} = {text} in 0:{bound}]" if dim else f"x[t = {text} in lo:hi]"
+    help = f"write a data-dependent access, `{where}`, `{text}` an i32 tensor"
+    if "/" in text.replace("//", ""):
+        help = "a quotient is no integer: `//` rounds down"
+    elif text.startswith('"'):
+        help = f"a field is read by its name: `{read}.{text[1:-1]}`"
+    elif text.replace(".", "", 1).isdigit():
+        help = "write an integer"
     return _error(
         "RT123",
         f"`{text}` is not an index expression, so it cannot be a temporal index",
         span,
-        f"write a data-dependent access, `x[t = {text} in lo:hi]`, and say in which slice it lies",
+        help,
         "a temporal index is made of integers, dimensions, bounds, `+ - * // %`, `min` and `max`",
     )
 
@@ -66,14 +76,12 @@ def condition_index(span: Span, text: str) -> Diagnostic:
     return _error("RT124", f"`{text}` is a condition, not an index", span)
 
 
-def not_a_condition(span: Span, what: str) -> Diagnostic:
-    """A guard that is not an index condition."""
-    return _error(
-        "RT125",
-        f"{what} must be an index condition",
-        span,
-        "it compares index expressions; for a choice by data use `where(c, a, b)`",
-    )
+def not_a_condition(span: Span, what: str, text: str, *, number: bool) -> Diagnostic:
+    """A guard that is not an index condition, but an index (a `number`) or a tensor."""
+    help = f"compare it: `{text} >= 1`"
+    if not number:
+        help = f"it compares index expressions; for a choice by data write `where({text}, a, b)`"
+    return _error("RT125", f"{what} must be an index condition", span, help)
 
 
 def step(span: Span) -> Diagnostic:
@@ -177,17 +185,20 @@ def plain_twice(span: Span, name: str, place: Span) -> Diagnostic:
     )
 
 
-def free_dimension(span: Span, name: str, dim: str, fixed: str, target: str) -> Diagnostic:
-    """The right side varies with a dimension that the target does not have."""
+def free_dimension(
+    span: Span, name: str, dims: tuple[str, ...], fixed: Mapping[str, str], target: str
+) -> Diagnostic:
+    """The right side varies with dimensions that the target does not have, or has `fixed`."""
     if fixed:
-        guard = f"`{target} when {dim} == {fixed}`"
-        help = f"read it at one point (`[{dim} = {fixed}]`), or write {guard}"
+        at = ", ".join(f"{d} = {e}" for d, e in fixed.items())
+        guard = " and ".join(f"{d} == {e}" for d, e in fixed.items())
+        help = f"read it at one point (`[{at}]`), or write `{target} when {guard}`"
     else:
-        help = f"add `{dim}` to the target, or read a point or slice of it"
+        help = f"add {listed(dims)} to the target, or read a point or slice of it"
+    many = "free dimensions that do" if len(dims) > 1 else "a free dimension that does"
     return _error(
         "RT137",
-        f"the right side varies with `{dim}`, a free dimension that does not stand in the target "
-        f"`{name}`",
+        f"the right side varies with {listed(dims)}, {many} not stand in the target `{name}`",
         span,
         help,
     )

@@ -99,13 +99,16 @@ def other_length(
     )
 
 
-def ragged_lengths(span: Span, name: str, bound: str, outer: tuple[str, ...]) -> Diagnostic:
-    """A slice or output over points with different lengths."""
+def ragged_lengths(
+    span: Span, name: str, bound: str, outer: tuple[str, ...], dim: str
+) -> Diagnostic:
+    """A slice or output over points with different lengths of a dimension."""
     return _error(
         "RT281",
         f"this would be ragged: the length `{bound}` of `{name}` varies with {listed(outer)}",
         span,
-        "reduce it to one value for each point first, for example to a sum or to its last step",
+        f"reduce it to one value for each point first: give `sum({name}[{dim} = 0:{bound}])`, or "
+        f"the last step, `{name}[{dim} = {bound}-1]`, a name in an equation, and use that",
     )
 
 

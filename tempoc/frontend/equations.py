@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from tempoc.base.source import Span
 from tempoc.frontend import annotate, ast, domain_errors, draws, name_errors, type_errors
 from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
@@ -32,6 +33,7 @@ from tempoc.frontend.values import (
 )
 from tempoc.symbolic.expr import TRUE, Expr, disjunction
 from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
 
 
 def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
@@ -140,7 +142,13 @@ def _part(
     if target.type is None or (isinstance(value, Unknown) and target.entries is None):
         return value
     declared = annotate.type_tree(round, frame, target.type)
-    return annotate.check(round, frame, value, declared, target.type.span)
+    try:
+        return annotate.check(round, frame, value, declared, target.type.span)
+    except Problem as problem:
+        if target.entries is None:
+            raise
+        round.report(problem.diagnostic, frame.origin.calls)
+        return declared
 
 
 def _assign(
@@ -178,9 +186,10 @@ def _check_free(
     if place is None or outer.scope.body().kind != "module":
         return
     found = value.dims if isinstance(value, Several) else dims_of(value, round.universe)
-    for dim in [d for d in found if d not in place[1].dims][:1]:
+    free = [d for d in found if d not in place[1].dims]
+    if free:
         shown = _generic(*place)
-        round.report(domain_errors.free_dimension(target.span, DISCARD, dim, "", shown))
+        round.report(domain_errors.free_dimension(target.span, DISCARD, tuple(free), {}, shown))
 
 
 def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Value) -> None:
@@ -191,20 +200,29 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
     if free:
         value = map_leaves(lambda _, v: unspread(round, v, own), value)
         free = [d for d in dims_of(value, round.universe) if d not in own]
-    for dim in () if cell.plan.broken else free:
-        if named is None or dim in named:
-            fixed = show(place.entries[dim]) if dim in place.entries else ""
-            shown = _generic(cell, place)
-            diagnostic = domain_errors.free_dimension(
-                place.target.span, cell.plan.name, dim, fixed, shown
-            )
-            round.report(diagnostic, here.origin.calls)
-            value = BAD
-            break
+    wrong = [d for d in free if named is None or d in named]
+    if wrong and not cell.plan.broken:
+        fixed = {d: show(place.entries[d]) for d in wrong if d in place.entries}
+        dims = tuple(fixed or wrong)
+        diagnostic = domain_errors.free_dimension(
+            place.target.span, cell.plan.name, dims, fixed, _generic(cell, place)
+        )
+        round.report(diagnostic, here.origin.calls)
+        value = map_leaves(lambda _, v: _rid(v, free, place.target.span), value)
     else:
-        cell.carried = round.universe.ordered((*cell.carried, *free))
+        carried = () if cell.plan.broken else free
+        cell.carried = round.universe.ordered((*cell.carried, *carried))
     value = map_leaves(lambda _, v: _known_leaf(round, here, v, place), value)
     cell.branches.append(Branch(placement=place, value=value, origin=here.origin))
+
+
+def _rid(value: Value, free: list[str], span: Span) -> Value:
+    """What a value that varies with too much was to be: its type is right all the same."""
+    if not isinstance(value, Ref | Index | Number):
+        return BAD
+    type = type_of(value, span)
+    varies = any(n in free for e in type.shape for n in symbols(e))
+    return BAD if varies else Typed(type)
 
 
 def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:

@@ -18,8 +18,10 @@ from tempoc.frontend import (
 )
 from tempoc.frontend.access import pick, temporal
 from tempoc.frontend.arithmetic import binary, unary
+from tempoc.frontend.builtin_names import SIGNATURES
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
+from tempoc.frontend.library_errors import about_method
 from tempoc.frontend.operate import elementwise, spread_all
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
@@ -36,6 +38,7 @@ from tempoc.frontend.values import (
     Ref,
     Several,
     Text,
+    Typed,
     Unknown,
     Value,
     dims_of,
@@ -195,7 +198,7 @@ def _read(
         if isinstance(at, ast.DataPoint):
             points[dim] = single(round, frame, at.index)
             at = at.within
-        entries[dim], dims = indices.entry(round, frame, at, dim)
+        entries[dim], dims = indices.entry(round, frame, at, dim, span.text.split("[")[0])
         named.extend(dims)
     found = temporal(round, frame, value, entries, span, strict=strict)
     found = pick(round, frame, found, entries, points, span) if points else found
@@ -225,7 +228,9 @@ def _field(round: Round, frame: Frame, e: ast.Field) -> Value:
             return found
         close = nearest(e.name, iter(base.names))
         raise Problem(type_errors.no_field(e.name_span, base, e.name, close))
-    raise Problem(type_errors.no_field(e.name_span, base, e.name, None))
+    shown = e.base.span.text
+    way_out = about_method(e.name, shown, builtin=e.name in SIGNATURES)
+    raise Problem(type_errors.no_field(e.name_span, base, e.name, None, way_out))
 
 
 def _member(package: Package, e: ast.Field) -> Value:
@@ -269,7 +274,9 @@ def _if(round: Round, frame: Frame, e: ast.IfExpr) -> Value:
 
 
 def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
-    function = _function(round, frame, e.function)
+    if isinstance(e.function, ast.Name) and frame.scope.find(e.function.name) is None:
+        return _no_function(round, frame, e, e.function)
+    function = single(round, frame, e.function)
     is_cond = isinstance(function, Builtin) and function.name == "cond"
     branch = replace(frame, lazy=True) if is_cond else frame
     args = tuple(single(round, branch if k else frame, a) for k, a in enumerate(e.args))
@@ -285,13 +292,13 @@ def _call(round: Round, frame: Frame, e: ast.Call) -> Value:
     return round.language.call(round, frame, function, arguments, e.span)
 
 
-def _function(round: Round, frame: Frame, e: ast.Expr) -> Value:
-    """What is called; a name that nobody knows is an unknown function."""
-    if isinstance(e, ast.Name) and frame.scope.find(e.name) is None:
-        close = nearest(e.name, frame.scope.visible())
-        problem = Problem(name_errors.unknown_function(e.span, e.name, close))
-        return round.attempt(frame, lambda: _raise(problem))
-    return single(round, frame, e)
+def _no_function(round: Round, frame: Frame, e: ast.Call, name: ast.Name) -> Value:
+    """The arguments of a function that nobody knows: they may be wrong, and help to tell."""
+    values = [single(round, frame, a) for a in (*e.args, *(a.value for a in e.kwargs))]
+    types = [v.type if isinstance(v, Ref | Typed) else None for v in values[: len(e.args)]]
+    close = nearest(name.name, frame.scope.visible())
+    problem = Problem(name_errors.unknown_function(name.span, name.name, close, types))
+    return round.attempt(frame, lambda: _raise(problem))
 
 
 def _raise(problem: Problem) -> Value:

@@ -17,6 +17,7 @@ from tempoc.frontend import (
     type_errors,
 )
 from tempoc.frontend.bind import bind
+from tempoc.frontend.builtin_names import SIGNATURES
 from tempoc.frontend.cell import Cell, Plan
 from tempoc.frontend.cells import finish
 from tempoc.frontend.draft import CallSite, Origin
@@ -34,6 +35,7 @@ from tempoc.frontend.values import (
     Several,
     Unknown,
     Value,
+    describe,
 )
 from tempoc.symbolic.expr import Sym
 
@@ -52,7 +54,9 @@ def call(
         case Unknown():
             return function
         case _:
-            raise Problem(type_errors.not_callable(span, function))
+            name = span.text.split("(")[0]
+            taken = name in SIGNATURES and not isinstance(frame.scope.find(name), Builtin)
+            raise Problem(name_errors.not_callable(span, describe(function), taken=taken))
 
 
 def _closure(

@@ -6,9 +6,9 @@ from functools import cache
 from tempoc.base.diagnostics import Collector, Diagnostic
 from tempoc.base.grammar import Grammar, Mismatch, Token
 from tempoc.base.source import Source, Span
-from tempoc.frontend import syntax_errors
+from tempoc.frontend import statement_errors, syntax_errors
 from tempoc.frontend.item_actions import ItemActions
-from tempoc.frontend.layout import CLOSING, TOP_LEVEL, arrange, ends_value
+from tempoc.frontend.layout import CLOSING, GOES_ON_WITH, TOP_LEVEL, arrange, ends_value
 from tempoc.frontend.samples import SAMPLES, Sample
 
 _LISTABLE = 5
@@ -40,6 +40,19 @@ def explain(
     by_place = _misplaced(token, span, rest, accepted, inside=bool(before))
     if by_place is not None:
         return by_place
+    if previous is not None and previous.type == "NAME":
+        foreign = statement_errors.foreign(_place(source, previous, None), previous)
+        if foreign is not None:
+            return foreign
+    if len(before) == 1 and token == "=" and before[0] in TOP_LEVEL:
+        return syntax_errors.keyword_as_name(_place(source, before[0], None), before[0])
+    if len(before) == 1 and before[0].type == "NAME" and token == "(":
+        end = next(k for k, t in enumerate(rest) if t.type == "END")
+        if "=" not in rest[:end]:
+            return statement_errors.call_alone(span, str(before[0]))
+    by_words = _by_words(token, span, before)
+    if by_words is not None:
+        return by_words
     sample = _samples(language).get((mismatch.state, token.type)) or _samples(language).get(
         (mismatch.state, "")
     )
@@ -49,7 +62,7 @@ def explain(
     if previous is not None and "NUMBER" in accepted:
         return syntax_errors.missing_operand(span, previous, found)
     if previous is None:
-        return syntax_errors.bad_start(span, token)
+        return statement_errors.bad_start(span, token)
     if token == "=" and ends_value(previous):
         return syntax_errors.second_equals(span)
     if ends_value(previous) and _starts(token):
@@ -80,11 +93,33 @@ def _misplaced(
         if token in ("for", "return"):
             return syntax_errors.misplaced_statement(span, token, "in the body of a def")
         return None
+    if token == "from" and "import" in rest[1:3]:
+        return statement_errors.bad_start(span, token)
+    if token in GOES_ON_WITH and rest[1] == "=":  # on a line of its own, perhaps
+        return syntax_errors.keyword_as_name(span, token)
+    if token == "dim" and inside and rest[1] == "=":
+        return statement_errors.axis_by_another_name(span)
     if "NAME" not in accepted:
         return None
     if "NUMBER" in accepted and (_starts(rest[1]) or token in ("if", "else", "and", "or", "as")):
         return None
     return syntax_errors.keyword_as_name(span, token)
+
+
+def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:
+    """Mistakes behind a whole expression, which look alike to the machine in all statements."""
+    if len(before) < 2 or _open_bracket(before) or not ends_value(before[-1]):
+        return None
+    first, value = str(before[0]), str(before[1])
+    if token == "," and first in ("print", "save", "assume"):
+        return statement_errors.one_value(span, first, value if before[1].type == "NAME" else "x")
+    if first == "output" and _starts(token):
+        return statement_errors.no_comma(span, value, str(token))
+    if first == "save" and token.type == "STRING":
+        return statement_errors.no_to(span, value, str(token))
+    if token == "else" and "when" in before:
+        return statement_errors.guard_with_else(span)
+    return None
 
 
 def _from_sample(sample: Sample, span: Span, before: Sequence[Token]) -> Diagnostic:

@@ -64,7 +64,10 @@ def operand(span: Span, found: TensorType, wanted: TensorType) -> Diagnostic:
 
 def dim_extent(span: Span, dim: str) -> Diagnostic:
     """RT157: a dimension in a signature."""
-    help = "JAX traces a function for one shape: use bounds and constants, or `extern host`"
+    help = (
+        "JAX traces a function for one shape: declare an `extern host`, which takes all shapes, or "
+        "give this axis an extent without dimensions, such as a bound"
+    )
     message = f"a function of JAX arrays has an extent that varies with `{dim}`"
     return _error("RT157", message, span, help)
 

@@ -24,13 +24,19 @@ def index(round: Round, frame: Frame, e: ast.Expr) -> Expr:
     return checked_index(round, frame, e, round.evaluate(frame, e))
 
 
-def checked_index(round: Round, frame: Frame, e: ast.Expr, value: Value) -> Expr:
-    """The temporal index that the value of `e` is. Raises `Problem` or `StillUnknown`."""
+def checked_index(
+    round: Round, frame: Frame, e: ast.Expr, value: Value, read: str = "", dim: str = ""
+) -> Expr:
+    """The temporal index that the value of `e` is. Raises `Problem` or `StillUnknown`.
+
+    `read` is what is read at this point of `dim`, if it is a point.
+    """
     found = as_expr(value)
     if isinstance(value, Unknown):
         raise StillUnknown(value)
     if found is None:
-        raise Problem(domain_errors.tensor_index(e.span, e.span.text))
+        bound = round.universe.dim(dim).bound if dim else ""
+        raise Problem(domain_errors.tensor_index(e.span, e.span.text, read, dim, bound))
     if is_condition(found):
         raise Problem(domain_errors.condition_index(e.span, e.span.text))
     if not is_affine(found):
@@ -64,7 +70,9 @@ def condition(round: Round, frame: Frame, e: ast.Expr, what: str) -> Expr:
         raise StillUnknown(value)
     found = as_expr(value)
     if found is None or not is_condition(found):
-        raise Problem(domain_errors.not_a_condition(e.span, what))
+        raise Problem(domain_errors.not_a_condition(
+                e.span, what, e.span.text, number=found is not None
+            ))
     if not is_affine(found):
         product = _nonaffine_side(round, frame, e)
         raise Problem(domain_errors.not_affine(product.span, product.span.text))
@@ -82,9 +90,9 @@ def _nonaffine_side(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
 
 
 def entry(
-    round: Round, frame: Frame, e: ast.Expr | ast.Slice, dim: str
+    round: Round, frame: Frame, e: ast.Expr | ast.Slice, dim: str, read: str = ""
 ) -> tuple[Entry, tuple[str, ...]]:
-    """A point or slice of a dimension, and the dimensions that it names.
+    """A point or slice of a dimension of what is `read`, and the dimensions that it names.
 
     Raises `Problem` or `StillUnknown`.
     """
@@ -92,7 +100,8 @@ def entry(
 
     def part(x: ast.Expr) -> Expr:
         value = round.evaluate(frame, x)
-        found = checked_index(round, frame, x, value)
+        at = (read, dim) if x is e else ()
+        found = checked_index(round, frame, x, value, *at)
         named.extend(dims_of(value, round.universe))
         return found
 

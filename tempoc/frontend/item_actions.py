@@ -1,5 +1,6 @@
 """What the parser makes of the rules of `grammar/rt.lark`: statements, declarations, modules."""
 
+import re
 from typing import Any
 
 from tempoc.base.source import Span
@@ -154,7 +155,7 @@ class ItemActions(ExpressionActions):
         while isinstance(inner, ast.Access | ast.Field):
             inner = inner.base
         if not isinstance(inner, ast.Name):
-            self.errors.add(syntax_errors.not_an_item(value.span, word))
+            self.errors.add(syntax_errors.not_an_item(value.span, word, _bare(value.span.text)))
 
     # Functions
 
@@ -264,3 +265,8 @@ def _dims(c: list[Any]) -> tuple[ast.Ident, ...]:
 def _kept(body: tuple[Any, ...]) -> tuple[ast.Statement, ...]:
     return tuple(s for s in body if not isinstance(s, Broken))
 
+
+def _bare(text: str) -> str:
+    """What stands in parentheses, as with a call of `print`; empty for anything else."""
+    inner = text[1:-1].strip() if text.startswith("(") and text.endswith(")") else ""
+    return inner if re.fullmatch(r"\w+(\[[^()]*\])?", inner) else ""

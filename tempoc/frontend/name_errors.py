@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
+from tempoc.frontend.library_errors import about_function, about_name
+from tempoc.frontend.scope import free_name
+from tempoc.ops.types import TensorType
 
 
 def _error(code: str, message: str, span: Span, help: str | None = None) -> Diagnostic:
@@ -12,29 +17,40 @@ def _error(code: str, message: str, span: Span, help: str | None = None) -> Diag
 
 def unknown_name(span: Span, name: str, close: str | None) -> Diagnostic:
     """Nothing of that name exists."""
-    help = f"did you mean `{close}`?" if close else None
+    help = about_name(name) or (f"did you mean `{close}`?" if close else None)
     return _error("RT020", f"unknown name `{name}`", span, help)
 
 
-def unknown_function(span: Span, name: str, close: str | None) -> Diagnostic:
-    """No function of that name exists."""
-    help = f"did you mean `{close}`?" if close else None
+def unknown_function(
+    span: Span, name: str, close: str | None, types: Sequence[TensorType | None] = ()
+) -> Diagnostic:
+    """No function of that name exists; `types` are those of its arguments, as far as known."""
+    help = about_function(name, types) or (f"did you mean `{close}`?" if close else None)
     return _error("RT021", f"unknown function `{name}`", span, help)
 
 
 def unknown_member(span: Span, module: str, name: str, close: str | None) -> Diagnostic:
     """A module has no such function or constant."""
-    help = f"did you mean `{module}.{close}`?" if close else None
+    help = f"did you mean `{module}.{close}`?" if close else about_function(f"{module}.{name}", ())
     return _error("RT022", f"the module `{module}` has no `{name}`", span, help)
+
+
+def not_callable(span: Span, what: str, *, taken: bool) -> Diagnostic:
+    """Only functions can be called; `taken`: there is one of that name in the language."""
+    name = span.text.split("(")[0]
+    help = f"`{name}` is defined in this file: give that another name" if taken else None
+    return _error("RT070", f"{what} cannot be called", span, help)
 
 
 def declared_twice(span: Span, name: str, place: Span | None) -> Diagnostic:
     """A name is introduced twice."""
+    other = free_name(name, span.source.text)
     return Diagnostic(
         code="RT023",
         message=f"`{name}` is declared already",
         primary=Label(span),
         secondary=() if place is None else (Label(place, "declared here"),),
+        help=f"choose another name, such as `{other}`",
     )
 
 
@@ -220,13 +236,14 @@ def output_ragged(span: Span, name: str, dim: str) -> Diagnostic:
     )
 
 
-def output_partial(span: Span, name: str, point: str, shown: str) -> Diagnostic:
-    """An output reads points at which the tensor is not defined."""
+def output_partial(span: Span, name: str, point: str, shown: str, slice: str) -> Diagnostic:
+    """An output reads points at which the tensor is not defined; on the `slice`, if any, it is."""
+    which = f"output `{slice}`" if slice else f"output a slice on which `{name}` is defined"
     return _error(
         "RT047",
         f"`{shown}` is not defined at {point}",
         span,
-        f"output a slice on which `{name}` is defined, or add an equation for the other points",
+        f"{which}, or add an equation for the other points",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from tempoc.base.members import members
@@ -250,15 +251,23 @@ def _found(value: object) -> Iterator[Entry]:
 
 
 def map_together(
-    f: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...], span: Span
+    round: Round,
+    f: Callable[[tuple[Value, ...]], Value],
+    values: tuple[Value, ...],
+    span: Span,
 ) -> Value:
     """`f` of the leaves of several trees that correspond; a leaf meets every leaf of a tree.
 
-    What is unknown stays unknown. Raises `Problem` if two trees differ in their structure.
+    What is unknown stays unknown, but varies with what the others vary with. Raises `Problem` if
+    two trees differ in their structure.
     """
     trees = [v for v in values if isinstance(v, (Listing, Record))]
     if not trees:
-        return unknown_in(*values) or f(values)
+        unknown = unknown_in(*values)
+        if unknown is None:
+            return f(values)
+        dims = (d for v in values for d in dims_of(v, round.universe))
+        return replace(unknown, dims=frozenset(dims))
     first = trees[0]
     for other in trees[1:]:
         if not _alike(first, other):
@@ -266,13 +275,13 @@ def map_together(
     if isinstance(first, Record):
         return Record(
             tuple(
-                (n, map_together(f, tuple(_child(v, n) for v in values), span))
+                (n, map_together(round, f, tuple(_child(v, n) for v in values), span))
                 for n in first.names
             )
         )
     return Listing(
         tuple(
-            map_together(f, tuple(_child(v, k) for v in values), span)
+            map_together(round, f, tuple(_child(v, k) for v in values), span)
             for k in range(len(first.items))
         )
     )
@@ -302,7 +311,7 @@ def elementwise(
         refs = tuple(_operand(round, frame, op, v, types, span) for v in parts)
         return make(round, frame, op, refs, span)[0]
 
-    return map_together(leaf, values, span)
+    return map_together(round, leaf, values, span)
 
 
 def _operand(

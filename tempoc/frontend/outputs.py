@@ -107,7 +107,9 @@ def _check_length(round: Round, ref: Ref, e: Entry, span: Span) -> None:
     for n in symbols(e):
         outer = round.universe.outer(n)
         if outer and not round.universe.is_dim(n):
-            raise Problem(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer))
+            dims = (*ref.draft.dims, *(d.name for d in round.universe.dims))
+            over = next(d for d in dims if round.universe.dim(d).bound == n)
+            raise Problem(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer, over))
 
 
 def _check_ragged(ref: Ref, dim: str, span: Span) -> None:

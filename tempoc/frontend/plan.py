@@ -44,16 +44,22 @@ class _Target:
 
 def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...]) -> Plan:
     """The plan of a tensor; what is wrong is in its `problems`. Raises `StillUnknown`."""
-    try:
-        targets = [_evaluated(round, frame, eq, target) for eq, target in written]
-        dims = _dimensions(round, name, targets)
-    except Problem as problem:
-        wrong = (problem.diagnostic,)
-        return Plan(name=name, dims=(), placements=(), broken=True, problems=wrong)
+    problems: list[Diagnostic] = []
+    targets: list[_Target] = []
+    dims: tuple[str, ...] | None = None
+    for eq, place in written:
+        try:
+            targets.append(_evaluated(round, frame, eq, place))
+        except Problem as problem:
+            problems.append(problem.diagnostic)
+    if targets:
+        clashes, dims = _dimensions(round, name, targets, complete=not problems)
+        problems += clashes
+    if dims is None:
+        return Plan(name=name, dims=(), placements=(), broken=True, problems=tuple(problems))
     placements: list[Placement] = []
     before: Expr = FALSE
-    problems: list[Diagnostic] = []
-    broken = False
+    broken = bool(problems)
     for number, target in enumerate(targets):
         try:
             placement, claimed = _place(round, frame, number, target, dims, before)
@@ -107,73 +113,78 @@ def _is_shift(e: Expr, dim: str) -> bool:
     return isinstance(e, Sum) and e.terms == ((1, Sym(dim)),)
 
 
-def _dimensions(round: Round, name: str, targets: list[_Target]) -> tuple[str, ...]:
-    """The dimensions of the positions. Raises `Problem` where the targets disagree."""
-    keyword = next((t for t in targets if t.names is not None), None)
-    if keyword is not None:
-        return _keyword_dimensions(round, name, targets)
-    first = targets[0]
-    found: list[tuple[str, _Target] | None] = [None] * len(first.entries)
-    for t in targets:
-        if len(t.entries) != len(found):
-            raise Problem(
-                domain_errors.target_counts(
-                    t.target.span, name, len(found), len(t.entries), first.target.span
-                )
-            )
-        for k, dim in enumerate(t.dims):
-            known = found[k]
-            if dim is not None and known is None:
-                found[k] = (dim, t)
-            elif dim is not None and known is not None and known[0] != dim:
-                raise Problem(
-                    domain_errors.target_clash(
-                        t.target.span, name, known[0], dim, known[1].target.span
-                    )
-                )
-    return _ordered(round, name, targets, found)
+def _dimensions(
+    round: Round, name: str, targets: list[_Target], *, complete: bool
+) -> tuple[list[Diagnostic], tuple[str, ...] | None]:
+    """Where the targets disagree, and the dimensions of the positions, unless that is unclear.
 
-
-def _ordered(
-    round: Round,
-    name: str,
-    targets: list[_Target],
-    found: list[tuple[str, _Target] | None],
-) -> tuple[str, ...]:
-    first = targets[0].target
-    for k, position in enumerate(found):
-        if position is None:
-            assert first.entries is not None
-            span = first.entries[k].span
-            raise Problem(domain_errors.constant_position(span, name, span.text))
-    dims = tuple(p[0] for p in found if p is not None)
+    Unless the targets are `complete`, nothing is said about a position without a dimension.
+    """
+    if any(t.names is not None for t in targets):
+        problems, dims = _keyword_dimensions(round, name, targets)
+        missing = [d for d in dims if all(d not in t.dims for t in targets)]
+        places = [(targets[0].target.span, d) for d in missing]
+    else:
+        problems, positions = _positions(name, targets)
+        dims = tuple(d for d in positions if d is not None)
+        entries = targets[0].target.entries or ()
+        spans = [e.span for e, d in zip(entries, positions, strict=True) if d is None]
+        places = [(span, span.text) for span in spans]
+    if problems or (not complete and places):
+        return problems, None
+    if places:
+        return [domain_errors.constant_position(places[0][0], name, places[0][1])], None
     wanted = round.universe.sorted(dims)
     if dims != wanted:
-        raise Problem(domain_errors.target_order(first.span, name, dims, wanted))
-    return dims
+        span = next((t for t in targets if None not in t.dims), targets[0]).target.span
+        return [domain_errors.target_order(span, name, dims, wanted)], None
+    return [], dims
 
 
-def _keyword_dimensions(round: Round, name: str, targets: list[_Target]) -> tuple[str, ...]:
-    """With keyword entries: the dimensions that are named anywhere."""
+def _positions(
+    name: str, targets: list[_Target]
+) -> tuple[list[Diagnostic], tuple[str | None, ...]]:
+    """Where positional targets disagree with those before them, and what stands at each place."""
+    problems: list[Diagnostic] = []
+    first = targets[0]
+    known: list[tuple[str, _Target] | None] = [None] * len(first.entries)
+    for t in targets:
+        span = t.target.span
+        if len(t.entries) != len(known):
+            counts = len(known), len(t.entries)
+            problems.append(domain_errors.target_counts(span, name, *counts, first.target.span))
+            continue
+        for k, dim in enumerate(t.dims):
+            other = known[k]
+            if dim is not None and other is None:
+                known[k] = (dim, t)
+            elif dim is not None and other is not None and other[0] != dim:
+                clash = name, other[0], dim, other[1].target.span
+                problems.append(domain_errors.target_clash(span, *clash))
+                break
+    return problems, tuple(None if k is None else k[0] for k in known)
+
+
+def _keyword_dimensions(
+    round: Round, name: str, targets: list[_Target]
+) -> tuple[list[Diagnostic], tuple[str, ...]]:
+    """With keyword entries: where targets disagree, and the dimensions that are named anywhere."""
+    problems: list[Diagnostic] = []
     names: dict[str, None] = {}
     for t in targets:
         names.update(dict.fromkeys(t.names if t.names is not None else filter(None, t.dims)))
     dims = round.universe.sorted(tuple(names))
     for t in targets:
+        span = t.target.span
         if len(t.entries) != len(dims):
-            raise Problem(
-                domain_errors.target_counts(
-                    t.target.span, name, len(dims), len(t.entries), targets[0].target.span
-                )
-            )
+            counts, first = (len(dims), len(t.entries)), targets[0].target.span
+            problems.append(domain_errors.target_counts(span, name, *counts, first))
+            continue
         for dim, own, e in zip(t.names or dims, t.dims, t.entries, strict=True):
             if own is not None and own != dim:
-                raise Problem(domain_errors.target_entry(t.target.span, show(e)))
-    for dim in dims:
-        if all(dim not in t.dims for t in targets):
-            span = targets[0].target.span
-            raise Problem(domain_errors.constant_position(span, name, dim))
-    return dims
+                problems.append(domain_errors.target_entry(span, show(e)))
+                break
+    return problems, dims
 
 
 def _place(

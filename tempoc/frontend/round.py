@@ -105,6 +105,8 @@ class Round:
     """The state of one round.
 
     `outer` has the dimensions over which lengths vary, as far as they are known;
+    `spoiled` are tensors of which only numbers are left, because of mistakes in other equations
+    (false: the number itself is the mistake);
     `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
     `draws` counts the draws so far.
     """
@@ -128,6 +130,7 @@ class Round:
     prefixes: Names = field(default_factory=Names)
     changed: bool = False
     unknown: dict[str, Unknown] = field(default_factory=dict)
+    spoiled: dict[Key, bool] = field(default_factory=dict)
     top: Frame | None = None
 
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:

@@ -23,7 +23,7 @@ from tempoc.frontend.problem import StillUnknown
 from tempoc.frontend.program import Program
 from tempoc.frontend.round import Frame, Known, Round
 from tempoc.frontend.scope import Scope, TensorName
-from tempoc.frontend.values import ERROR, Number, Typed, Unknown, map_leaves
+from tempoc.frontend.values import ERROR, Index, Number, Typed, Unknown, map_leaves
 from tempoc.ops.types import DType, TensorType
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Universe
@@ -38,8 +38,11 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
     plans: dict[Key, Plan] = {}
     seeded: dict[Key, None] = {}
     drawn: dict[int, tuple[str, ...]] = {}
+    spoiled: dict[Key, bool] = {}
     space = Space(program.universe)
-    for _ in range(MAX_ROUNDS):
+    left = MAX_ROUNDS
+    while left:
+        left -= 1
         round = Round(
             universe=space.universe,
             space=space,
@@ -47,6 +50,7 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
             language=program.language,
             plans=plans,
             drawn=drawn,
+            spoiled=spoiled,
         )
         before = dict(table)
         results = _round(program, round)
@@ -55,7 +59,13 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
             if universe.bounds != space.universe.bounds:
                 plans.clear()  # what they say about lengths that vary may be wrong
             space = Space(universe)
-        elif not round.changed and not _seed(round, seeded):
+        elif round.changed or _seed(round, seeded):
+            continue
+        elif _spoil(round):
+            table.clear()
+            seeded.clear()
+            left = MAX_ROUNDS
+        else:
             break
     else:
         _report_growth(round, before)
@@ -158,6 +168,26 @@ def _seed(round: Round, seeded: dict[Key, None]) -> bool:
         seeded[cell.key] = None
         found = True
     return found
+
+
+def _spoil(round: Round) -> bool:
+    """Give up tensors that are typed by numbers alone, as all else was refused; false if none is.
+
+    A shape that is taken from what is left would cause mistakes where they are read. If without it
+    nothing is wrong with the other equations, it was the shape that they did not fit.
+    """
+    reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
+    changed = False
+    for cell in round.cells.values():
+        wrong = ERROR in _reached(cause(cell), reasons)
+        known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
+        numbers = bool(known) and all(isinstance(v, Number | Index) for v in known)
+        if cell.key not in round.spoiled and wrong and numbers:
+            round.spoiled[cell.key] = changed = True
+        elif round.spoiled.get(cell.key) and not wrong:
+            round.spoiled[cell.key] = False
+            changed = True
+    return changed
 
 
 def _reached(name: str, reasons: Mapping[str, frozenset[str]]) -> frozenset[str]:

@@ -22,12 +22,33 @@ class Sample:
 
 
 SAMPLES: tuple[Sample, ...] = (
+    Sample(
+        ("dim t, s < T", "dim t < T, s < S"), "a statement declares one dimension",
+        "write a statement for each, as in `dim t < T`", exact=True,
+    ),
+    Sample(("dim t = 5",), "a dimension needs a bound", "write `dim [name] < N = 5`", exact=True),
     Sample(("dim t",), "a dimension needs a bound", "write `dim [name] < T`"),
     Sample(
         ("dim t < 5",), "the bound of a dimension is a name", "write `dim [name] < N = 5`",
         exact=True,
     ),
     Sample(("const D",), "a constant needs a value", "write `const [name] = ...`"),
+    Sample(
+        ("import nn.softmax",), "functions of a module are named with it where they are called",
+        "write `import [name]`, then `[name].f(x)`", exact=True,
+    ),
+    Sample(
+        ("input x: f32(3)", "x: f32(3) = 1", "param x: f32(3)"),
+        "the extents of a type stand in brackets", "write `: f32[...]`", exact=True,
+    ),
+    Sample(
+        ("input x: [3]", "input x[t]: [3]", "param x: [3]", "x: [3] = 1"),
+        "a type begins with a dtype", "write `: f32[...]`", exact=True,
+    ),
+    Sample(
+        ("param w: f32 from w", "extern jax f(x: f32) -> (y: f32) from m"),
+        "a string is expected after `from`", 'write `from "..."`', exact=True,
+    ),
     Sample(("input x", "input x[t]"), "an input needs a type", "write `: f32` or `: f32[...]`"),
     Sample(
         ("input x[0]: f32", "input x[t+1]: f32", "input x[:]: f32"),
@@ -38,6 +59,11 @@ SAMPLES: tuple[Sample, ...] = (
         ('import "a.rt"',), "an imported file needs a name here", 'write `import "file.rt" as name`'
     ),
     Sample(
+        ("extern f(x: f32) -> (y: f32)",), "an extern is a `jax` or a `host` function",
+        "write `extern jax [name](...)` for a pure function of arrays, `extern host [name](...)` "
+        "for any Python", exact=True,
+    ),
+    Sample(
         ("extern jax f(x: f32)",),
         "an extern needs results",
         "write `-> (result: type)` after its arguments",
@@ -45,7 +71,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(("extern jax f(x: f32) -> f32",), "the results of an extern stand in parentheses",
            "write `-> (result: type)`"),
     Sample(
-        ("extern jax f(x: f32) -> (y: f32)",),
+        ("extern jax f(x: f32) -> (y: f32)", "extern host f(x: f32) -> (y: f32) over b"),
         "an extern needs its Python function",
         'write `from "module:function"`',
     ),
@@ -53,6 +79,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(
         ("def f(x)", "def f(x): y"),
         "a def needs `= expression` or a body in braces",
+        "write `def f(x) = ...`, or `def f(x) { ... }` with a `return` at the end",
     ),
     Sample(("def f",), "a def needs its parameters in parentheses", "write `def [name](x) = ...`"),
     Sample(("save x",), "save needs a file", 'write `save [name] to "file.safetensors"`'),
@@ -67,6 +94,13 @@ SAMPLES: tuple[Sample, ...] = (
         "write `[name] = ...` to define a tensor", exact=True,
     ),
     Sample(
+        ("x: f32", "x[t]: f32"), "this statement is not complete, expected `=` and a value",
+        "what is given when the program runs is declared by `input x[t]: f32`", exact=True,
+    ),
+    Sample(
+        ("x := 3", "x[t] := 3"), "expected `=`, found `:=`", "an equation has one `=`", exact=True,
+    ),
+    Sample(
         ("x == 3",), "expected `=`, found `==`", "an equation has one `=`", exact=True,
     ),
     Sample(
@@ -79,6 +113,14 @@ SAMPLES: tuple[Sample, ...] = (
     Sample(
         ("y = (a, b)",), "parentheses hold one expression", "write `[a, b]` for a list", exact=True
     ),
+    Sample(
+        ("y = x[...]", "y = x[0, ...]", "y = (x)[...]"), "`...` is not part of the language",
+        "write `:` for each axis that is kept", exact=True,
+    ),
+    Sample(
+        ("y = {a = 1}",), "a field and its value are separated by `:`", "write `{[name]: ...}`",
+        exact=True,
+    ),
     Sample(("y = {}", ), "a record needs a field", exact=True),
     Sample(
         ("y = x[t = j in 3]", "y = x[t = j in a]"), "`in` needs a slice",
@@ -86,7 +128,8 @@ SAMPLES: tuple[Sample, ...] = (
     ),
     Sample(("y = [1:2]",), "a slice stands in the bracket after a tensor", exact=True),
     Sample(
-        ("y = x if t", "y = x if t > 0"), "`if` needs an `else`", "write `a if condition else b`",
+        ("y = x if t", "y = x if t > 0"), "`if` needs an `else`",
+        "write `a if condition else b`; an equation for some points ends with `when condition`",
     ),
 )  # fmt: skip
 """In the order in which they win."""

@@ -9,6 +9,7 @@ not been looked at yet (`Pending`).
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -95,5 +96,19 @@ class Scope:
 
 def nearest(name: str, names: Iterator[str]) -> str | None:
     """The name that somebody who wrote `name` may have meant."""
-    found = difflib.get_close_matches(name, list(dict.fromkeys(names)), n=1, cutoff=0.7)
-    return found[0] if found else None
+    known = list(dict.fromkeys(names))
+    alike = [n for n in known if n.lower() == name.lower()]
+    close = alike or difflib.get_close_matches(name, known, n=3, cutoff=0.7)
+    # Of a short name, two more letters make another word: `foo` is no `floor`.
+    return next((n for n in close if len(name) > 4 or abs(len(n) - len(name)) < 2), None)
+
+
+def free_name(name: str, text: str) -> str:
+    """A name like this one that a text does not have: another letter, or a number behind it."""
+    taken = frozenset(re.findall(r"\w+", text))
+    tries: list[str] = []
+    if len(name) == 1:
+        after = [chr(c) for c in range(ord(name.lower()) + 1, ord("z") + 1)]
+        tries = [n.upper() if name.isupper() else n for n in (*after, *"abcdefghijk")]
+    numbered = (f"{name}{k}" for k in range(2, len(taken) + 3))
+    return next(n for n in (*tries, *numbered) if n not in taken)

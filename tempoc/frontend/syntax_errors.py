@@ -4,6 +4,8 @@ One function per mistake. Nothing here decides anything; `layout`, `parse`, the 
 `modules` call it.
 """
 
+import re
+
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
 
@@ -35,13 +37,6 @@ def unexpected(span: Span, found: str, expected: str | None) -> Diagnostic:
     """Something stands where nothing like it can."""
     wanted = f", expected {expected}" if expected else ""
     return _error("RT001", span, f"unexpected {found.removeprefix('the ')}{wanted}")
-
-
-def bad_start(span: Span, word: str) -> Diagnostic:
-    """A word with which no statement starts."""
-    help = "an equation for some points only is written `y[t] = ... when t >= 1`"
-    message = f"a statement cannot start with `{word}`"
-    return _error("RT001", span, message, help=help if word == "if" else None)
 
 
 def missing_operand(span: Span, after: str, found: str) -> Diagnostic:
@@ -157,6 +152,9 @@ def stray_character(span: Span, character: str) -> Diagnostic:
 def bad_number(span: Span, text: str) -> Diagnostic:
     """Something that begins like a number."""
     help = "numbers are written `12`, `1.5` or `1e-3`"
+    product = re.fullmatch(r"([1-9][0-9]*(?:\.[0-9]*)?)([A-DF-Za-df-z]\w*)", text)
+    if product is not None and not product[2].startswith("_"):
+        help = f"a product is written `{product[1]} * {product[2]}`"
     return _error("RT005", span, f"`{text}` is not a number", help=help)
 
 
@@ -179,7 +177,8 @@ def too_deep(span: Span, limit: int) -> Diagnostic:
 
 def keyword_as_name(span: Span, word: str) -> Diagnostic:
     """A keyword where a name is introduced or used."""
-    return _error("RT007", span, f"`{word}` is a keyword and cannot be used as a name")
+    help = f"choose another name, such as `{word}_`"
+    return _error("RT007", span, f"`{word}` is a keyword and cannot be used as a name", help=help)
 
 
 def chained_comparison(span: Span, instead: str) -> Diagnostic:
@@ -191,7 +190,14 @@ def chained_comparison(span: Span, instead: str) -> Diagnostic:
 
 def misplaced_statement(span: Span, word: str, where: str) -> Diagnostic:
     """A declaration in a def, or `for` and `return` outside."""
-    return _error("RT009", span, f"`{word}` can only stand {where}")
+    help = _LOOP if word == "for" else None
+    return _error("RT009", span, f"`{word}` can only stand {where}", help=help)
+
+
+_LOOP = (
+    "equations hold at all points of a dimension: declare `dim t < T` and write `x[t] = ...`, "
+    "with `x[t-1]` for the step before"
+)
 
 
 def missing_return(span: Span, name: str) -> Diagnostic:
@@ -270,13 +276,13 @@ def untyped_param(span: Span, name: str) -> Diagnostic:
     return _error("RT012", span, f"param `{name}` needs a type or a default", help=help)
 
 
-def not_an_item(span: Span, word: str) -> Diagnostic:
-    """An expression after `output`, `save` or `print`."""
+def not_an_item(span: Span, word: str, inner: str = "") -> Diagnostic:
+    """An expression after `output`, `save` or `print`; `inner` is what stands in parentheses."""
     return _error(
         "RT012",
         span,
         f"`{word}` takes a tensor, one of its points or a slice, not an expression",
-        help="give the expression a name with an equation",
+        help=f"write `{word} {inner}`" if inner else "give the expression a name with an equation",
     )
 
 

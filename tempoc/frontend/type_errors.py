@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from tempoc.base.diagnostics import Diagnostic, Label
 from tempoc.base.source import Span
-from tempoc.frontend.values import Listing, Record, Several, Value, describe
+from tempoc.frontend.values import Builtin, Listing, Record, Several, Value, describe
 from tempoc.ops.shapes import shape_text, type_text
-from tempoc.ops.types import TensorType
+from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import show
 
@@ -40,6 +40,10 @@ def key_parts(span: Span) -> Diagnostic:
 def not_a_tensor(span: Span, value: Value) -> Diagnostic:
     """A tensor was needed."""
     help = "call it" if describe(value).startswith("the function") else None
+    if isinstance(value, Builtin) and value.name in DType._value2member_map_:
+        help = f"call it; a type follows a colon, as in `x: {value.name}`"
+    if isinstance(value, Listing):
+        help = "`stack(list, 0)` makes a tensor of it"
     return _error("RT061", f"expected a tensor, found {describe(value)}", span, help)
 
 
@@ -107,21 +111,18 @@ def needs_index(span: Span, what: str, value: Value) -> Diagnostic:
     )
 
 
-def no_field(span: Span, value: Value, name: str, close: str | None) -> Diagnostic:
-    """A record has no such field."""
+def no_field(
+    span: Span, value: Value, name: str, close: str | None, way_out: str | None = None
+) -> Diagnostic:
+    """A record has no such field; of anything else `way_out` says what may be meant."""
     if isinstance(value, Record):
         help = f"did you mean `{close}`?" if close else f"it has {_names(value.names)}"
         return _error("RT069", f"the record has no field `{name}`", span, help)
-    return _error("RT069", f"{describe(value)} has no field `{name}`", span)
+    return _error("RT069", f"{describe(value)} has no field `{name}`", span, way_out)
 
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{n}`" for n in names)
-
-
-def not_callable(span: Span, value: Value) -> Diagnostic:
-    """Only functions can be called."""
-    return _error("RT070", f"{describe(value)} cannot be called", span)
 
 
 def wrong_count(span: Span, name: str, wanted: str, given: int) -> Diagnostic:

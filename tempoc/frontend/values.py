@@ -136,9 +136,13 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nothing is known, because of these tensors; `ERROR` among them: it has been reported."""
+    """No type is known, because of these tensors; `ERROR` among them: it has been reported.
+
+    It varies with `dims` at least.
+    """
 
     causes: frozenset[str]
+    dims: frozenset[str] = frozenset()
 
 
 Value = (
@@ -221,6 +225,8 @@ def dims_of(value: Value, universe: Universe) -> tuple[str, ...]:
                 names.update(dict.fromkeys(symbols(entry)))
         elif isinstance(leaf, Index):
             names.update(dict.fromkeys(symbols(leaf.expr)))
+        elif isinstance(leaf, Unknown):
+            names.update(dict.fromkeys(sorted(leaf.dims)))
     return universe.ordered(tuple(names))
 
 

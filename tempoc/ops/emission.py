@@ -46,7 +46,7 @@ class Block:
 
     lines: tuple[str, ...]
     text: str
-    holds: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
 
 
@@ -89,7 +89,7 @@ class KernelEmitter:
         self.names = names
         self._bound = bound
         self._imports = imports
-        self._conditions: list[str] = []
+        self._wrong: list[str] = []
         self._known: dict[tuple[object, ...], str] = {}
 
     def bind(self, hint: str, text: str) -> str:
@@ -115,15 +115,15 @@ class KernelEmitter:
 
         What is written there is not known afterwards.
         """
-        lines, conditions, known = self.lines, self._conditions, self._known
+        lines, before_wrong, known = self.lines, self._wrong, self._known
         before = len(self.checks)
-        self.lines, self._conditions, self._known = [], [], dict(known)
+        self.lines, self._wrong, self._known = [], [], dict(known)
         text = write()
         block = Block(
-            tuple(self.lines), text, tuple(self._conditions), tuple(self.checks[before:])
+            tuple(self.lines), text, tuple(self._wrong), tuple(self.checks[before:])
         )
         del self.checks[before:]
-        self.lines, self._conditions, self._known = lines, conditions, known
+        self.lines, self._wrong, self._known = lines, before_wrong, known
         return block
 
     def function(
@@ -132,7 +132,7 @@ class KernelEmitter:
         """Write a function within the kernel and return its name; see ``Emitter``."""
         names = tuple(self.names.fresh(p) for p in parameters)
         block = self.apart(lambda: write(names))
-        assert not block.holds, f"{hint} cannot check anything"
+        assert not block.wrong, f"{hint} cannot check anything"
         name = self.names.fresh(hint)
         self._define(name, names, block.lines, block.text)
         return name
@@ -151,22 +151,22 @@ class KernelEmitter:
         There is a hint for each of the results, whose texts the blocks join by commas. A check in
         the block that does not run holds.
         """
-        count = len(then.holds), len(orelse.holds)
+        count = len(then.wrong), len(orelse.wrong)
         functions = []
         for word, block in (("then", then), ("else", orelse)):
-            fine = [("jnp.array(True)",) * n for n in count]
-            fine[0 if block is then else 1] = block.holds
+            fine = [("jnp.int32(0)",) * n for n in count]
+            fine[0 if block is then else 1] = block.wrong
             returned = [block.text, *fine[0], *fine[1]]
             functions.append(self.names.fresh(f"{hints[0]}_{word}"))
             several = len(returned) > 1 or len(hints) > 1
             value = f"({', '.join(returned)})" if several else block.text
             self._define(functions[-1], (), block.lines, value)
         names = tuple(self.names.fresh(hint) for hint in hints)
-        holds = [self.names.fresh("holds") for _ in range(sum(count))]
+        wrong = [self.names.fresh("wrong") for _ in range(sum(count))]
         self.lines.append(
-            f"{', '.join([*names, *holds])} = lax.cond({condition}, {', '.join(functions)})"
+            f"{', '.join([*names, *wrong])} = lax.cond({condition}, {', '.join(functions)})"
         )
-        self._conditions += holds
+        self._wrong += wrong
         self.checks += (*then.checks, *orelse.checks)
         return names
 
@@ -345,18 +345,20 @@ class KernelEmitter:
 
     # ------------------------------------------------------------ checks
 
-    def check(self, condition: str, message: str) -> None:
-        """Demand a condition, the text of a boolean scalar; see the class."""
-        self._conditions.append(self.bind("holds", condition))
+    def check(self, condition: str, message: str, value: str = "") -> None:
+        """Demand a condition; see the class.
+
+        What is written is the text of an ``i32``: 0, or what is wrong as a positive number.
+        """
+        text = f"wrong_value({value}, {condition})"
+        if not value:
+            text = f"jnp.where({condition}, 0, jnp.int32(1))"
+        self._wrong.append(self.bind("wrong", text))
         self.checks.append(message)
 
     def failure(self) -> str:
-        """The number of the first check that failed, from 1, or 0; text of an ``i32`` scalar."""
-        text = "jnp.int32(0)"
-        for number in range(len(self._conditions), 0, -1):
-            condition = self._conditions[number - 1]
-            text = f"jnp.where({condition}, {text}, jnp.int32({number}))"
-        return text
+        """The first check that failed, with what is wrong; see ``FIRST_WRONG``."""
+        return f"first_wrong({', '.join(self._wrong)})"
 
 
 def _bracketed(text: str) -> str:

@@ -41,7 +41,9 @@ def require_integers(type: TensorType, name: str) -> None:
     if not type.dtype.is_int:
         raise OperandError(
             f"{name} takes integers as positions, not {type.dtype.value}",
-            help="convert with i32(x)" if type.dtype.is_float else None,
+            help="convert with i32(x)"
+            if type.dtype.is_float
+            else "no shape depends on data: choose with where(c, a, b)",
         )
 
 
@@ -55,6 +57,27 @@ def checked(positions: Array, extent: int, axis: int) -> Array:
     return np.where(positions < 0, positions + extent, positions).astype(np.int64)
 
 
+WRONG_VALUE = '''\
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+'''
+"""Stands in front of kernels that check an index."""
+
+FIRST_WRONG = '''\
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+'''
+"""Stands in front of kernels that check something; ``runtime/faults.py`` reads what it gives."""
+
+
 def guarded(idx: Value, extent: Expr, axis: int, out: Emitter) -> str:
     """Positions counted from the front, with a check; garbage in their padding is not judged."""
     n = atom(out.index(extent))
@@ -65,9 +88,13 @@ def guarded(idx: Value, extent: Expr, axis: int, out: Emitter) -> str:
     ragged = [k for k in range(idx.type.ndim) if idx.is_ragged(k)]
     for k in ragged:
         inside = f"{inside} | ~{out.valid(idx, k)}"
-    holds = f"jnp.all({inside})" if idx.type.ndim else inside
-    out.check(holds, f"an index is out of range for axis {axis} of extent {show(extent)}")
     place = retyped(idx, DType.I32, out).text
+    message = f"index {{value}} is out of range for axis {axis} of extent {show(extent)}"
+    told = place
+    if idx.type.dtype is not DType.I32:  # of the others an `i32` cannot hold all
+        least = "0" if idx.type.dtype is DType.U32 else "-2**29"
+        told = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
+    out.check(inside, message, told)
     return f"jnp.where({place} < 0, {place} + {n}, {place})"
 
 

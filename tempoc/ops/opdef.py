@@ -150,8 +150,12 @@ class Emitter(Protocol):
     def imported(self, function: Import) -> str:
         """The name of a function of the user's that the kernels import."""
 
-    def check(self, condition: str, message: str) -> None:
-        """Make the run fail with ``message`` if the boolean scalar is false (``emission.py``)."""
+    def check(self, condition: str, message: str, value: str = "") -> None:
+        """Make the run fail with ``message`` if the condition is false (``emission.py``).
+
+        It is a boolean scalar; or, with the text of an integer ``value``, an array of its shape.
+        The wrong value stands for ``{value}`` in the message.
+        """
 
 
 class Import(NamedTuple):

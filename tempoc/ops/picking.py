@@ -84,7 +84,8 @@ class Pick(Op):
         inside = f"({index} >= {atom(lo)}) & ({index} < {atom(hi)})"
         if self.step != 1:
             inside += f" & (({index} - {atom(lo)}) % {self.step} == 0)"
-        out.check(inside, f"an index is not in {self.promised}, where it was promised to be")
+        message = f"index {{value}} is not in {self.promised}, where it was promised to be"
+        out.check(inside, message, index)
         last = out.index(self.hi - 1)
         kept = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
         if self.step == step:

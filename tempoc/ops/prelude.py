@@ -7,6 +7,7 @@ import re
 from tempoc.ops.arithmetic import INTEGER_POWER
 from tempoc.ops.contraction import MATVEC, TRANSPOSED_MATMUL
 from tempoc.ops.draw_text import DRAWING
+from tempoc.ops.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.linear import LINEAR_ROWS
 
 HELPERS = {
@@ -15,6 +16,8 @@ HELPERS = {
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
     "integer_power": INTEGER_POWER,
+    "wrong_value": WRONG_VALUE,
+    "first_wrong": FIRST_WRONG,
 }
 """Those that operators call, each after those that it calls itself."""
 

@@ -38,6 +38,31 @@ from tempoc.poly.scheduling import Problem, Unschedulable
 
 def arrange(problem: Problem) -> isl.Schedule:
     """An order of execution; `Unschedulable` if there is none."""
+    return _Arrangement(problem).level(tuple(problem.tasks), _edges(problem), ())
+
+
+def check_order(problem: Problem) -> None:
+    """Raise `Unschedulable` if there is no order of execution.
+
+    It takes the steps of `arrange` that decide, and none of those that share loops.
+    """
+    edges = _edges(problem)
+    waiting = [(tuple(problem.tasks), edges, tuple[str, ...]())]
+    while waiting:
+        tasks, edges, done = waiting.pop()
+        for group in Grouping(problem, tasks, edges, done).live.values():
+            inside = within(group.members, edges)
+            if inside and not group.options:
+                problem.schedule(group.members, [(e.flow, e.needs) for e in inside])
+            elif inside:
+                dim = group.options[0][0]
+                left = [inside_loop(problem, e, dim, group.pins) for e in inside]
+                left = [e for e in left if not e.needs.is_empty()]
+                waiting.append((group.members, left, (*done, dim)))
+
+
+def _edges(problem: Problem) -> list[Edge]:
+    """The dependences that there are; `Unschedulable` if a point needs itself."""
     edges = [Edge(f, problem.dependence(f)) for f in problem.flows]
     nonempty = [e for e in edges if not e.needs.is_empty()]
     for e in nonempty:
@@ -46,7 +71,7 @@ def arrange(problem: Problem) -> isl.Schedule:
             space = e.needs.get_space()
             if not e.needs.intersect(isl.Map.identity(space)).is_empty():
                 raise Unschedulable((e.flow.reader,))
-    return _Arrangement(problem).level(tuple(problem.tasks), nonempty, ())
+    return nonempty
 
 
 class _Arrangement:

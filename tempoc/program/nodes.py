@@ -122,8 +122,8 @@ class Kernel:
     Position 0 is the first array argument. ``dims`` name the coordinates of
     its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
     of its calls it returns a bool for each of their endings. A kernel with ``checks`` returns one
-    more result at the end: an i32, 0 or the number (from 1) of the check that failed. Each text
-    says what is wrong then (``index 7 of x[...] is out of range``).
+    more result at the end: an i32, 0 or which check failed with what (``runtime/faults.py``).
+    Each text says what is wrong then (``index {value} is out of range ...``).
     A kernel with ``vector`` computes all points of these ranges in each call; instead of one i32 it
     returns two, the second of which is the place of the first failing point among them.
     """

@@ -17,7 +17,7 @@ import numpy as np
 from tempoc.program.arith import at_point, evaluate, names, text
 from tempoc.program.nodes import Call, Kernel, Program
 from tempoc.program.verify import bound_order
-from tempoc.runtime import backend, errors
+from tempoc.runtime import backend, errors, faults
 from tempoc.runtime.backend import DeviceArray
 from tempoc.runtime.effects import Show, perform
 from tempoc.runtime.externs import Failed, blamed, failure, place
@@ -304,7 +304,8 @@ class Machine:
             if failed:
                 kernel = self.program.kernels[number]
                 at = place(*self._point(kernel, np.asarray(point).tolist(), *lane))
-                problem = errors.check_failed(kernel.checks[failed - 1], at, kernel.equations)
+                message = faults.message(kernel.checks, failed, self.bounds)
+                problem = errors.check_failed(message, at, kernel.equations)
                 raise RunError(problem)
         self.faults.clear()
 

@@ -187,6 +187,9 @@ def test_line_breaks_after_operators_and_before_words() -> None:
     assert long == program("y[t] = a + b * c and not d when t >= 1; y[0] = 1")
     extern = 'extern host f(a: f32)\n -> (b: f32)\n from "m:f"\n over b'
     assert program(extern) == program(extern.replace("\n", ""))
+    turned = 'extern host f(a: f32)\n -> (b: f32)\n over b\n from "m:f"'
+    assert program(extern) == program(turned)
+    assert program(extern) == program(turned.replace("\n", ""))
 
 
 def test_braces_of_records_and_of_bodies() -> None:

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.driver.order import has_order
 from tempoc.poly.liveness import Liveness, Stored, Use
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.replay import World, touched, trace, valuations
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
+from tempoc.sdg.loops import doubtful
 from tempoc.symbolic.text import show as show_index
 from tempoc.symbolic.walk import evaluate
 from tests.schedule.programs import Builder
@@ -70,6 +72,20 @@ def test_whatever_is_found_is_legal(b: Builder) -> None:
     assert list(proof(b.statements, found.tree, b.space)) == []
     assert list(replay(b.statements, found.tree, b.space, (1, 2, 3, 4))) == []
     assert parse(show(found.tree)) == found.tree
+
+
+@settings(max_examples=200, deadline=None)
+@given(programs())
+def test_there_is_an_order_exactly_if_one_is_made(b: Builder) -> None:
+    """`check` makes none."""
+    components = doubtful(b.statements, b.universe)
+    known = not components or has_order(b.statements, b.space, components)
+    try:
+        compute(b.statements, b.space)
+    except DiagnosticError:
+        assert not known
+    else:
+        assert known
 
 
 def stored(b: Builder) -> dict[str, Stored]:

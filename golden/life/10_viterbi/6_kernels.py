@@ -9,6 +9,22 @@ import jax.numpy as jnp
 from jax import lax
 
 
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+
+
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+
+
 def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     """10_viterbi.rt:16: score[0] = start + emit[seen[0]]
     10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]
@@ -16,7 +32,7 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     10_viterbi.rt:24: likelihood = max(score[T-1])
     """
     seen_0 = seen[0]
-    holds = (seen_0 >= -4) & (seen_0 < 4)
+    wrong = wrong_value(seen_0, (seen_0 >= -4) & (seen_0 < 4))
     score = start + jnp.take(emit, jnp.where(seen_0 < 0, seen_0 + 4, seen_0), axis=0, mode="clip")
     score_getitem2_slice = score_getitem2[1:max(1, T)]
     score_getitem2_slice2 = lax.pad(
@@ -30,14 +46,14 @@ def likelihood(at, emit, seen, start, score_getitem2, move, path, *, T):
     path_0 = jnp.argmax(score_at2, axis=None).astype(jnp.int32)
     likelihood = jnp.max(score_at2, axis=0)
     path = lax.dynamic_update_index_in_dim(path, path_0, T-1, 0)
-    return score_rows, path, likelihood, jnp.where(holds, jnp.int32(0), jnp.int32(1))
+    return score_rows, path, likelihood, first_wrong(wrong)
 
 
 def score_getitem2(at, emit, seen, score_getitem2_2, *, T):
     """10_viterbi.rt:17: score[t] = max(reach[t], axis = 0) + emit[seen[t]]"""
     def point(seen):
         score_getitem2 = jnp.take(emit, jnp.where(seen < 0, seen + 4, seen), axis=0, mode="clip")
-        return (score_getitem2, jnp.where((seen >= -4) & (seen < 4), jnp.int32(0), jnp.int32(1)))
+        return (score_getitem2, first_wrong(wrong_value(seen, (seen >= -4) & (seen < 4))))
     score_getitem2_rows, fault = jax.vmap(point)(seen[1:T])
     score_getitem2_2_2 = lax.dynamic_update_slice(score_getitem2_2, score_getitem2_rows, (1, 0))
     faults = jnp.ravel(fault)
@@ -68,7 +84,7 @@ def path_1(at, back, path):
         back_next, jnp.where(path_next < 0, path_next + 3, path_next), axis=0, mode="clip",
     )
     path = lax.dynamic_update_index_in_dim(path, path_1, t, 0)
-    return path, jnp.where((path_next >= -3) & (path_next < 3), jnp.int32(0), jnp.int32(1))
+    return path, first_wrong(wrong_value(path_next, (path_next >= -3) & (path_next < 3)))
 
 
 def first_fault(fault, kernel, found, point):

@@ -22,6 +22,22 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+
+
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+
+
 def length(at, *, K):
     """13_lbfgs.rt:43: length = 0.5 ** k
     13_lbfgs.rt:44: enough = objective(w + length * direction) <= loss + 1e-4 * length * (slope @ direction)
@@ -96,7 +112,7 @@ def size(at, enough, length, *, K):
     """13_lbfgs.rt:45: size = length[k = argmax(enough[k = 0:K]) in 0:K]"""
     size_argmax = jnp.argmax(enough, axis=None).astype(jnp.int32)
     size = length[jnp.maximum(jnp.minimum(size_argmax, K-1), 0)]
-    return size, jnp.where((size_argmax >= 0) & (size_argmax < K), jnp.int32(0), jnp.int32(1))
+    return size, first_wrong(wrong_value(size_argmax, (size_argmax >= 0) & (size_argmax < K)))
 
 
 def w_1(at, size, r_0, w):

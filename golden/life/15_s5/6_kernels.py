@@ -66,6 +66,22 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+
+
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+
+
 def cost_d_y_mul(at, layer_log_decay, layer_log_step, layer_frequency, *, T):
     """15_s5.rt:27: pole = {re: -exp(layer.log_decay), im: layer.frequency}
     15_s5.rt:28: keep, hold = ssm.zoh(pole, exp(layer.log_step))
@@ -159,7 +175,10 @@ def cost_scan_d_states_associative_scan_take4(
     states_associative_scan_2 = scanned[2]
     states_associative_scan_3 = scanned[3]
     d_associative_scan_maximum = jnp.maximum(jnp.arange(T, dtype=jnp.int32) - 1, 0)
-    holds = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    wrong = wrong_value(
+        d_associative_scan_maximum,
+        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
+    )
     d_associative_scan_take = jnp.take(
         states_associative_scan_0,
         jnp.where(
@@ -167,7 +186,10 @@ def cost_scan_d_states_associative_scan_take4(
             d_associative_scan_maximum,
         ), axis=0, mode="clip",
     )
-    holds2 = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    wrong2 = wrong_value(
+        d_associative_scan_maximum,
+        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
+    )
     d_associative_scan_take2 = jnp.take(
         states_associative_scan_1,
         jnp.where(
@@ -175,7 +197,10 @@ def cost_scan_d_states_associative_scan_take4(
             d_associative_scan_maximum,
         ), axis=0, mode="clip",
     )
-    holds3 = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    wrong3 = wrong_value(
+        d_associative_scan_maximum,
+        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
+    )
     d_associative_scan_take3 = jnp.take(
         states_associative_scan_2,
         jnp.where(
@@ -183,7 +208,10 @@ def cost_scan_d_states_associative_scan_take4(
             d_associative_scan_maximum,
         ), axis=0, mode="clip",
     )
-    holds4 = jnp.all((d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T))
+    wrong4 = wrong_value(
+        d_associative_scan_maximum,
+        (d_associative_scan_maximum >= -T) & (d_associative_scan_maximum < T),
+    )
     d_associative_scan_take4 = jnp.take(
         states_associative_scan_3,
         jnp.where(
@@ -194,15 +222,7 @@ def cost_scan_d_states_associative_scan_take4(
     return (
         re_rows_0, re_rows_1, states_associative_scan_2, states_associative_scan_3,
         d_associative_scan_take, d_associative_scan_take2, d_associative_scan_take3,
-        d_associative_scan_take4,
-        jnp.where(
-            holds,
-            jnp.where(
-                holds2,
-                jnp.where(holds3, jnp.where(holds4, jnp.int32(0), jnp.int32(4)), jnp.int32(3)),
-                jnp.int32(2),
-            ), jnp.int32(1),
-        ),
+        d_associative_scan_take4, first_wrong(wrong, wrong2, wrong3, wrong4),
     )
 
 

@@ -88,6 +88,22 @@ def transposed_matmul(x, y):
     return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
 
 
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+
+
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+
+
 def start_letters_default(at, random_seed):
     """gru.rt:19: param start = {letters: nn.embedding_init(V, E), cell: nn.gru_init(E, H), out: nn.linear_init(V, H)}
     nn.rt:281: return random.normal([tokens, width]) * sqrt(1.0 / width)
@@ -325,12 +341,12 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
         at_index4 = jnp.int32(N-1)
         divisor = jnp.where(at_index4 == 0, jnp.int32(1), at_index4)
         at2 = jnp.where(at_index4 == 0, jnp.int32(0), jnp.remainder(at_add + jnp.int32(t), divisor))
-        holds = jnp.all((at2 >= -N) & (at2 < N))
+        wrong = wrong_value(at2, (at2 >= -N) & (at2 < N))
         letter = jnp.take(text, jnp.where(at2 < 0, at2 + N, at2), axis=0, mode="clip")
         next_add = at2 + 1
-        holds2 = jnp.all((next_add >= -N) & (next_add < N))
+        wrong2 = wrong_value(next_add, (next_add >= -N) & (next_add < N))
         next2 = jnp.take(text, jnp.where(next_add < 0, next_add + N, next_add), axis=0, mode="clip")
-        holds3 = jnp.all((letter >= -58) & (letter < 58))
+        wrong3 = wrong_value(letter, (letter >= -58) & (letter < 58))
         state_getitem = jnp.take(
             net_letters, jnp.where(letter < 0, letter + 58, letter), axis=0, mode="clip",
         )
@@ -348,12 +364,7 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
         d_log_softmax_logsumexp = jnp.sum(d_take_along_sum, axis=1, keepdims=True)
         return (
             letter, state_getitem, r_split_0, r_split_1, r_split_2, cost_expand_dims,
-            d_take_along_sum, d_log_softmax_logsumexp,
-            jnp.where(
-                holds,
-                jnp.where(holds2, jnp.where(holds3, jnp.int32(0), jnp.int32(3)), jnp.int32(2)),
-                jnp.int32(1),
-            ),
+            d_take_along_sum, d_log_softmax_logsumexp, first_wrong(wrong, wrong2, wrong3),
         )
     (
         letter_rows, state_getitem_rows, r_split_0_rows, r_split_1_rows, r_split_2_rows,
@@ -399,7 +410,7 @@ def cost(
         state = gru_cell_sub * n_tanh + z_sigmoid * h
         logits = jnp.einsum("ij,kj->ik", state, out_w) + out_b
         log_softmax_sub = logits - jax.nn.logsumexp(logits, axis=1, keepdims=True)
-        holds = jnp.all((cost_expand_dims >= -58) & (cost_expand_dims < 58))
+        wrong = wrong_value(cost_expand_dims, (cost_expand_dims >= -58) & (cost_expand_dims < 58))
         take_along_take_along = jnp.take_along_axis(
             log_softmax_sub,
             jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims), axis=1,
@@ -414,8 +425,7 @@ def cost(
         d_r_sigmoid_mul = r_sigmoid * (1.0 - r_sigmoid)
         return (
             r_split2_2, z_sigmoid, gru_cell_sub, r_sigmoid, state, cost, d_logits, d_matmul_einsum,
-            d_z_sigmoid_sub, d_z_sigmoid_mul, d_tanh_sub, d_r_sigmoid_mul,
-            jnp.where(holds, jnp.int32(0), jnp.int32(1)),
+            d_z_sigmoid_sub, d_z_sigmoid_mul, d_tanh_sub, d_r_sigmoid_mul, first_wrong(wrong),
         )
     (
         r_split2_2_rows, z_sigmoid_rows, gru_cell_sub_rows, r_sigmoid_rows, state_rows, cost_rows,
@@ -552,7 +562,7 @@ def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, letter, d_g_add, d_
         d_r_split_concat = jnp.concatenate([d_r_add, h, h], axis=1)
         d_a_add = jnp.concatenate([h, h, d_n_add], axis=1) + d_z_split_concat + d_r_split_concat
         d_state_getitem = jnp.matmul(d_a_add, cell_w)
-        holds = jnp.all((letter >= -58) & (letter < 58))
+        wrong = wrong_value(letter, (letter >= -58) & (letter < 58))
         d_getitem_scatter_add = jnp.zeros((58, 24), jnp.float32).at[
             jnp.where(letter < 0, letter + 58, letter)
         ].add(d_state_getitem, mode="drop")
@@ -561,7 +571,7 @@ def loss_d_logits_sum(at, d_n_add, d_z_add, d_r_add, cell_w, letter, d_g_add, d_
         d_logits_sum = jnp.sum(d_logits, axis=0)
         return (
             d_a_add, d_getitem_scatter_add, d_a_add_sum, d_g_add_sum, d_logits_sum,
-            jnp.where(holds, jnp.int32(0), jnp.int32(1)),
+            first_wrong(wrong),
         )
     (
         d_a_add_rows, d_getitem_scatter_add_rows, d_a_add_sum_rows, d_g_add_sum_rows,

@@ -22,6 +22,22 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+
+
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+
+
 def updated(array, part, start):
     """The array with a part put in; axes of length 1 are left out meanwhile.
 
@@ -50,11 +66,11 @@ def x_0_early(at, prompt, embed, tok, *, S, T):
     """
     def point(t, prompt):
         prompt_t = prompt[t]
-        holds = (prompt_t >= -49152) & (prompt_t < 49152)
+        wrong = wrong_value(prompt_t, (prompt_t >= -49152) & (prompt_t < 49152))
         x_0_early = jnp.take(
             embed, jnp.where(prompt_t < 0, prompt_t + 49152, prompt_t), axis=0, mode="clip",
         )
-        return (prompt_t, x_0_early, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+        return (prompt_t, x_0_early, first_wrong(wrong))
     point = jax.vmap(point, in_axes=(0, None))
     prompt_t_rows, x_0_early_rows, fault = jax.vmap(point, in_axes=(None, 0))(
         jnp.arange(min(S, T), dtype=jnp.int32), prompt,
@@ -248,9 +264,8 @@ def x_0_late(at, embed, tok):
     t = at[0]
     def point(tok):
         tok_t = tok[t]
-        holds = (tok_t >= -49152) & (tok_t < 49152)
         x_0_late = jnp.take(embed, jnp.where(tok_t < 0, tok_t + 49152, tok_t), axis=0, mode="clip")
-        return (x_0_late, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+        return (x_0_late, first_wrong(wrong_value(tok_t, (tok_t >= -49152) & (tok_t < 49152))))
     x_0_late_rows, fault = jax.vmap(point)(tok)
     faults = jnp.ravel(fault)
     first = jnp.argmax(faults != 0)

@@ -97,6 +97,22 @@ def random_gumbel(key, positions):
     return noise.astype(jnp.float32) * jnp.float32(2.0**-26)
 
 
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+
+
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+
+
 def net_letters_default(at, random_seed):
     """recite.rt:21: param net = transformer.init(V, D, layers)
     nn.rt:281: return random.normal([tokens, width]) * sqrt(1.0 / width)
@@ -295,7 +311,7 @@ def drawn_temperature_categorical(
     """
     t = at[0]
     letter_t = letter[t]
-    holds = jnp.all((letter_t >= -58) & (letter_t < 58))
+    wrong = wrong_value(letter_t, (letter_t >= -58) & (letter_t < 58))
     x_getitem = jnp.take(
         net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
     )
@@ -464,7 +480,7 @@ def drawn_temperature_categorical(
     temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
     return (
         attention_k_rope_concat, attention_v_reshape, attention2_k_rope_concat,
-        attention2_v_reshape, temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1)),
+        attention2_v_reshape, temperature_categorical, first_wrong(wrong),
     )
 
 

@@ -86,6 +86,22 @@ def matvec(matrix, vector, points):
     return jnp.matmul(vector, matrix.T)
 
 
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+
+
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+
+
 def updated(array, part, start):
     """The array with a part put in; axes of length 1 are left out meanwhile.
 
@@ -115,7 +131,7 @@ def after(
     t = at[0]
     def point(b, letter, state):
         letter_t = letter[t]
-        holds = (letter_t >= -58) & (letter_t < 58)
+        wrong = wrong_value(letter_t, (letter_t >= -58) & (letter_t < 58))
         after_getitem = jnp.take(
             net_letters, jnp.where(letter_t < 0, letter_t + 58, letter_t), axis=0, mode="clip",
         )
@@ -131,8 +147,7 @@ def after(
         temperature_div = (matvec(out_w, after, B) + out_b) / 0.7
         temperature_key = random_fold(random_key(random_seed, 3419918578), b, t)
         scores = temperature_div + random_gumbel(temperature_key, jnp.arange(58, dtype=jnp.uint32))
-        temperature_categorical = jnp.argmax(scores, axis=-1).astype(jnp.int32)
-        return (after, temperature_categorical, jnp.where(holds, jnp.int32(0), jnp.int32(1)))
+        return (after, jnp.argmax(scores, axis=-1).astype(jnp.int32), first_wrong(wrong))
     (
         after_rows, temperature_categorical_rows, fault,
     ) = jax.vmap(point)(jnp.arange(B, dtype=jnp.int32), letter, state)

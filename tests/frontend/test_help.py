@@ -1,0 +1,131 @@
+"""Help lines mend: a program, what is said about it, and the program that does what was said."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from tempoc.frontend.library_errors import JAX
+from tests.support.elaborated import errors_of
+
+HEAD = "dim b < B\ndim t < T\nconst D = 3\ninput x[b, t]: f32\ninput A[t]: f32[D, D]\n"
+OUT = "output x\n"
+
+# The wrong statements, a part of the help, and the right ones.
+MENDED = {
+    "RT200 a point": (
+        "y = A[1]", "assume T >= 2", "assume T >= 2\ny = A[1]"
+    ),
+    "RT200 a neighbour": (
+        "y[b, t] = x[b, t+1] when t == 0", "assume T >= 2",
+        "assume T >= 2\ny[b, t] = x[b, t+1] when t == 0",
+    ),
+    "RT200 the step before the last": (
+        "y[t] = A[T-2] + A", "assume T >= 2", "assume T >= 2\ny[t] = A[T-2] + A"
+    ),
+    "RT200 in a loop": (
+        "y[t] = A[t+1]", "when t < T-1", "y[t] = A[t+1] when t < T-1"
+    ),
+    "RT047 the first": (
+        "y[t] = A[t-1] when t >= 1\noutput y", "output `y[t = 1:T]`",
+        "y[t] = A[t-1] when t >= 1\noutput y[t = 1:T]",
+    ),
+    "RT047 the last": (
+        "y[b, t] = x[b, t+1] when t < T-1\noutput y", "output `y[t = 0:T-1]`",
+        "y[b, t] = x[b, t+1] when t < T-1\noutput y[t = 0:T-1]",
+    ),
+    "RT123 a tensor": (
+        "j = argmax(x[t = 0:T])\ny = x[b, j]", "write a data-dependent access, `x[t = j in 0:T]`",
+        "j = argmax(x[t = 0:T])\ny = x[t = j in 0:T]",
+    ),
+    "RT123 a quotient": ("y = A[t / 2]", "`//` rounds down", "y = A[t // 2]"),
+    "RT123 a float": ("y = A[0.0]", "write an integer", "y = A[0]"),
+    "RT125 an index": ("y[t] = A when t", "compare it: `t >= 1`", "y[t] = A when t >= 1"),
+    "RT125 a tensor": (
+        "y[b, t] = 1. when x > 0.", "`where(x > 0., a, b)`", "y[b, t] = where(x > 0., 1., 0.)"
+    ),
+    "RT137 some points": (
+        "y[0, 0] = x\ny[b, t] = x", "`[b = 0, t = 0]`", "y[0, 0] = x[b = 0, t = 0]\ny[b, t] = x"
+    ),
+    "RT137 a guard": (
+        "y[b, 0] = x\ny[b, t] = x", "`y[b, t] = ... when t == 0`",
+        "y[b, t] = x when t == 0\ny[b, t] = x",
+    ),
+    "RT137 a dimension": ("y[b] = x", "add `t` to the target", "y[b, t] = x"),
+    "RT157": (
+        'extern jax f(a: f32[t+1]) -> (r: f32) from "m:f"\ny = f(x[t = 0:t+1])', "`extern host`",
+        'extern host f(a: f32[t+1]) -> (r: f32) from "m:f"\ny = f(x[t = 0:t+1])',
+    ),
+    "RT023": ("input b: f32", "such as `c`", "input c: f32"),
+    "RT023 a bound": ("T = 3", "such as `U`", "U = 3"),
+    "RT023 a word": ("D = 3", "such as `E`", "E = 3"),
+    "RT021 of linear algebra": (
+        "y = inv(A)",
+        '`extern jax inv(a: f32[3, 3]) -> (b: f32[3, 3]) from "jax.numpy.linalg:inv"`',
+        'extern jax inv(a: f32[3, 3]) -> (b: f32[3, 3]) from "jax.numpy.linalg:inv"\ny = inv(A)',
+    ),
+    "RT021 that nobody calls": (
+        "def f(a) = inv(a)",
+        '`extern jax inv(a: f32[D, D]) -> (b: f32[D, D]) from "jax.numpy.linalg:inv"`',
+        'extern jax inv(a: f32[D, D]) -> (b: f32[D, D]) from "jax.numpy.linalg:inv"\n'
+        "def f(a) = inv(a)",
+    ),
+    "RT021 of NumPy": ("y = matmul(A, A)", "`a @ b`", "y = A @ A"),
+    "RT021 of a module": ("y = softmax(A)", "`import nn`", "import nn\ny = nn.softmax(A)"),
+    "RT021 of Python": ("y = int(x)", "`i32(x)`", "y = i32(x)"),
+    "RT020 a prefix": ("y = np.sum(A)", "by their names alone", "y = sum(A)"),
+    "RT020 True": ("y = True", "write `true`", "y = true"),
+    "RT020 pi": ("y = pi * x", "`const pi = 3.14", "const pi = 3.141592653589793\ny = pi * x"),
+    "RT069 a method": ("y = A.sum()", "write `sum(A)`", "y = sum(A)"),
+    "RT069 a shape": ("y = A.shape[0]", "write `size(A, axis)`", "y = size(A, 0)"),
+    "RT070": ("mean = 3.0\ny = mean(A)", "give that another name", "mean2 = 3.0\ny = mean(A)"),
+    "RT061 a list": (
+        "y = A[t][[0, 1]]", "`stack(list, 0)`", "y = A[t][stack([0, 1], 0)]"
+    ),
+    "RT060 a mask": ("y = (A)[A[t = 0] > 0.]", "where(c, a, b)", "y = where(A > 0., A, 0.)"),
+    "RT022": (
+        "y = random.randint(3)", "`i32(floor(n * random.uniform([...])))`",
+        "y = i32(floor(3 * random.uniform([2])))",
+    ),
+    "RT021 in capitals": ("y = Sum(A)", "did you mean `sum`?", "y = sum(A)"),
+    "RT123 a string": ('w[t] = {a: A}\ny = w["a"]', "`w.a`", "w[t] = {a: A}\ny = w.a"),
+    "RT090": ("y = 1. if x > 0. else 2.", "`where(c, a, b)`", "y = where(x > 0., 1., 2.)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MENDED)
+def test_the_help_mends(what: str) -> None:
+    wrong, help, right = MENDED[what]
+    diagnostics = errors_of(HEAD + OUT + wrong + "\n")
+    assert [d.code for d in diagnostics] == [what[:5]]
+    assert help in (diagnostics[0].help or "")
+    assert errors_of(HEAD + OUT + right + "\n") == ()
+
+
+@pytest.mark.parametrize("what", [w for w in MENDED if w[:5] != "RT023"])
+def test_nothing_follows_from_the_mistake(what: str) -> None:
+    """What stands around a mistake is read as if it were right."""
+    wrong = MENDED[what][0]
+    after = errors_of(HEAD + OUT + wrong + "\nzz = A + ones([2])\n")
+    assert sorted(d.code for d in after) == sorted([what[:5], "RT060"])
+
+
+@pytest.mark.parametrize("name", JAX)
+def test_what_is_said_to_be_in_jax_is_there(name: str) -> None:
+    assert callable(getattr(importlib.import_module(JAX[name].module), name))
+
+
+RAGGED = """
+dim i < I
+dim t < T until stop
+input x[i, t]: f32
+stop = x > 3.0
+"""
+
+
+def test_what_would_be_ragged_is_reduced() -> None:
+    (found,) = errors_of(RAGGED + "output x\n")
+    assert found.code == "RT281" and found.help is not None
+    assert "`sum(x[t = 0:T])`" in found.help and "`x[t = T-1]`" in found.help
+    assert errors_of(RAGGED + "y = sum(x[t = 0:T])\nz = x[t = T-1]\noutput y, z\n") == ()
