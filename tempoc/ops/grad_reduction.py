@@ -17,7 +17,7 @@ from tempoc.ops.scan import CumMin, CumProd, CumSum, Scan
 from tempoc.ops.search import ArgMax, ArgMin
 from tempoc.ops.shapes import axes_of, axis_of
 from tempoc.ops.source import Arange
-from tempoc.symbolic.expr import ONE, ZERO, Expr, product
+from tempoc.symbolic.expr import ONE, ZERO, Expr, compare, product
 
 
 def _axes(op: Op, x: Term) -> tuple[int, ...]:
@@ -59,9 +59,8 @@ def extremum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> F
         return (c.fit(g, x),)
     equal = c.op(Equal(), x, _back(op, c, x, results[0]))
     chosen = c.op(Or(), equal, _found(op, c, x, axes))
-    weight = c.cast(chosen, g.type.dtype)
-    count = c.sum(weight, axes, keepdims=True)
-    return (c.fit(c.mul(c.div(_back(op, c, x, g), count), weight), x),)
+    count = c.sum(c.cast(chosen, g.type.dtype), axes, keepdims=True)
+    return (c.fit(c.masked(chosen, c.div(_back(op, c, x, g), count)), x),)
 
 
 def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
@@ -77,10 +76,18 @@ def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
 
 
 def logsumexp(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
-    """By softmax."""
+    """By softmax: terms and their sum are measured from one number, so that its rounding cancels.
+
+    The result is such a number, too, and as good where the axes may be empty, but known later than
+    the maximum, along with which the sum can be found.
+    """
     (x,) = args
-    weight = c.op(Exp(), c.sub(x, _back(op, c, x, results[0])))
-    return (c.fit(c.mul(_back(op, c, x, cots[0]), weight), x),)
+    axes = _axes(op, x)
+    some = all(c.build.facts.holds(compare(">=", x.shape[a], ONE)) for a in axes)
+    top = c.op(Max(axes=axes, keepdims=True), x) if some else _back(op, c, x, results[0])
+    term = c.op(Exp(), c.sub(x, top))
+    share = c.div(_back(op, c, x, cots[0]), c.sum(term, axes, keepdims=True))
+    return (c.fit(c.mul(share, term), x),)
 
 
 def variance(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
@@ -155,9 +162,9 @@ def cummax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     so_far = c.where(early, wide, c.number(never, x.type.dtype))
     first = c.op(Equal(), row, c.op(search(axis=axis, keepdims=True), so_far))
     equal = c.op(And(), early, c.op(Equal(), wide, c.expand(y, [axis])))
-    weight = c.cast(c.op(Or(), equal, first), g.type.dtype)
-    share = c.div(c.expand(g, [axis]), c.sum(weight, [axis], keepdims=True))
-    found = c.sum(c.mul(share, weight), [axis + 1])
+    chosen = c.op(Or(), equal, first)
+    count = c.sum(c.cast(chosen, g.type.dtype), [axis], keepdims=True)
+    found = c.sum(c.masked(chosen, c.div(c.expand(g, [axis]), count)), [axis + 1])
     return (c.fit(_last(c, op, found, back=True), args[0]),)
 
 

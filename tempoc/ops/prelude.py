@@ -8,6 +8,7 @@ from tempoc.ops.arithmetic import INTEGER_POWER
 from tempoc.ops.contraction import MATVEC, TRANSPOSED_MATMUL
 from tempoc.ops.draw_text import DRAWING
 from tempoc.ops.linear import LINEAR_ROWS
+from tempoc.ops.search import GREATEST_FIRST
 
 HELPERS = {
     **DRAWING,
@@ -15,6 +16,7 @@ HELPERS = {
     "matvec": MATVEC,
     "transposed_matmul": TRANSPOSED_MATMUL,
     "integer_power": INTEGER_POWER,
+    "greatest_first": GREATEST_FIRST,
 }
 """Those that operators call, each after those that it calls itself."""
 
