@@ -121,10 +121,10 @@ class Sort(Op):
         return args
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """As in NumPy."""
+        """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
         x = args[0]
         wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
-        return (np.sort(wide, axis=self.axis).astype(x.dtype),)
+        return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
 
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter

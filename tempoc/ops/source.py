@@ -185,7 +185,9 @@ class Eye(Op):
     ) -> tuple[str, ...]:
         """The padding continues the pattern."""
         n, m = (out.static(out.pad(e)) for e in (self.n, self.m))
-        return (cast(f"jnp.eye({n}, {m}, dtype=jnp.bool_)", DType.BOOL, self.dtype),)
+        whole = DType.I32 if self.dtype.is_float else self.dtype  # see ``cast`` about conditions
+        eye = f"jnp.eye({n}, {m}, dtype={jax_dtype(whole)})"
+        return (cast(eye, whole, self.dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
