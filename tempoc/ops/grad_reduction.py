@@ -17,7 +17,7 @@ from tempoc.ops.scan import CumMin, CumProd, CumSum, Scan
 from tempoc.ops.search import ArgMax, ArgMin
 from tempoc.ops.shapes import axes_of, axis_of
 from tempoc.ops.source import Arange
-from tempoc.symbolic.expr import ONE, ZERO, Expr, compare, product
+from tempoc.symbolic.expr import ONE, ZERO, Expr, product
 
 
 def _axes(op: Op, x: Term) -> tuple[int, ...]:
@@ -76,17 +76,14 @@ def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
 
 
 def logsumexp(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
-    """By softmax: terms and their sum are measured from one number, so that its rounding cancels.
+    """By softmax, measured from the result: the sum, which rounding keeps from 1, divides it away.
 
-    The result is such a number, too, and as good where the axes may be empty, but known later than
-    the maximum, along with which the sum can be found.
+    The result is never far off: it is the rounded sum of the maximum, which is a number of the
+    dtype, and of a logarithm, so off by less than that. And it is there, as the maximum is not.
     """
     (x,) = args
-    axes = _axes(op, x)
-    some = all(c.build.facts.holds(compare(">=", x.shape[a], ONE)) for a in axes)
-    top = c.op(Max(axes=axes, keepdims=True), x) if some else _back(op, c, x, results[0])
-    term = c.op(Exp(), c.sub(x, top))
-    share = c.div(_back(op, c, x, cots[0]), c.sum(term, axes, keepdims=True))
+    term = c.op(Exp(), c.sub(x, _back(op, c, x, results[0])))
+    share = c.div(_back(op, c, x, cots[0]), c.sum(term, _axes(op, x), keepdims=True))
     return (c.fit(c.mul(share, term), x),)
 
 

@@ -398,15 +398,15 @@ def cost(
         n_tanh = jnp.tanh(split_out2 + r_sigmoid * r_split2_2)
         state = gru_cell_sub * n_tanh + z_sigmoid * h
         logits = jnp.einsum("ij,kj->ik", state, out_w) + out_b
-        log_softmax_logsumexp = jax.nn.logsumexp(logits, axis=1, keepdims=True)
+        log_softmax_sub = logits - jax.nn.logsumexp(logits, axis=1, keepdims=True)
         holds = jnp.all((cost_expand_dims >= -58) & (cost_expand_dims < 58))
-        take_along_take_along_take_along = jnp.take_along_axis(
-            logits, jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims),
-            axis=1, mode="clip",
+        take_along_take_along = jnp.take_along_axis(
+            log_softmax_sub,
+            jnp.where(cost_expand_dims < 0, cost_expand_dims + 58, cost_expand_dims), axis=1,
+            mode="clip",
         )
-        cost_take_along_take_along = take_along_take_along_take_along - log_softmax_logsumexp
-        cost = -(jnp.sum(cost_take_along_take_along, axis=(0, 1)) / 16)
-        d_logsumexp_exp = jnp.exp(logits - jnp.max(logits, axis=1, keepdims=True))
+        cost = -(jnp.sum(take_along_take_along, axis=(0, 1)) / 16)
+        d_logsumexp_exp = jnp.exp(log_softmax_sub)
         d_logsumexp_div = d_log_softmax_logsumexp / jnp.sum(d_logsumexp_exp, axis=1, keepdims=True)
         d_logits = d_logsumexp_div * d_logsumexp_exp - d_take_along_sum
         d_matmul_einsum = jnp.matmul(d_logits, out_w)
