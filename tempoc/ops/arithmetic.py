@@ -15,7 +15,7 @@ from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import padded, spread
 from tempoc.ops.promote import Kind, common, inexact, numeric, promote, real
 from tempoc.ops.shapes import broadcast, require
-from tempoc.ops.spell import cast, is_nonzero, meant_by, paired, scalar
+from tempoc.ops.spell import cast, is_nonzero, meant_by, numpy_dtype, paired, scalar
 from tempoc.ops.types import DType, TensorType
 
 
@@ -43,6 +43,18 @@ class Nary(Op):
         require(args, self.arity, self.name)
         dtype, weak = self.result(self.operand(args))
         return (TensorType(dtype, broadcast([a.shape for a in args], facts), weak),)
+
+    def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
+        """All operands are converted to one dtype."""
+        return self.operand(types)[0]
+
+    def settle(self, args: tuple[Array, ...], types: tuple[TensorType, ...]) -> tuple[Array, ...]:
+        """Numbers without a dtype of their own take that of the others, and wrap if need be."""
+        if not any(t.weak for t in types):
+            return args
+        dtype = numpy_dtype(self.operand(types)[0])
+        with np.errstate(all="ignore"):
+            return tuple(a.astype(dtype, copy=False) for a in args)
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """Half precision is computed in single precision and rounded, as XLA does."""
@@ -169,7 +181,9 @@ class Power(Arithmetic):
         """NumPy refuses negative powers of integers."""
         a, b = args
         if a.dtype.kind not in "iu":
-            return np.asarray(np.power(a, b))
+            # For one exponent of 0.5 NumPy takes the root, which is NaN for -inf; not for many.
+            many = np.array(np.broadcast_to(b, np.broadcast_shapes(a.shape, b.shape)), ndmin=1)
+            return np.asarray(np.power(a, many)).reshape(np.broadcast_shapes(a.shape, b.shape))
         whole = np.power(a, np.where(b < 0, b & 1, b))
         kept = np.where(np.abs(a) == 1, whole, np.zeros((), a.dtype))
         return np.where(b < 0, kept, whole)

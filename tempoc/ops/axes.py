@@ -313,8 +313,8 @@ Rule = Callable[[Op, Types, Types, Same], Iterator[Link]]
 
 _ELEMENTWISE = (
     "copy stop_gradient where neg abs sign relu floor ceil round exp exp2 log log1p expm1 sqrt "
-    "rsqrt sin cos tan tanh sigmoid silu erf gelu softplus isnan isinf not cast add sub mul div "
-    "floordiv mod power minimum maximum clip lt le gt ge eq ne and or broadcast_to"
+    "rsqrt sin cos tan tanh sigmoid silu erf erfc gelu softplus isnan isinf not cast add sub mul "
+    "div floordiv mod power minimum maximum clip lt le gt ge eq ne and or broadcast_to"
 )
 _REDUCTIONS = "sum prod max min any all mean var logsumexp argmax argmin"
 _OTHERS: Mapping[str, Rule] = {

@@ -17,7 +17,7 @@ control    Merge(targets) Copy() StopGradient() Ensure(shape)  After() of x, wha
 effects    Print(names, places) and Save(names, path) of as many operands, no result
 ending     Until(bound) of a bool, no result
 unary      Negative Abs Sign Relu Floor Ceil Round Exp Exp2 Log Log1p Expm1 Sqrt Rsqrt Sin Cos Tan
-           Tanh Sigmoid Silu Erf Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
+           Tanh Sigmoid Silu Erf Erfc Gelu Softplus IsNan IsInf Not      no fields; Cast(dtype)
 binary     Add Subtract Multiply Divide FloorDivide Remainder Power Minimum Maximum Less LessEqual
            Greater GreaterEqual Equal NotEqual And Or              no fields; Clip() of x, low, high
 reduction  Sum Prod Max Min Any All Mean Var LogSumExp (axes: tuple or None for all, keepdims)
@@ -80,6 +80,7 @@ from tempoc.ops.elementwise import (
     Ceil,
     Cos,
     Erf,
+    Erfc,
     Exp,
     Exp2,
     Expm1,
@@ -152,7 +153,7 @@ OPS: dict[str, type[typing.Any]] = {
     "neg": Negative, "abs": Abs, "sign": Sign, "relu": Relu, "floor": Floor, "ceil": Ceil,
     "round": Round, "exp": Exp, "exp2": Exp2, "log": Log, "log1p": Log1p, "expm1": Expm1,
     "sqrt": Sqrt, "rsqrt": Rsqrt, "sin": Sin, "cos": Cos, "tan": Tan, "tanh": Tanh,
-    "sigmoid": Sigmoid, "silu": Silu, "erf": Erf, "gelu": Gelu, "softplus": Softplus,
+    "sigmoid": Sigmoid, "silu": Silu, "erf": Erf, "erfc": Erfc, "gelu": Gelu, "softplus": Softplus,
     "isnan": IsNan, "isinf": IsInf, "not": Not, "cast": Cast,
     # arithmetic
     "add": Add, "sub": Subtract, "mul": Multiply, "div": Divide, "floordiv": FloorDivide,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -255,7 +255,17 @@ class Erf(RealFunction):
 
     def compute(self, x: Array) -> Array:
         """NumPy has no error function, Python has one for doubles."""
-        return _erf(x)
+        return _of_doubles(math.erf, x)
+
+
+class Erfc(RealFunction):
+    """``1 - erf(x)``, precise where that is small: what derivatives of ``gelu`` are made of."""
+
+    name, jax = "erfc", "jax.scipy.special.erfc({x})"
+
+    def compute(self, x: Array) -> Array:
+        """Python has it for doubles."""
+        return _of_doubles(math.erfc, x)
 
 
 class Gelu(RealFunction):
@@ -264,9 +274,9 @@ class Gelu(RealFunction):
     name, jax = "gelu", "jax.nn.gelu({x}, approximate=False)"
 
     def compute(self, x: Array) -> Array:
-        """``x * (1 + erf(x / sqrt(2))) / 2``."""
-        half = x.dtype.type(0.5)
-        return np.asarray(half * x * (x.dtype.type(1) + _erf(x * x.dtype.type(math.sqrt(0.5)))))
+        """``x * erfc(-x / sqrt(2)) / 2``."""
+        half, root = x.dtype.type(0.5), x.dtype.type(math.sqrt(0.5))
+        return np.asarray(half * x * _of_doubles(math.erfc, -x * root))
 
 
 class Softplus(RealFunction):
@@ -279,8 +289,8 @@ class Softplus(RealFunction):
         return np.asarray(np.logaddexp(x, x.dtype.type(0)))
 
 
-def _erf(x: Array) -> Array:
-    flat = [math.erf(v) for v in x.ravel().tolist()]
+def _of_doubles(function: Callable[[float], float], x: Array) -> Array:
+    flat = [function(v) for v in x.ravel().tolist()]
     return np.array(flat, dtype=x.dtype).reshape(x.shape)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tempoc.ops.arithmetic import Divide, Equal, Greater, Less, Maximum, Multiply, Power
 from tempoc.ops.branching import Cond
 from tempoc.ops.calculus import Calculus, Term
-from tempoc.ops.elementwise import Floor, Log
+from tempoc.ops.elementwise import Log, Round
 from tempoc.ops.opdef import Op
 
 Terms = tuple[Term, ...]
@@ -37,10 +37,13 @@ def divide(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
 
 
 def remainder(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
-    """`a - b * floor(a / b)`, with the floor as a constant."""
+    """`a - b * floor(a / b)`, with the floor as a constant.
+
+    It is found from the result: a quotient may round up to the next whole number.
+    """
     a, b = args
     (g,) = cots
-    whole = c.op(Floor(), c.op(Divide(), a, b))
+    whole = c.op(Round(), c.op(Divide(), c.sub(a, results[0]), b))
     return c.fit(g, a), c.fit(c.neg(c.mul(g, whole)), b)
 
 

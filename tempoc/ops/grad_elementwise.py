@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tempoc.ops.arithmetic import Greater, GreaterEqual
 from tempoc.ops.calculus import Calculus, Term
-from tempoc.ops.elementwise import Cos, Erf, Exp, Sigmoid, Sin
+from tempoc.ops.elementwise import Cos, Erfc, Exp, Sigmoid, Sin
 from tempoc.ops.opdef import Op
 
 Slope = Callable[[Calculus, Term, Term, Term], Term]
@@ -55,13 +55,16 @@ def _silu(c: Calculus, x: Term, y: Term, g: Term) -> Term:
     return c.mul(g, c.mul(s, inner))
 
 
-def _erf(c: Calculus, x: Term, y: Term, g: Term) -> Term:
-    bell = c.op(Exp(), c.neg(c.mul(x, x)))
-    return c.mul(g, c.scale(bell, 2.0 / math.sqrt(math.pi)))
+def _erf(sign: float) -> Slope:
+    def slope(c: Calculus, x: Term, y: Term, g: Term) -> Term:
+        bell = c.op(Exp(), c.neg(c.mul(x, x)))
+        return c.mul(g, c.scale(bell, sign * 2.0 / math.sqrt(math.pi)))
+
+    return slope
 
 
 def _gelu(c: Calculus, x: Term, y: Term, g: Term) -> Term:
-    below = c.scale(c.add(_one(c, x), c.op(Erf(), c.scale(x, math.sqrt(0.5)))), 0.5)
+    below = c.scale(c.op(Erfc(), c.scale(x, -math.sqrt(0.5))), 0.5)
     bell = c.scale(c.op(Exp(), c.scale(c.mul(x, x), -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
     return c.mul(g, c.add(below, c.mul(x, bell)))
 
@@ -86,7 +89,7 @@ SLOPES: dict[str, Slope] = {
     "exp2": lambda c, x, y, g: c.mul(g, c.scale(y, math.log(2.0))),
     "log": lambda c, x, y, g: c.div(g, x),
     "log1p": _log1p,
-    "expm1": lambda c, x, y, g: c.mul(g, c.add(y, _one(c, y))),
+    "expm1": lambda c, x, y, g: c.mul(g, c.op(Exp(), x)),  # y + 1 is 0 where y rounds to -1
     "sqrt": lambda c, x, y, g: c.mul(g, c.div(c.number(0.5, y.type.dtype), y)),
     "rsqrt": _rsqrt,
     "sin": lambda c, x, y, g: c.mul(g, c.op(Cos(), x)),
@@ -95,7 +98,8 @@ SLOPES: dict[str, Slope] = {
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "silu": _silu,
-    "erf": _erf,
+    "erf": _erf(1.0),
+    "erfc": _erf(-1.0),
     "gelu": _gelu,
     "softplus": lambda c, x, y, g: c.mul(g, c.op(Sigmoid(), x)),
     "cast": lambda c, x, y, g: g,

@@ -59,9 +59,8 @@ def extremum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> F
         return (c.fit(g, x),)
     equal = c.op(Equal(), x, _back(op, c, x, results[0]))
     chosen = c.op(Or(), equal, _found(op, c, x, axes))
-    weight = c.cast(chosen, g.type.dtype)
-    count = c.sum(weight, axes, keepdims=True)
-    return (c.fit(c.mul(c.div(_back(op, c, x, g), count), weight), x),)
+    count = c.sum(c.cast(chosen, g.type.dtype), axes, keepdims=True)
+    return (c.fit(c.masked(chosen, c.div(_back(op, c, x, g), count)), x),)
 
 
 def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
@@ -77,10 +76,15 @@ def _found(op: Op, c: Calculus, x: Term, axes: tuple[int, ...]) -> Term:
 
 
 def logsumexp(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
-    """By softmax."""
+    """By softmax, measured from the result: the sum, which rounding keeps from 1, divides it away.
+
+    The result is never far off: it is the rounded sum of the maximum, which is a number of the
+    dtype, and of a logarithm, so off by less than that. And it is there, as the maximum is not.
+    """
     (x,) = args
-    weight = c.op(Exp(), c.sub(x, _back(op, c, x, results[0])))
-    return (c.fit(c.mul(_back(op, c, x, cots[0]), weight), x),)
+    term = c.op(Exp(), c.sub(x, _back(op, c, x, results[0])))
+    share = c.div(_back(op, c, x, cots[0]), c.sum(term, _axes(op, x), keepdims=True))
+    return (c.fit(c.mul(share, term), x),)
 
 
 def variance(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
@@ -155,9 +159,9 @@ def cummax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Fou
     so_far = c.where(early, wide, c.number(never, x.type.dtype))
     first = c.op(Equal(), row, c.op(search(axis=axis, keepdims=True), so_far))
     equal = c.op(And(), early, c.op(Equal(), wide, c.expand(y, [axis])))
-    weight = c.cast(c.op(Or(), equal, first), g.type.dtype)
-    share = c.div(c.expand(g, [axis]), c.sum(weight, [axis], keepdims=True))
-    found = c.sum(c.mul(share, weight), [axis + 1])
+    chosen = c.op(Or(), equal, first)
+    count = c.sum(c.cast(chosen, g.type.dtype), [axis], keepdims=True)
+    found = c.sum(c.masked(chosen, c.div(c.expand(g, [axis]), count)), [axis + 1])
     return (c.fit(_last(c, op, found, back=True), args[0]),)
 
 

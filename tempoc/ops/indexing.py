@@ -15,7 +15,7 @@ import numpy as np
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import atom, counted, natural, nonempty, padded, retyped, spread, taken
 from tempoc.ops.shapes import Shape, axis_of, broadcast, require
-from tempoc.ops.spell import jax_dtype, numpy_dtype
+from tempoc.ops.spell import cast, numpy_dtype
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import (
     ONE,
@@ -355,4 +355,4 @@ class OneHot(Op):
         x = natural(args[0], out)
         have = f"{x.text}[..., None]" if x.type.ndim else x.text
         hot = f"{have} == {counted(self.n, out)}"
-        return (f"({hot}).astype({jax_dtype(self.dtype)})",)
+        return (cast(f"({hot})", DType.BOOL, self.dtype),)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from tempoc.ops.types import TensorType
+from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import Expr
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -201,6 +201,17 @@ class Op(metaclass=_Kind):
     @abstractmethod
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
         """The meaning at one point; ``at`` gives dimensions and bounds their values."""
+
+    def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
+        """The dtype in which operands of these types meet, if they are converted to one."""
+        return None
+
+    def settle(self, args: tuple[Array, ...], types: tuple[TensorType, ...]) -> tuple[Array, ...]:
+        """The operands as ``evaluate`` takes them; ``types`` are theirs.
+
+        An array does not know whether it is weak: operands are converted here to what they meet in.
+        """
+        return args
 
     @abstractmethod
     def emit(

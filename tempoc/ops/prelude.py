@@ -9,6 +9,7 @@ from tempoc.ops.contraction import MATVEC, TRANSPOSED_MATMUL
 from tempoc.ops.draw_text import DRAWING
 from tempoc.ops.indexing import FIRST_WRONG, WRONG_VALUE
 from tempoc.ops.linear import LINEAR_ROWS
+from tempoc.ops.search import GREATEST_FIRST
 
 HELPERS = {
     **DRAWING,
@@ -18,6 +19,7 @@ HELPERS = {
     "integer_power": INTEGER_POWER,
     "wrong_value": WRONG_VALUE,
     "first_wrong": FIRST_WRONG,
+    "greatest_first": GREATEST_FIRST,
 }
 """Those that operators call, each after those that it calls itself."""
 

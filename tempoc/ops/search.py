@@ -121,10 +121,10 @@ class Sort(Op):
         return args
 
     def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
-        """As in NumPy."""
+        """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
         x = args[0]
         wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
-        return (np.sort(wide, axis=self.axis).astype(x.dtype),)
+        return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
 
     def emit(
         self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
@@ -202,5 +202,15 @@ class TopK(Op):
         v = natural(args[0], out)
         last = v.type.ndim - 1
         x = out.masked(v, (last,), least(v.type.dtype))
-        found = out.bind("top", f"lax.top_k({x}, {self.k})")
-        return f"{found}[0]", f"{found}[1].astype(jnp.int32)"
+        function = "greatest_first" if v.type.dtype.is_float else "lax.top_k"
+        top = out.bind("top", f"{function}({x}, {self.k})")
+        return f"{top}[0]", f"{top}[1].astype(jnp.int32)"
+
+
+GREATEST_FIRST = '''\
+def greatest_first(x, k):
+    """lax.top_k, which puts 0.0 before -0.0 and a negative NaN last, by the order of numbers."""
+    order = jnp.where(x == 0, 0, jnp.where(x == x, x, jnp.nan)).astype(x.dtype)
+    places = lax.top_k(order, k)[1]
+    return jnp.take_along_axis(x, places, axis=-1), places
+'''

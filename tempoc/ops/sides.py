@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 _SAME = (
     "copy where neg abs sign relu floor ceil round exp exp2 log log1p expm1 sqrt rsqrt sin cos tan "
-    "tanh sigmoid silu erf gelu softplus isnan isinf not cast add sub mul div floordiv mod power "
-    "minimum maximum clip lt le gt ge eq ne and or sum prod max min any all mean matmul einsum "
-    "transpose expand_dims squeeze getitem take_along"
+    "tanh sigmoid silu erf erfc gelu softplus isnan isinf not cast add sub mul div floordiv mod "
+    "power minimum maximum clip lt le gt ge eq ne and or sum prod max min any all mean matmul "
+    "einsum transpose expand_dims squeeze getitem take_along"
 )
 INDIFFERENT: frozenset[str] = frozenset(_SAME.split())
 """Operators whose emitted code looks at positions of a followed axis only through masks."""

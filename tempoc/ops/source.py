@@ -10,7 +10,7 @@ import numpy as np
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, OperandError, Value
 from tempoc.ops.padding import padded, static_shape
 from tempoc.ops.shapes import require, same_shape, type_text
-from tempoc.ops.spell import Number, jax_dtype, numpy_dtype, scalar
+from tempoc.ops.spell import Number, cast, jax_dtype, numpy_dtype, scalar
 from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import ZERO, Expr, compare, maximum, sub
 from tempoc.symbolic.walk import ceildiv, evaluate, is_condition
@@ -185,7 +185,9 @@ class Eye(Op):
     ) -> tuple[str, ...]:
         """The padding continues the pattern."""
         n, m = (out.static(out.pad(e)) for e in (self.n, self.m))
-        return (f"jnp.eye({n}, {m}, dtype={jax_dtype(self.dtype)})",)
+        whole = DType.I32 if self.dtype.is_float else self.dtype  # see ``cast`` about conditions
+        eye = f"jnp.eye({n}, {m}, dtype={jax_dtype(whole)})"
+        return (cast(eye, whole, self.dtype),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

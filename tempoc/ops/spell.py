@@ -121,5 +121,11 @@ def lowest(dtype: DType) -> float:
 
 
 def cast(text: str, have: DType, want: DType) -> str:
-    """An array's text converted from one dtype to another, unchanged where they agree."""
+    """An array's text converted from one dtype to another, unchanged where they agree.
+
+    From ``bool`` to a float by way of ``i32``: XLA would turn ``convert(b) * y`` into
+    ``select(b, y, 0)``, which is 0 and not NaN where ``b`` is false and ``y`` infinite or NaN.
+    """
+    if have is DType.BOOL and want.is_float:
+        text, have = cast(text, have, DType.I32), DType.I32
     return text if have is want else f"{text}.astype({_JAX[want]})"

@@ -7,13 +7,14 @@ values that a function starts with are numbered first, then the results of its s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tempoc.ops.opdef import Array, Emitter, Facts, Op, Value
-from tempoc.ops.spell import numpy_dtype
+from tempoc.ops.spell import meant_by, numpy_dtype
 from tempoc.ops.types import DType, TensorType
-from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic.expr import ONE, Const, Expr
 
 Step = tuple[Op, tuple[int, ...], tuple[DType, ...]]
 
@@ -44,10 +45,24 @@ def computed(
 ) -> list[Array]:
     """All values at a point."""
     known = [np.asarray(a) for a in given]
+    types = [_type(a) for a in known]
     for op, taken, dtypes in steps:
-        values = op.evaluate(tuple(known[k] for k in taken), at)
-        known += [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
+        operands = tuple(types[k] for k in taken)
+        values = op.evaluate(op.settle(tuple(known[k] for k in taken), operands), at)
+        found = [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
+        known += found
+        weak = not taken or any(t.weak for t in operands)
+        inferred = op.infer(operands, _Granted()) if weak else ()
+        types += [
+            replace(_type(a), weak=any(t.weak for t in inferred[k : k + 1]))
+            for k, a in enumerate(found)
+        ]
     return known
+
+
+def _type(a: Array) -> TensorType:
+    """The type of an array; of a random key it does not matter that it seems to be numbers."""
+    return TensorType(meant_by(a.dtype), tuple(Const(n) for n in a.shape))
 
 
 def written(steps: Sequence[Step], given: Sequence[Value], out: Emitter) -> list[Value]:

@@ -59,13 +59,14 @@ def _number(nodes: dict[str, Node], node: Node) -> Op | None:
     if not (isinstance(node.op, Nary | Unary) and len(node.types) == 1 and not node.types[0].shape):
         return None
     operands = [nodes[e.source].op for e in node.inputs]
+    types = tuple(nodes[e.source].types[e.out] for e in node.inputs)
     if any(isinstance(entry, Slice) for e in node.inputs for entry in e.entries):
         return None
     values = [o.evaluate((), {})[0] for o in operands if isinstance(o, Literal)]
     if len(values) != len(operands):
         return None
     (type_,) = node.types
-    (result,) = node.op.evaluate(tuple(values), {})
+    (result,) = node.op.evaluate(node.op.settle(tuple(values), types), {})
     value = result.item()
     if not isinstance(value, bool | int | float):
         return None

@@ -33,7 +33,7 @@ def settle_numbers(graph: Graph, space: Space) -> Graph:
         strong = _strong(graph.nodes[node.name])
         after = replace(graph, nodes={**graph.nodes, strong.name: strong})
         readers = dict.fromkeys(use.reader for use in uses[node.name])
-        if all(_has_its_type(after, after.nodes[r], space) for r in readers):
+        if all(_is_as_before(graph, after, after.nodes[r], space) for r in readers):
             graph = after
     return graph
 
@@ -44,12 +44,17 @@ def _strong(node: Node) -> Node:
     return replace(node, op=replace(node.op, weak=False), types=types)
 
 
-def _has_its_type(graph: Graph, node: Node, space: Space) -> bool:
-    """Whether a node's operator still gives what the node says."""
+def _is_as_before(before: Graph, after: Graph, node: Node, space: Space) -> bool:
+    """Whether a node's operator still gives what the node says, in the same dtype."""
     if isinstance(node.op, Param):
         return False
+    operands = operand_types(after, node)
     try:
         facts = DomainFacts(space, node.domain)
-        return node.op.infer(operand_types(graph, node), facts) == node.types
+        meeting = node.op.meeting(operands)
+        return (
+            node.op.infer(operands, facts) == node.types
+            and meeting is node.op.meeting(operand_types(before, node))
+        )
     except OperandError:
         return False

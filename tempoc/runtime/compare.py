@@ -33,7 +33,8 @@ def _worst(name: str, got: Array, want: Array) -> str:
         tolerance = TOLERANCE[got.dtype.itemsize]
         a, b = np.asarray(got, np.float64), np.asarray(want, np.float64)
         wrong = ~np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
-        distance = np.nan_to_num(np.abs(a - b), nan=np.inf) * wrong
+        with np.errstate(invalid="ignore"):
+            distance = np.where(wrong, np.nan_to_num(np.abs(a - b), nan=np.inf), 0.0)
     if not wrong.any():
         return ""
     at = np.unravel_index(int(np.argmax(distance)), got.shape)

@@ -297,12 +297,16 @@ class _Machine:
         try:
             if isinstance(node.op, Extern):
                 return self.externs(node, at.values, args)
-            return node.op.evaluate(args, at.values)
+            return node.op.evaluate(node.op.settle(args, self.operands(node)), at.values)
         except OperandError as error:
             why = error.message
         except (ValueError, IndexError) as error:
             why = str(error)
         raise errors.cannot_evaluate(self.shown(question), why, _span(node))
+
+    def operands(self, node: Node) -> tuple[TensorType, ...]:
+        """The types of a node's operands, without the axes that slices add."""
+        return tuple(self.graph.nodes[e.source].types[e.out] for e in node.inputs)
 
     def fitted(self, question: Question, value: Array, type_: TensorType, at: Place) -> Array:
         """The value in the dtype of its type; its shape must be what the type says."""

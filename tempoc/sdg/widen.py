@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from tempoc.ops.opdef import Op
 from tempoc.ops.random import Draw
+from tempoc.ops.source import Literal
 from tempoc.ops.types import DType, TensorType
 from tempoc.sdg.graph import Graph
 
@@ -19,11 +20,17 @@ def widen(graph: Graph) -> Graph:
         name: replace(
             node,
             op=_widened(node.op),
-            types=tuple(TensorType(_wide(t.dtype), t.shape, weak=t.weak) for t in node.types),
+            types=tuple(_wide_type(t) for t in node.types),
         )
         for name, node in graph.nodes.items()
     }
     return replace(graph, nodes=nodes)
+
+
+def _wide_type(type: TensorType) -> TensorType:
+    """No float gives way to another where all have double precision."""
+    weak = type.weak and not type.dtype.is_float
+    return TensorType(_wide(type.dtype), type.shape, weak=weak)
 
 
 def _wide(dtype: DType) -> DType:
@@ -34,7 +41,9 @@ def _widened(op: T) -> T:
     """An operator with its dtype attributes widened, except that it draws the same numbers."""
     if isinstance(op, Draw):
         return op
-    changes = {}
+    changes: dict[str, object] = {}
+    if isinstance(op, Literal) and op.dtype.is_float:
+        changes["weak"] = False
     for field in fields(op):  # type: ignore[arg-type]
         value = getattr(op, field.name)
         wide = _attribute(value)

@@ -31,6 +31,7 @@ from tempoc.ops.elementwise import (
     Ceil,
     Cos,
     Erf,
+    Erfc,
     Exp,
     Exp2,
     Expm1,
@@ -102,8 +103,8 @@ SOURCE = [
 SHAPES = [(), (0,), (1,), (5,), ("t", 2), (2, "T - t")]
 _EVERY = [Abs(), Sign(), Relu(), Negative(), Floor(), Ceil(), Round()]
 _REAL = [
-    Exp(), Exp2(), Log1p(), Expm1(), Sin(), Cos(), Tan(), Tanh(), Sigmoid(), Silu(), Erf(), Gelu(),
-    Softplus(),
+    Exp(), Exp2(), Log1p(), Expm1(), Sin(), Cos(), Tan(), Tanh(), Sigmoid(), Silu(), Erf(), Erfc(),
+    Gelu(), Softplus(),
 ]  # fmt: skip
 ELEMENTWISE = [
     *(Case(op, (Arg(F, (3, "t + 1"), special=True),)) for op in [*_EVERY, IsNan(), IsInf()]),

@@ -13,7 +13,7 @@ from tempoc.ops.catalog import OPS
 from tempoc.ops.gradients import FLAT, LATE, RULES
 from tempoc.sdg.interpret import evaluate
 from tests.support.elaborated import graph_of
-from tests.support.gradients import check
+from tests.support.gradients import check, precise
 
 UNARY = (
     "abs", "exp", "exp2", "expm1", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "gelu", "silu",
@@ -121,3 +121,84 @@ def test_ties_and_kinks_are_as_in_jax(expression: str) -> None:
     function = TIES[expression]
     expected = jax.grad(lambda v: jnp.sum(function(v)))(x)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+EXTREME = [
+    0.0, 1e-6, -1e-6, 1e-3, -1e-3, 0.1, -0.1, 1.0, -1.0, 1.2785, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0,
+    5.0, -5.0, 7.0, -7.0, 10.0, -10.0, 20.0, -20.0, 80.0, -80.0, 1e4, -1e4, 1e5, -1e5, 1e10, -1e10,
+]  # fmt: skip
+SMOOTH = {
+    "silu": jax.nn.silu, "gelu": lambda x: jax.nn.gelu(x, approximate=False), "exp2": jnp.exp2,
+    "softplus": jax.nn.softplus, "erf": jax.scipy.special.erf, "exp": jnp.exp, "relu": jax.nn.relu,
+    "expm1": jnp.expm1, "abs": jnp.abs, "tanh": jnp.tanh, "sigmoid": jax.nn.sigmoid,
+}  # fmt: skip
+ULP = 1.2e-7
+"""The slope of a function that is computed from its value is as good as that, no better."""
+
+
+def test_slopes_are_precise_for_extreme_numbers() -> None:
+    x = np.array(EXTREME)
+    by_value = ("tanh", "sigmoid")
+    losses = [f"sum({name}(x))" for name in SMOOTH if name not in by_value]
+    losses += [f"sum({name}(abs(x) + 1e-6))" for name in ("sqrt", "rsqrt", "log1p", "log")]
+    losses += ["sum((x * x) ** 1.5)", "sum(2.0 ** minimum(x, 99.0))", "sum(clip(x, -1.0, 2.0))"]
+    found = [*precise(losses, x, rtol=3e-5, atol=1e-37)]
+    found += precise([f"sum({name}(x))" for name in by_value], x, rtol=1e-6, atol=4 * ULP)
+    with jax.enable_x64(True):
+        for name, function in SMOOTH.items():
+            wanted = jax.vmap(jax.grad(function))(jnp.asarray(x.astype(np.float32), jnp.float64))
+            gradient = dict(found)[f"sum({name}(x))"]
+            np.testing.assert_allclose(gradient, wanted, rtol=1e-9, atol=1e-15, err_msg=name)
+
+
+ROWS = [
+    [100000.1, 100000.7, 99999.0, 99998.5], [1e5, -1e5, 0.0, 1.0], [-1e4, -9999.0, -9998.0, 3.0],
+    [1.0, 1.0, 0.5, 1.0], [1e-6, 2e-6, -1e-6, 0.0], [0.3, 0.3, 0.3, 0.3], [-np.inf, 1.0, 2.0, 0.5],
+    [3e38, 1.0, -3e38, 2.0],
+]  # fmt: skip
+
+
+def test_a_softmax_that_sums_to_one_whatever_is_added() -> None:
+    x, weight = np.array(ROWS), "(0.3 + 0.5 * arange(4))"
+    losses = [
+        "sum(logsumexp(x, axis = 1))", "sum(logsumexp(x))",
+        f"sum({weight} * logsumexp(x, axis = 0))",
+        f"sum(nn.softmax(x) * {weight})", "-sum(nn.log_softmax(x)[:, 1])",
+        "sum(logsumexp(concat([x, x[:, :1]], axis = 1), axis = 1, keepdims = true))",
+    ]  # fmt: skip
+    found = dict(precise(losses, x, rtol=1e-5, atol=4 * ULP))
+    np.testing.assert_allclose(np.sum(found[losses[0]], axis=1), 1.0, rtol=1e-6)
+    with jax.enable_x64(True):
+        rows = jnp.asarray(x.astype(np.float32), jnp.float64)
+        wanted = jax.grad(lambda v: jnp.sum(jax.nn.logsumexp(v, axis=1)))(rows)
+    np.testing.assert_allclose(found[losses[0]], wanted, rtol=1e-9, atol=1e-15)
+
+
+def test_rows_with_zeros_and_ties() -> None:
+    x = np.array([[0, 2, 0, -1], [0, 2, 3, -1], [1, 1, 0.5, 1], [1e-6, 3, 1e4, -1e4], [0, 0, 0, 0]])
+    losses = [
+        f"sum({e} * cos(0.5 + arange(size({e}, 0))))"
+        for e in ("prod(x, axis = 1)", "max(x, axis = 1)", "min(x, axis = 1)", "mean(x, axis = 1)")
+    ]
+    losses += [f"sum({f}(x, axis = 1) * x)" for f in ("cumprod", "cumsum", "cummax")]
+    losses += ["sum(nn.rms_norm(x, ones([4])) * arange(4))", "sum(sqrt(var(x, axis = 1) + 1e-5))"]
+    losses += ["sum(nn.layer_norm(x, ones([4]), zeros([4])) * arange(4))"]
+    found = [*precise(losses, x, rtol=2e-5, atol=1e-4)]
+    assert all(np.isfinite(gradient).all() for _, gradient in found)
+
+
+def test_an_infinite_cotangent_stays_where_it_belongs() -> None:
+    """Elements that are not the greatest have nothing of it."""
+    x = np.array([0.0, -1.0, -2.0])
+    ((_, gradient), (_, so_far)) = precise(["sqrt(max(x))", "sum(sqrt(cummax(x)))"], x)
+    np.testing.assert_array_equal(gradient, [np.inf, 0.0, 0.0])
+    np.testing.assert_array_equal(so_far, [np.inf, 0.0, 0.0])
+
+
+def test_the_slope_of_a_remainder_is_that_of_its_result() -> None:
+    """0.3 / 0.1 rounds to 3, but 0.3 is 2 times 0.1 and nearly 0.1 more."""
+    text = "input a: f32\ninput b: f32\nloss = a % b\ng = grad(loss, b)\noutput loss, g\n"
+    for a, b in ((0.3, 0.1), (-0.3, 0.1), (0.7, 0.1), (5.5, -2.0), (1.0, 0.2), (0.6, 0.2)):
+        a, b = np.float32(a), np.float32(b)
+        found = evaluate(graph_of(text), {}, {"a": a, "b": b}, {})
+        np.testing.assert_allclose(found["loss"], a + found["g"] * b, atol=1e-6)

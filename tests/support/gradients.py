@@ -1,4 +1,4 @@
-"""Gradients of programs against differences of their losses, in float64."""
+"""Gradients of programs against differences of their losses, in float64, and against float64."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import numpy as np
 
 from tempoc.ops.source import Input
 from tempoc.poly.space import Space
+from tempoc.runtime.bindings import Given
+from tempoc.runtime.run import Settings, run_given
+from tempoc.runtime.source import as_sources
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.interpret import evaluate
 from tempoc.sdg.verify import verify
 from tempoc.symbolic.walk import evaluate as value_of
+from tests.support.agreement import compile_text
 from tests.support.elaborated import graph_of
 
 Arrays = dict[str, np.ndarray]
@@ -56,6 +60,33 @@ def check(text: str, wrt: Sequence[str], *, bounds: Sequence[dict[str, int]] = (
                 np.testing.assert_allclose(
                     np.sum(parts), wanted, rtol=2e-5, atol=2e-7 + size, err_msg=message
                 )
+
+
+def precise(
+    losses: Sequence[str], x: np.ndarray, *, rtol: float = 1e-5, atol: float = 0.0
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Gradients by `x: f32` in single precision are those in double precision, but for rounding.
+
+    That goes for the evaluator and for compiled programs. `losses` are expressions in `x`; each is
+    given with its gradient in double precision.
+    """
+    shape = ", ".join(map(str, x.shape))
+    lines = [f"import nn\ninput x: f32[{shape}]"]
+    lines += [f"l{k} = {loss}\ng{k} = grad(l{k}, x)" for k, loss in enumerate(losses)]
+    text = "\n".join([*lines, f"output {', '.join(f'g{k}' for k in range(len(losses)))}\n"])
+    graph, loaded = compile_text(text, 2)
+    inputs = {"x": x.astype(np.float32)}
+    exact = evaluate(graph, {}, inputs, {}, float64=True)
+    given = Given(bounds={}, inputs=as_sources(inputs), params={})
+    compiled = run_given(loaded, given, Settings()).outputs
+    for how, found in (("evaluator", evaluate(graph, {}, inputs, {})), ("-O2", compiled)):
+        for k, loss in enumerate(losses):
+            where, wanted = f"{loss} by {how}", exact[f"g{k}"]
+            np.testing.assert_allclose(
+                found[f"g{k}"], wanted, rtol=rtol, atol=atol, err_msg=where
+            )
+    for k, loss in enumerate(losses):
+        yield loss, exact[f"g{k}"]
 
 
 def directions(shape: tuple[int, ...]) -> Iterator[np.ndarray]:

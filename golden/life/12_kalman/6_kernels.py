@@ -50,7 +50,7 @@ def R(at, log_force, log_error, valid, *, T):
     12_kalman.rt:47: keep = eye(S) - gain @ H
     12_kalman.rt:60: score = where(valid, -0.5 * (surprise @ sure @ surprise + log(determinant(spread))) - log(tau), 0.0)
     """
-    one = jnp.eye(2, 2, dtype=jnp.float32)
+    one = jnp.eye(2, 2, dtype=jnp.int32).astype(jnp.float32)
     F_mul = 0.5 * one
     none = jnp.full((2, 2), jnp.float32(0.0))
     F_concat2 = jnp.concatenate([none, one], axis=1)
@@ -62,7 +62,7 @@ def R(at, log_force, log_error, valid, *, T):
     H = jnp.concatenate([one, none], axis=1)
     R_exp = jnp.exp(log_error)
     R = R_exp * one
-    guess_cov_eye = jnp.eye(4, 4, dtype=jnp.float32)
+    guess_cov_eye = jnp.eye(4, 4, dtype=jnp.int32).astype(jnp.float32)
     guess_cov = 25.0 * guess_cov_eye
     def step(k, rows):
         before = rows[k]
@@ -125,7 +125,7 @@ def now_cov(at, H, R, valid, guess_cov_rows):
         inverse_div = jnp.stack([rows_stack, rows_stack2], axis=0) / determinant_sub
         sure = jnp.where(valid, inverse_div, 0.0)
         gain = jnp.matmul(gain_matmul, sure)
-        keep = jnp.eye(4, 4, dtype=jnp.float32) - jnp.matmul(gain, H)
+        keep = jnp.eye(4, 4, dtype=jnp.int32).astype(jnp.float32) - jnp.matmul(gain, H)
         now_cov = jnp.matmul(keep, guess_cov_rows_t)
         score_log = jnp.log(determinant_sub)
         return (
@@ -391,7 +391,7 @@ def by_force(at, d_R_now_0, R_exp, d_guess_cov, Q_matmul, Q_exp, *, T):
     12_kalman.rt:62: by_force = grad(likelihood, log_force)
     12_kalman.rt:63: by_error = grad(likelihood, log_error)
     """
-    one = jnp.eye(2, 2, dtype=jnp.float32)
+    one = jnp.eye(2, 2, dtype=jnp.int32).astype(jnp.float32)
     by_error = jnp.sum(d_R_now_0 * one, axis=(0, 1)) * R_exp
     by_force = jnp.sum(jnp.sum(d_guess_cov[1:max(1, T)], axis=0) * Q_matmul, axis=(0, 1)) * Q_exp
     return by_error, by_force

@@ -57,7 +57,7 @@ def enough(at, length, r_0, w, x, label, enough_mul2, matmul_matmul, loss, *, N,
     def point(length, enough_mul2):
         enough_add = w[i % 2] - length * r_0
         objective_matmul = matvec(x, enough_add, K)
-        objective_mul = label.astype(jnp.float32) * objective_matmul
+        objective_mul = label.astype(jnp.int32).astype(jnp.float32) * objective_matmul
         objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
         objective_mul2 = 0.01 * jnp.matmul(enough_add, enough_add)
         enough_add2 = loss[i] - enough_mul2 * matmul_matmul
@@ -76,7 +76,8 @@ def slope(at, x, w, label, d_mean_div, add_mul, loss, slope, *, N):
     i = at[0]
     w_i = w[i % 2]
     objective_matmul = jnp.matmul(x, w_i)
-    objective_sub = jax.nn.softplus(objective_matmul) - label.astype(jnp.float32) * objective_matmul
+    objective_mul = label.astype(jnp.int32).astype(jnp.float32) * objective_matmul
+    objective_sub = jax.nn.softplus(objective_matmul) - objective_mul
     loss_i = jnp.sum(objective_sub, axis=0) / jnp.float32(N) + 0.01 * jnp.matmul(w_i, w_i)
     d_matmul3_mul = 0.009999999776482582 * w_i
     slope_matmul = jnp.matmul(d_mean_div * jax.nn.sigmoid(objective_matmul) - add_mul, x)
@@ -99,7 +100,7 @@ def slope_add_mul(at, label, w, *, N):
     d_mean_div = 1.0 / jnp.int32(N).astype(jnp.float32)
     w_0 = jnp.full((5,), jnp.float32(0.0))
     w = lax.dynamic_update_index_in_dim(w, w_0, 0 % 2, 0)
-    return d_mean_div, d_mean_div * label.astype(jnp.float32), w
+    return d_mean_div, d_mean_div * label.astype(jnp.int32).astype(jnp.float32), w
 
 
 def enough_matmul_matmul(at, slope, r_0):

@@ -236,10 +236,7 @@ def y_scan(
     15_s5.rt:40: x[t] = ssm.cmul(keep, x[t-1]) + push[t]
     15_s5.rt:41: y = answer(x, heard, u)
     15_s5.rt:48: y_scan = answer({re: states.re[t], im: states.im[t]}, heard, u)
-    15_s5.rt:50: cost = mean(loss.mse(y, target)[t = 0:T])
-    15_s5.rt:51: cost_scan = mean(loss.mse(y_scan, target)[t = 0:T])
     loss.rt:6: return mean((x - target) ** 2)
-    ssm.rt:62: return p, cdiv({re: p.re - 1.0, im: p.im}, a)
     """
     def point(
         re_rows_t, rows_out1_t, y_mul2, u, associative_scan_out2_t, associative_scan_out3_t, target,
@@ -254,20 +251,20 @@ def y_scan(
         cost_mse_mean = jnp.sum(cost_mse_sub * cost_mse_sub, axis=0) / 6
         cost_scan_mse_sub = y_scan - target
         cost_scan_mse_mean = jnp.sum(cost_scan_mse_sub * cost_scan_mse_sub, axis=0) / 6
-        d_y_answer_gelu_add = 1.0 + jax.scipy.special.erf(0.7071067811865476 * y_answer_y_add)
+        d_y_answer_gelu_mul2 = 0.5 * jax.scipy.special.erfc(-0.7071067811865476 * y_answer_y_add)
         d_y_answer_gelu_exp = jnp.exp(-0.5 * (y_answer_y_add * y_answer_y_add))
         d_y_answer_gelu_mul6 = y_answer_y_add * (0.3989422804014327 * d_y_answer_gelu_exp)
-        d_y_answer_gelu_add2 = 0.5 * d_y_answer_gelu_add + d_y_answer_gelu_mul6
-        d_y_answer_y_sub = d_y_mul * cost_mse_sub * d_y_answer_gelu_add2 * 2.0
+        d_y_answer_gelu_add = d_y_answer_gelu_mul2 + d_y_answer_gelu_mul6
+        d_y_answer_y_sub = d_y_mul * cost_mse_sub * d_y_answer_gelu_add * 2.0
         d_matmul_einsum2 = jnp.matmul(d_y_answer_y_sub, c_re)
         d_matmul2_einsum2 = jnp.matmul(-d_y_answer_y_sub, c_im)
-        d_y_scan_answer_gelu_erf = jax.scipy.special.erf(0.7071067811865476 * y_scan_answer_y_add)
-        d_y_scan_answer_gelu_mul2 = 0.5 * (1.0 + d_y_scan_answer_gelu_erf)
+        d_y_scan_answer_gelu_mul = -0.7071067811865476 * y_scan_answer_y_add
+        d_y_scan_answer_gelu_mul2 = 0.5 * jax.scipy.special.erfc(d_y_scan_answer_gelu_mul)
         d_y_scan_answer_gelu_exp = jnp.exp(-0.5 * (y_scan_answer_y_add * y_scan_answer_y_add))
         d_y_scan_answer_gelu_mul5 = 0.3989422804014327 * d_y_scan_answer_gelu_exp
         d_y_scan_answer_gelu_mul6 = y_scan_answer_y_add * d_y_scan_answer_gelu_mul5
-        d_y_scan_answer_gelu_add2 = d_y_scan_answer_gelu_mul2 + d_y_scan_answer_gelu_mul6
-        d_y_scan_answer_y_sub = d_y_mul * cost_scan_mse_sub * d_y_scan_answer_gelu_add2 * 2.0
+        d_y_scan_answer_gelu_add = d_y_scan_answer_gelu_mul2 + d_y_scan_answer_gelu_mul6
+        d_y_scan_answer_y_sub = d_y_mul * cost_scan_mse_sub * d_y_scan_answer_gelu_add * 2.0
         d_y_scan_getitem = jnp.matmul(d_y_scan_answer_y_sub, c_re)
         d_y_scan_getitem2 = jnp.matmul(-d_y_scan_answer_y_sub, c_im)
         return (

@@ -164,7 +164,7 @@ def start_cell_u_default(at, random_seed):
         orthogonal_x_key, jnp.arange(9216, dtype=jnp.uint32).reshape((96, 96)), jnp.float32,
     )
     orthogonal_x_where = jnp.where(below_ge, orthogonal_x_normal, 0.0)
-    first_eye = jnp.eye(96, 96, dtype=jnp.float32)
+    first_eye = jnp.eye(96, 96, dtype=jnp.int32).astype(jnp.float32)
     orthogonal_side_lt = jnp.sum(first_eye * orthogonal_x_where, axis=0) < 0.0
     orthogonal_side_where = jnp.where(orthogonal_side_lt, jnp.float32(-1.0), jnp.float32(1.0))
     orthogonal_v_sqrt = jnp.sqrt(jnp.sum(orthogonal_x_where * orthogonal_x_where, axis=0))
@@ -359,7 +359,7 @@ def letter(at, at_add, text, net_letters, cell_w, cell_b, d_expand_dims_expand_d
         d_take_along_where = jnp.where(cost_expand_dims < 0, d_take_along_add, cost_expand_dims)
         d_take_along_one_hot = (
             d_take_along_where[..., None] == jnp.arange(58, dtype=jnp.int32)
-        ).astype(jnp.float32)
+        ).astype(jnp.int32).astype(jnp.float32)
         d_take_along_sum = jnp.squeeze(d_expand_dims_expand_dims * d_take_along_one_hot, (1,))
         d_log_softmax_logsumexp = jnp.sum(d_take_along_sum, axis=1, keepdims=True)
         return (
@@ -417,7 +417,9 @@ def cost(
             mode="clip",
         )
         cost = -(jnp.sum(take_along_take_along, axis=(0, 1)) / 16)
-        d_logits = d_log_softmax_logsumexp * jnp.exp(log_softmax_sub) - d_take_along_sum
+        d_logsumexp_exp = jnp.exp(log_softmax_sub)
+        d_logsumexp_div = d_log_softmax_logsumexp / jnp.sum(d_logsumexp_exp, axis=1, keepdims=True)
+        d_logits = d_logsumexp_div * d_logsumexp_exp - d_take_along_sum
         d_matmul_einsum = jnp.matmul(d_logits, out_w)
         d_z_sigmoid_sub = h - n_tanh
         d_z_sigmoid_mul = z_sigmoid * gru_cell_sub

@@ -1,0 +1,123 @@
+"""Special numbers mean one thing: in the evaluator, without optimization and with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+from tests.support.agree import agreed
+
+EVERY = (0, 1, 2)
+
+
+def test_numbers_that_meet_u32_wrap(tmp_path: Path) -> None:
+    """A number has no dtype of its own, so -2 is 2**32 - 2 here, as in JAX."""
+    text = """
+dim t < T
+x[t] = u32(5 + t)
+a[t] = x // -2
+b[t] = x % -2
+c[t] = x ** -1
+d[t] = clip(u32(t), -1, 1)
+e[t] = minimum(x, -1) + maximum(x, -1)
+f[t] = x > -1
+g[t] = (x + -7) * -3 - -1
+h[t] = where(t > 1, x, -1)
+i[t] = -2 % x + -2 // x
+j[t] = u32(7) // -2 + u32(7) % -2
+output a, b, c, d, e, f, g, h, i, j
+"""
+    found = agreed(text, tmp_path, {"T": 4}, levels=EVERY)
+    x, wrap = np.arange(5, 9, dtype=np.uint32), lambda n: np.uint32(n % 2**32)
+    np.testing.assert_array_equal(found["a"], x // wrap(-2))
+    np.testing.assert_array_equal(found["b"], x % wrap(-2))
+    np.testing.assert_array_equal(found["c"], x ** wrap(-1))
+    np.testing.assert_array_equal(found["d"], [1, 1, 1, 1])
+    np.testing.assert_array_equal(found["e"], x + wrap(-1))
+    np.testing.assert_array_equal(found["f"], [False] * 4)
+    np.testing.assert_array_equal(found["j"], [7] * 4)
+
+
+def test_a_number_takes_the_dtype_of_a_half(tmp_path: Path) -> None:
+    """What is computed of numbers alone gives way, too: sqrt(2.0) is that of bf16."""
+    text = "input x: bf16[3]\ny = x > sqrt(2.0)\nz = x * sqrt(2.0)\noutput y, z\n"
+    root = np.float32(1.4140625)
+    x = np.array([root, 1.0, 3.0], ml_dtypes.bfloat16)
+    found = agreed(text, tmp_path, {}, {"x": x}, levels=EVERY)
+    np.testing.assert_array_equal(found["y"], [False, False, True])
+
+
+def test_zero_times_infinity_is_no_number(tmp_path: Path) -> None:
+    """Also where the zero is a condition, which XLA would take for a choice."""
+    text = """
+dim t < T
+b[t] = t % 2 == 1
+z[t] = 0.0 * t
+v[t] = stack([1.0 / z, 1.0, z / z], 0)
+hot[t] = one_hot(t % 3, 3)
+a[t] = f32(b) * (1.0 / z)
+c[t] = f32(b) / 0.0
+d[t] = b * (1.0 / z)
+e[t] = (f32(b) + 0.0) * (1.0 / z)
+f[t] = hot * v
+g[t] = eye(3) * v
+h[t] = b / z
+i[t] = sum(hot * v)
+j[t] = hot @ v
+k[t] = einsum("i,i->", hot, v)
+l[t] = f32(i32(b)) * (1.0 / z)
+m[t] = f32(b and t > 0) * v
+n[t] = where(b, 1.0 / z, 0.0) * f32(not b)
+o[t] = z * 0.0 + 0.0 / z + (v - v) + v / v
+output a, c, d, e, f, g, h, i, j, k, l, m, n, o
+"""
+    found = agreed(text, tmp_path, {"T": 4}, levels=EVERY)
+    for name in ("a", "c", "d", "e", "h", "l"):
+        np.testing.assert_array_equal(found[name], [np.nan, np.inf, np.nan, np.inf], name)
+    assert np.isnan(found["f"][1]).tolist() == [True, False, True]
+    assert np.isnan([found[n] for n in "ijk"]).all()
+
+
+def test_zeros_are_equal_and_no_number_is_the_greatest(tmp_path: Path) -> None:
+    """Whatever their signs: of equals the first comes first."""
+    text = """
+input x: f32[6]
+input y: f32[6]
+both = stack([x, y], 0)
+a, b = top_k(x, 6)
+c, d = top_k(both, 3)
+e = argsort(-x)
+f = argsort(both, axis = 1)
+g = sort(x)
+h = argmax(both, axis = 1)
+i = argmin(both, axis = 1)
+j = max(both, axis = 1)
+k = min(both, axis = 1)
+l = cummax(x, axis = 0)
+m = 1.0 / a
+n = isnan(y) or x == 0.0
+output b, c, d, e, f, g, h, i, j, k, l, m, n
+"""
+    x = np.array([0.0, -0.0, 0.0, -0.0, 0.0, -0.0], np.float32)
+    y = np.array([-np.inf, np.nan, 1.0, -np.nan, np.inf, np.nan], np.float32)
+    found = agreed(text, tmp_path, {}, {"x": x, "y": y}, levels=EVERY)
+    np.testing.assert_array_equal(found["b"], range(6))
+    np.testing.assert_array_equal(found["d"], [[0, 1, 2], [1, 3, 5]])
+    np.testing.assert_array_equal(found["f"], [[0, 1, 2, 3, 4, 5], [0, 2, 4, 1, 3, 5]])
+    np.testing.assert_array_equal(found["m"], np.copysign(np.inf, x))  # values keep their signs
+
+
+def test_powers_are_those_of_ieee_754(tmp_path: Path) -> None:
+    exponents = ("0.5", "-0.5", "1.5", "0", "1", "2", "3", "-1", "-2", "2.5", "0.0", "1.0", "-1.0")
+    lines = [f"y{k} = x ** {e}\nz{k} = x[0] ** {e}" for k, e in enumerate(exponents)]
+    names = ", ".join(f"y{k}, z{k}" for k in range(len(exponents)))
+    text = f"input x: f32[7]\n{chr(10).join(lines)}\nw = 1.0 / sqrt(x)\noutput w, {names}\n"
+    x = np.array([-np.inf, np.inf, np.nan, 0.0, -0.0, -2.0, 2.0], np.float32)
+    found = agreed(text, tmp_path, {}, {"x": x}, levels=EVERY)
+    for k, e in enumerate(exponents):
+        with np.errstate(all="ignore"):
+            wanted = np.power(x, np.full(7, float(e), np.float32))
+        np.testing.assert_allclose(found[f"y{k}"], wanted, rtol=1e-6, err_msg=e)
+        np.testing.assert_allclose(found[f"z{k}"], wanted[0], rtol=1e-6, err_msg=e)
