@@ -1,9 +1,8 @@
-"""Oracles: what a program must do, whatever it says. Three tiers, of which the first is cheap.
+"""Oracles: what a program must do, whatever it says. Two tiers, of which the first is cheap.
 
 1. The graph after all passes means what the graph of the front end means (reference evaluator, in
    float64); all verifiers run; `fmt` is stable; nothing but a diagnostic is ever raised.
-2. The compiled program, each operation on its own (`jax.disable_jit`).
-3. The compiled program as it is run.
+2. The compiled program as it is run, which takes XLA about half a second.
 
 Numbers may differ where the program itself cannot tell: where inputs that are nearly the same, or
 evaluation in another precision, give something else.
@@ -15,11 +14,10 @@ import re
 import signal
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
 
-import jax
 import numpy as np
 
 from tempoc.base.diagnostics import DiagnosticError
@@ -47,13 +45,13 @@ Bounds = Mapping[str, int]
 Arrays = dict[str, Array]
 INTERNAL = ("RT449", "RT450", "RT47", "RT9")
 """Codes that speak of a mistake of the compiler, not of the program."""
-TIERS = ("passes", "eager", "jit")
+TIERS = ("passes", "jit")
 LOW = re.compile(r"\b(bf16|f16)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How a program is tried: options, bounds, whether its data are special, and how far it goes."""
+    """How a program is tried: options, bounds, whether data are special, and how far it goes."""
 
     options: Options
     bounds: tuple[Bounds, ...]
@@ -119,8 +117,8 @@ class _Examination:
         except DiffersError as error:
             return self._failure(f"differs: {TIERS[self.tier]}", str(error))
         except (DiagnosticError, RunError) as error:
-            codes = [d.code for d in getattr(error, "diagnostics", ())] or [error.problem.code]
-            code = codes[0]
+            problems = error.problems if isinstance(error, RunError) else error.diagnostics
+            code = problems[0].code
             if self.stage == "front end" and not code.startswith(INTERNAL):
                 return Verdict(kind=f"refused {code}", detail=str(error), plan=self.plan)
             if self.stage == "schedule" and not code.startswith(INTERNAL):
@@ -169,14 +167,14 @@ class _Examination:
         compare(values(after, bounds, given), wanted, known, wide=True)
         if loaded is not None:
             self.tier = self.plan.tier
-            outputs = run(loaded, known, eager=self.plan.tier == 1)
+            outputs = run(loaded, known)
             compare(outputs, known.plain, known, wide=False, low=bool(LOW.search(self.text)))
         return "agreed"
 
     def _must_refuse(self, loaded: Loaded, known: Reference, why: str) -> None:
         self.tier = self.plan.tier
         try:
-            run(loaded, known, eager=self.plan.tier == 1)
+            run(loaded, known)
         except RunError:
             return
         raise DiffersError(f"runs where the evaluator refuses: {why}")
@@ -253,7 +251,9 @@ class Reference:
         """With inputs that are nearly the same."""
         random = np.random.default_rng(1)
         moved = {
-            n: (a * (1 + scale * random.uniform(-1, 1, a.shape))).astype(np.float64 if scale < 1e-8 and a.dtype == np.float64 else a.dtype)
+            n: (a * (1 + scale * random.uniform(-1, 1, a.shape))).astype(
+                np.float64 if scale < 1e-8 and a.dtype == np.float64 else a.dtype
+            )
             if a.dtype.kind == "f"
             else a
             for n, a in self.given.items()
@@ -266,14 +266,14 @@ class Reference:
         return self.memory[name]
 
 
-def run(loaded: Loaded, known: Reference, *, eager: bool) -> Arrays:
+def run(loaded: Loaded, known: Reference) -> Arrays:
     """The outputs of a compiled program."""
     names = {i.name for i in loaded.program.inputs} | {p.name for p in loaded.program.params}
     arrays = {n: a for n, a in known.given.items() if n in names}
     inputs, params = (as_sources(part) for part in by_kind(known.graph, arrays))
     given = Given(bounds=known.bounds, inputs=inputs, params=params)
-    with jax.disable_jit() if eager else nullcontext():
-        return {n: np.asarray(a) for n, a in run_given(loaded, given, Settings()).outputs.items()}
+    settings = Settings(show=lambda shown, values: None)
+    return {n: np.asarray(a) for n, a in run_given(loaded, given, settings).outputs.items()}
 
 
 def compare(

@@ -8,30 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.fuzz.operators import (
+    BINARY,
+    COMPARE,
+    FUNCTIONS,
+    HARSH,
+    INT_BINARY,
+    REDUCE,
+    STEPPED,
+    UINT_BINARY,
+    UNARY,
+)
 from tests.fuzz.sketch import Scope, Shape, Sketch, Tensor
-
-UNARY = (
-    "tanh({})", "sin({})", "cos({})", "sigmoid({})", "erf({})", "relu({})", "gelu({})", "silu({})",
-    "softplus({})", "abs({})", "exp(-abs({}))", "sqrt(abs({}) + 0.1)", "log1p(abs({}))", "({} ** 2)",
-    "rsqrt(1.0 + abs({}))", "expm1(0.1 * {})", "exp2(tanh({}))", "clip({}, -0.5, 1)", "(-{})",
-    "log(abs({}) + 0.5)", "(0.5 * {})", "(1 - {})", "tan(0.3 * tanh({}))", "stop_gradient({})",
-    "exp(tanh({}))", "(tanh({}) ** 3)", "power(abs({}) + 0.1, 1.5)", "f32(bf16({}))", "({} / 3)",
-)  # fmt: skip
-STEPPED = ("sign({})", "floor(2.0 * {})", "ceil({})", "round(3.0 * {})", "({} % 0.7)", "({} // 0.4)")
-HARSH = ("(1.0 / {})", "log({})", "sqrt({})", "({} ** -1)", "f32(f16({}))")
-"""Where NaN and infinities come from."""
-BINARY = (
-    "({} + {})", "({} - {})", "({} * {})", "maximum({}, {})", "minimum({}, {})",
-    "({} / (1.0 + abs({})))", "(0.5 * {} + 0.5 * {})", "({} + {})", "({} * {})",
-)  # fmt: skip
-INT_BINARY = (
-    "({} + {})", "({} - {})", "({} * {} % 7)", "maximum({}, {})", "minimum({}, {})",
-    "({} // ({} % 3 + 4))", "({} % (abs({}) + 2))",
-)  # fmt: skip
-UINT_BINARY = ("({} + {})", "({} * {} % 7)", "maximum({}, {})", "({} // ({} % 3 + 1))")
-REDUCE = ("sum", "mean", "max", "min", "logsumexp", "var", "prod")
-COMPARE = ("<", "<=", ">", ">=", "==", "!=")
-WORD = {"f32": "float", "bool": "bool", "i32": "int", "u32": "uint"}
 
 
 class Expression:
@@ -77,7 +65,7 @@ class Expression:
             case "i32":
                 end = self.sketch.bound(d) if self.scope.dims else "3"
                 own = ("2", "i32(3)", f"{d} % 3", d, f"({d} + 1) // 2", end, "-1")
-                own = tuple(f"({e})" if " " in e else e for e in own) + (f"i32({d})",)
+                own = (*(f"({e})" if " " in e else e for e in own), f"i32({d})")
                 return f"i32({self.pick(own)})"
             case "bool":
                 return f"({d} % 2 == {self.pick('01')})" if self.scope.dims else "(i32(1) > 0)"
@@ -98,7 +86,9 @@ class Expression:
         count = 1
         for n in shape:
             count *= n
-        forms = [f"full([{text}], {self.number(dtype)}, dtype = {dtype})"] if self.chance(0.3) else []
+        forms = (
+            [f"full([{text}], {self.number(dtype)}, dtype = {dtype})"] if self.chance(0.3) else []
+        )
         forms += [f"({scalar} * ones([{text}], dtype = {dtype}))"]
         forms += [f"(zeros([{text}], dtype = {dtype}) + {scalar})"]
         forms += [f"reshape({dtype}(arange({count})), [{text}])"]
@@ -192,7 +182,7 @@ class Expression:
         rows = self.rows(shape, full=full)
         if rows is None:
             return self.unary(shape, depth)
-        x, entry, _ = rows
+        x = rows[0]
         self.sketch.note("reduction in time")
         first = ["tanh({})", "({} * 0.5)", "{}", "{}", "sort({}, axis = 0)", "flip({}, 0)"]
         first += ["cumsum({}, axis = 0)", "({} ** 2)"] * bool(shape or full)
@@ -240,7 +230,9 @@ class Expression:
         if not shape:
             n = self.pick((2, 3))
             inner = self.write("f32", (n,), depth)
-            return self.pick((f"({inner})[{n - 1}]", f"({inner})[0]", f"squeeze(({inner})[0:1], 0)"))
+            return self.pick(
+                (f"({inner})[{n - 1}]", f"({inner})[0]", f"squeeze(({inner})[0:1], 0)")
+            )
         x, n = self.write("f32", shape, depth), shape[0]
         forms = [f"flip({x}, 0)", f"reshape(reshape({x}, [-1]), [{', '.join(map(str, shape))}])"]
         forms.append(f"concat([({x})[{n // 2}:{n}], ({x})[0:{n // 2}]], 0)" if n > 1 else x)
@@ -320,20 +312,30 @@ class Expression:
         text = ", ".join(map(str, shape))
         self.sketch.note("random")
         x = self.write("f32", shape, depth)
-        return self.pick(
-            (
-                f"random.normal([{text}])",
-                f"random.uniform([{text}])",
-                f"(0.1 * random.normal([{text}]) + {x})",
-                f"({x} * f32(random.bernoulli(0.5)))",
-                f"f32(random.categorical({self.write('f32', (3,), depth)}))",
-                "(0.1 * f32(random.permutation(3)[0]))",
+        return (
+            self.pick(
+                (
+                    f"random.normal([{text}])",
+                    f"random.uniform([{text}])",
+                    f"(0.1 * random.normal([{text}]) + {x})",
+                    f"({x} * f32(random.bernoulli(0.5)))",
+                    f"f32(random.categorical({self.write('f32', (3,), depth)}))",
+                    "(0.1 * f32(random.permutation(3)[0]))",
+                )
             )
-        ) if not shape else self.pick((f"random.normal([{text}])", f"({x} * random.uniform([{text}]))"))
+            if not shape
+            else self.pick((f"random.normal([{text}])", f"({x} * random.uniform([{text}]))"))
+        )
 
     def called(self, shape: Shape, depth: int) -> str:
         x = self.write("f32", shape, depth)
-        forms = ["nn.leaky_relu({x})", "nn.elu({x})", "leaky({x})", "twice({x}, sin)", "leaky({x}, 0.3)"]
+        forms = [
+            "nn.leaky_relu({x})",
+            "nn.elu({x})",
+            "leaky({x})",
+            "twice({x}, sin)",
+            "leaky({x}, 0.3)",
+        ]
         if shape:
             forms += ["nn.softmax({x})", "nn.log_softmax({x})", "rounds({x}, [0.5, 0.25])"]
             forms += [f"nn.rms_norm({{x}}, ones([{shape[-1]}]))"]
@@ -383,14 +385,6 @@ class Expression:
             return f"{self.pick(('any', 'all'))}({more}, axis = {len(shape)})"
         x = self.write("f32", shape, depth - 1)
         return self.pick((f"(not {a})", f"isnan({x})", f"isinf({x})"))
-
-
-FUNCTIONS = {
-    "leaky": "def leaky(x, slope = 0.1) = maximum(x, slope * x)",
-    "twice": "def twice(x, f) = f(f(x))",
-    "rounds": "def rounds(x, steps) {\n  for k in range(len(steps)) {\n"
-    "    x = tanh(x + steps[k])\n  }\n  return x\n}",
-}
 
 
 def expression(

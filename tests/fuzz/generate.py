@@ -10,8 +10,10 @@ from tests.fuzz.sequences import SEQUENCES
 from tests.fuzz.sketch import Dim, Sketch, Tensor
 from tests.fuzz.states import state
 
-DIMS = ("t", "t", "t", "b t", "b t", "t b", "i t", "i t", "e t", "t l", "t l", "l t", "t s", "i b t",
-        "b t l", "t n", "b t n", "s t", "i j")  # fmt: skip
+DIMS = (
+    "t", "t", "t", "b t", "b t", "t b", "i t", "i t", "e t", "t l", "t l", "l t", "t s", "i b t",
+    "b t l", "t n", "b t n", "s t", "i j",
+)  # fmt: skip
 SIZES = (1, 2, 3, 5, 7)
 MOST = 40
 """Points of all dimensions together, beyond which the evaluator would take long."""
@@ -83,13 +85,18 @@ def inputs(sketch: Sketch) -> None:
     """Data over all dimensions, over some, over none."""
     dims, n = tuple(sketch.dims), sketch.pick((1, 2, 2, 3))
     sketch.width = n
-    given = [Tensor("x0", dims, "f32", (n,)), Tensor("u0", dims[-1:]), Tensor("W", (), "f32", (n, n))]
+    given = [
+        Tensor("x0", dims, "f32", (n,)),
+        Tensor("u0", dims[-1:]),
+        Tensor("W", (), "f32", (n, n)),
+    ]
     more = [
         Tensor("f0", dims[:1], "f32", (n,)), Tensor("c0", ()), Tensor("v0", (), "f32", (n,)),
         Tensor("n0", dims[-1:], "i32"), Tensor("k0", dims[:1], "bool"), Tensor("z0", dims),
         Tensor("V", dims[-1:], "f32", (n, n)), Tensor("r0", dims[:1], "u32"),
         Tensor("m0", dims[-1:], "f32", (3, n)), Tensor("q0", dims[:1], "i32", (n,)),
-        Tensor("d0", (), "f64"), Tensor("e0", dims[:1], "bf16"), Tensor("h0", dims[-1:], "f16", (n,)),
+        Tensor("d0", (), "f64"), Tensor("e0", dims[:1], "bf16"),
+        Tensor("h0", dims[-1:], "f16", (n,)),
     ]  # fmt: skip
     for tensor in [*given, *sketch.some(more, 0.3)]:
         kind = "param" if sketch.chance(0.15) else "input"
@@ -105,7 +112,8 @@ def ends(sketch: Sketch) -> None:
         first = next(iter(sketch.dims))
         own = sketch.ordered((d.name, *((first,) if sketch.chance(0.3) else ())))
         own = own if own[-1] == d.name else (d.name,)
-        value = f"sum({sketch.at('x0', (*sketch.dims,), {k: '0' for k in sketch.dims if k not in own})})"
+        start = {k: "0" for k in sketch.dims if k not in own}
+        value = f"sum({sketch.at('x0', (*sketch.dims,), start)})"
         limit = sketch.pick(("0.2", "0.6", "-0.4"))
         sketch.note("until for each point" if len(own) > 1 else "until")
         sketch.lines.append(f"{sketch.at(d.until, own)} = {value} > {limit}")
@@ -113,7 +121,7 @@ def ends(sketch: Sketch) -> None:
 
 def choose_outputs(sketch: Sketch) -> None:
     """The last tensors, or all; points and slices of them."""
-    names = [n for n in sketch.outputs]
+    names = list(sketch.outputs)
     if not names:
         names = ["x0"]
     chosen = names[-sketch.pick((1, 2, 3, 9)) :]
@@ -133,7 +141,8 @@ def choose_outputs(sketch: Sketch) -> None:
 
 def bounds(sketch: Sketch) -> tuple[dict[str, int], ...]:
     """Three choices of odd and mixed bounds; the first is of ones now and then."""
-    free = list(dict.fromkeys(d.bound for d in sketch.dims.values() if not d.value))
+    known = [d.bound for d in sketch.dims.values() if d.value]
+    free = list(dict.fromkeys(d.bound for d in sketch.dims.values() if d.bound not in known))
     chosen: list[dict[str, int]] = []
     while len(chosen) < 3:
         sizes = {b: sketch.pick(SIZES if chosen else (1, 1, 2)) for b in free}

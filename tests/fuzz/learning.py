@@ -58,13 +58,15 @@ def training(sketch: Sketch) -> None:
     now = sketch.read(x, Scope(dims))
     forms = ("({w} @ {x} - {y}) ** 2", "({w} @ {x} - {y}) ** 2", "tanh({w} @ {x}) * {y}")
     lines = [f"{w}[0] = {expression(sketch, Scope((), {i: '0'}), (n,), 1)}"]
-    lines.append(
-        f"{sketch.at(e, dims)} = {sketch.pick(forms).format(w=f'{w}[{i}]', x=now, y=y)}"
-    )
+    lines.append(f"{sketch.at(e, dims)} = {sketch.pick(forms).format(w=f'{w}[{i}]', x=now, y=y)}")
     whole = {d: f"0:{sketch.bound(d)}" for d in others}
     lines.append(f"{name}[{i}] = mean({sketch.at(e, dims, whole)})")
     g = f"grad({name}, {w})"
-    steps = [f"{w} - 0.1 * {g}", f"optim.sgd({w}, {g}, {i}, lr = 0.1)", f"optim.adam({w}, {g}, {i})"]
+    steps = [
+        f"{w} - 0.1 * {g}",
+        f"optim.sgd({w}, {g}, {i}, lr = 0.1)",
+        f"optim.adam({w}, {g}, {i})",
+    ]
     steps += [f"optim.momentum({w}, {g}, {i})", f"optim.clip_by_norm({w} - 0.2 * {g}, 1.0)"]
     step = sketch.pick(steps)
     sketch.note("training loop")
@@ -116,7 +118,10 @@ def chance(sketch: Sketch) -> None:
     forms += [f"random.uniform([{text}]) + {x}"]
     if not shape:
         logits = expression(sketch, Scope(dims), (3,), 1)
-        forms += [f"0.5 * f32(random.categorical({logits}))", f"0.1 * f32(random.permutation({t} + 2)[0])"]
+        forms += [
+            f"0.5 * f32(random.categorical({logits}))",
+            f"0.1 * f32(random.permutation({t} + 2)[0])",
+        ]
     sketch.note("random")
     now = sketch.at(name, dims)
     lines = [f"{now} = {sketch.pick(forms)}"]

@@ -21,9 +21,7 @@ def over(sketch: Sketch, along: str, dims: tuple[str, ...], shape: tuple[int, ..
         return sketch.pick(fit)
     name = sketch.fresh("a")
     text = expression(sketch, Scope(dims), shape, 2)
-    return sketch.define(
-        Tensor(name, dims, "f32", shape), f"{sketch.at(name, dims)} = {text}"
-    )
+    return sketch.define(Tensor(name, dims, "f32", shape), f"{sketch.at(name, dims)} = {text}")
 
 
 def free(sketch: Sketch) -> None:
@@ -57,7 +55,9 @@ def unindexed(sketch: Sketch) -> None:
     a = sketch.pick(known)
     others = [t for t in sketch.tensors if t.shape == shape and {*t.dims} <= {*a.dims}]
     b = sketch.pick([t for t in others if t.dtype == "f32"])
-    form = sketch.pick(("tanh({a} + {b})", "{a} * {b}", "0.5 * {a} - {b}", "where({a} > {b}, {a}, {b})"))
+    form = sketch.pick(
+        ("tanh({a} + {b})", "{a} * {b}", "0.5 * {a} - {b}", "where({a} > {b}, {a}, {b})")
+    )
     name = sketch.fresh("y")
     sketch.note("unindexed equation")
     sketch.define(Tensor(name, a.dims, "f32", shape), f"{name} = {form.format(a=a.name, b=b.name)}")
@@ -70,7 +70,9 @@ def attention(sketch: Sketch) -> None:
     q, k, v = (over(sketch, t, dims, (n,)) for _ in range(3))
     entry = sketch.slice(t, scope)
     sketch.note("attention")
-    query = sketch.read(q, Scope(dims)) if sketch.chance(0.7) else expression(sketch, scope, (n,), 1)
+    query = (
+        sketch.read(q, Scope(dims)) if sketch.chance(0.7) else expression(sketch, scope, (n,), 1)
+    )
     keys, values = (sketch.read(x, scope, {t: entry}) for x in (k, v))
     name, a = sketch.fresh("o"), sketch.fresh("a")
     if sketch.chance(0.5):
@@ -83,8 +85,8 @@ def attention(sketch: Sketch) -> None:
     soft = sketch.pick(("nn.softmax({})", "exp(tanh({}))", "exp({0} - logsumexp({0}))", "relu({})"))
     scores = f"({keys} @ {query}) / sqrt({n})"
     if soft.count("{") > 1 or sketch.chance(0.5):
-        lines = [f"{sketch.at(a, dims)} = {scores}"]
-        lines.append(f"{sketch.at(name, dims)} = {soft.format(sketch.at(a, dims)).replace('{0}', sketch.at(a, dims))} @ {values}")
+        here = sketch.at(a, dims)
+        lines = [f"{here} = {scores}", f"{sketch.at(name, dims)} = {soft.format(here)} @ {values}"]
         sketch.note("ragged tensor with a name")
     else:
         lines = [f"{sketch.at(name, dims)} = {soft.format(scores)} @ {values}"]
@@ -100,7 +102,13 @@ def ragged(sketch: Sketch) -> None:
     x, y = (over(sketch, t, dims, shape) for _ in range(2))
     part, other = (sketch.read(s, scope, {t: entry}) for s in (x, y))
     row, name = sketch.fresh("r"), sketch.fresh("y")
-    whole = ["tanh({0})", "{0} * {1} + 0.5", "cumsum({0}, axis = 0)", "sort({0}, axis = 0)", "{0} - {1}"]
+    whole = [
+        "tanh({0})",
+        "{0} * {1} + 0.5",
+        "cumsum({0}, axis = 0)",
+        "sort({0}, axis = 0)",
+        "{0} - {1}",
+    ]
     whole += ["{0} - mean({0}, axis = 0)", "where({0} > {1}, {0}, 0.5)", "flip({1}, 0)"]
     if not shape:
         whole += ["{0} * 0.9 ** arange(size({0}, 0))"]
@@ -115,7 +123,11 @@ def ragged(sketch: Sketch) -> None:
     again = sketch.at(row, dims, {t: elsewhere})
     reads = [f"sum({again}, axis = 0)", f"max({again}, axis = 0)", f"mean({again}, axis = 0)"]
     reads += [f"sum(({again})[0:1], axis = 0)", f"sum(concat([{here}, {part}], 0), axis = 0)"]
-    reads += [f"({again})[0]", f"logsumexp(tanh({again}), axis = 0)", f"sum(({here} * {part}), axis = 0)"]
+    reads += [
+        f"({again})[0]",
+        f"logsumexp(tanh({again}), axis = 0)",
+        f"sum(({here} * {part}), axis = 0)",
+    ]
     read = sketch.pick(reads)
     lines.append(f"{sketch.at(name, dims)} = tanh({read}) + {expression(sketch, scope, shape, 1)}")
     sketch.define(Tensor(name, dims, "f32", shape), *lines)
@@ -181,10 +193,14 @@ def strided(sketch: Sketch) -> None:
     shape = sketch.pick(((), (n,)))
     now, k = sketch.at(name, dims), sketch.pick((2, 3))
     sketch.note("strided branches")
-    lines = [f"{now} = {expression(sketch, scope, shape)} when {t} % {k} == {sketch.pick(range(k))}"]
+    lines = [
+        f"{now} = {expression(sketch, scope, shape)} when {t} % {k} == {sketch.pick(range(k))}"
+    ]
     if sketch.chance(0.5):
         before = sketch.at(name, dims, {t: f"{t}-1"})
-        lines.append(f"{now} = 0.5 * {before} + {expression(sketch, scope, shape, 1)} when {t} >= 1")
+        lines.append(
+            f"{now} = 0.5 * {before} + {expression(sketch, scope, shape, 1)} when {t} >= 1"
+        )
     lines.append(f"{now} = {expression(sketch, scope, shape, 1)}")
     sketch.define(Tensor(name, dims, "f32", shape), *lines)
 
@@ -230,7 +246,8 @@ def filters(sketch: Sketch) -> None:
         "def backward(v, dim d) {\n  g[d] = v when d == 0\n"
         "  g[d] = 0.5 * g[d-1] + v\n  return g, tanh(g)\n}"
     )
-    scan = f"associative_scan(both, {{m: tanh({x.name}[{t} = 0:{end}]), s: {x.name}[{t} = 0:{end}]}}, 0).s[{t}]"
+    rows = f"{x.name}[{t} = 0:{end}]"
+    scan = f"associative_scan(both, {{m: tanh({rows}), s: {rows}}}, 0).s[{t}]"
     forms = [f"smooth({here}, {t})", f"smooth({here}, {t}, k = 0.9) * {a}", scan]
     if not shape:
         sketch.need("ssm")

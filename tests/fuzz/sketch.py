@@ -29,7 +29,9 @@ class Dim:
     @property
     def line(self) -> str:
         value = f" = {self.value}" if self.value else ""
-        return f"dim {self.name} < {self.bound}{value}" + (f" until {self.until}" * bool(self.until))
+        return f"dim {self.name} < {self.bound}{value}" + (
+            f" until {self.until}" * bool(self.until)
+        )
 
 
 @dataclass(frozen=True, slots=True)

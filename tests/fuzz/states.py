@@ -87,7 +87,7 @@ def backwards(s: State) -> None:
 
 
 def named_next(s: State) -> None:
-    """`h[t+1] = n; n = f(h)`: the next value has a name of its own, and the state more equations."""
+    """`h[t+1] = n; n = f(h)`: the next value has a name, and the state further equations."""
     t, sketch = s.along, s.sketch
     n = sketch.fresh("n")
     later = s.at(**{t: f"{t}+1"})
@@ -130,7 +130,9 @@ def longer(s: State) -> None:
 def past(s: State) -> None:
     """The state reads a slice of its own past or future."""
     t, end = s.along, s.sketch.bound(s.along)
-    window = s.sketch.pick((f"0:{t}", f"max(0, {t}-2):{t}", f"0:{t}:2", f"{t}+1:{end}", f"{t}//2:{t}"))
+    window = s.sketch.pick(
+        (f"0:{t}", f"max(0, {t}-2):{t}", f"0:{t}:2", f"{t}+1:{end}", f"{t}//2:{t}")
+    )
     rows = s.at(**{t: window})
     form = s.sketch.pick(("sum({}, axis = 0)", "tanh(sum({}, axis = 0))", "sum(sin({}), axis = 0)"))
     s.sketch.note("state reads its past")
@@ -162,11 +164,11 @@ def record(s: State) -> None:
     sketch.note("record state")
     first = f"{{p: {s.expression({t: '0'}, 1)}, v: {s.expression({t: '0'}, 1)}}}"
     if sketch.chance(0.5):
-        n = sketch.fresh("n")
+        n, step = sketch.fresh("n"), s.step(f"{s.name}.v")
         lines = [
             f"{s.at(**{t: '0'})} = {first}",
             f"{s.at(**{t: f'{t}+1'})} = {n}",
-            f"{n} = {{p: {s.name}.p + 0.1 * {s.name}.v, v: {s.step(f'{s.name}.v')} - 0.1 * {s.name}.p}}",
+            f"{n} = {{p: {s.name}.p + 0.1 * {s.name}.v, v: {step} - 0.1 * {s.name}.p}}",
         ]
         if len(s.dims) > 1 and sketch.chance(0.4):
             other = sketch.pick([d for d in s.dims if d != t])
