@@ -74,7 +74,7 @@ def dimensions(sketch: Sketch) -> None:
         sketch.note("derived bound")
         if "t" in names and sketch.dims["t"].value:
             sketch.dims["t"] = Dim("t", "T")
-    if sketch.chance(0.08):
+    if sketch.chance(0.1):
         last = sketch.pick(names)
         if not sketch.dims[last].value and not derived and sketch.bound(last) == last.upper():
             sketch.dims[last] = Dim(last, last.upper(), "", "stop")
@@ -110,7 +110,7 @@ def ends(sketch: Sketch) -> None:
     """What decides the length of a dimension that ends."""
     for d in [d for d in sketch.dims.values() if d.until]:
         first = next(iter(sketch.dims))
-        own = sketch.ordered((d.name, *((first,) if sketch.chance(0.3) else ())))
+        own = sketch.ordered((d.name, *((first,) if sketch.chance(0.6) else ())))
         own = own if own[-1] == d.name else (d.name,)
         start = {k: "0" for k in sketch.dims if k not in own}
         value = f"sum({sketch.at('x0', (*sketch.dims,), start)})"

@@ -97,8 +97,8 @@ def plain_equations(module: ast.Module) -> list[tuple[int, ast.Equation]]:
         and count.count(item.targets[0].name.name) == 1
         and item.targets[0].type is None
         and item.targets[0].entries
-        and all(isinstance(e.value, ast.Name) and e.value.name in dims for e in item.targets[0].entries)
-    ]  # fmt: skip
+        and {getattr(e.value, "name", "") for e in item.targets[0].entries} <= dims
+    ]
 
 
 def split(text: str, random: Random) -> Changed | None:
