@@ -63,7 +63,7 @@ class Reducer:
         while again and time.monotonic() < self.until:
             again = False
             for changed in way(tree_of(self.text)):
-                text = text_of(changed)
+                text = text_of(tidied(changed))
                 if text is None or text == self.text or text in self.tried:
                     continue
                 self.tried[text] = None
@@ -99,8 +99,47 @@ def fewer_statements(module: ast.Module) -> Iterator[ast.Module]:
             yield put(module, path, None)
 
 
+def names_in(item: ast.Item) -> set[str]:
+    """The names that a statement mentions."""
+    return {n.name for _, n in nodes(item) if isinstance(n, ast.Name | ast.Ident)}
+
+
+def tidied(module: ast.Module) -> ast.Module:
+    """The program without statements that no output and no line needs."""
+    makes: list[set[str]] = []
+    for item in module.items:
+        if isinstance(item, ast.Equation):
+            makes.append({t.name.name for t in item.targets})
+        elif isinstance(item, ast.Import):
+            makes.append({i.alias.name for i in item.items})
+        elif isinstance(item, ast.Dim):
+            makes.append({item.name.name, item.bound.name})
+        elif isinstance(item, ast.Input | ast.Param | ast.Def | ast.Const | ast.Extern):
+            makes.append({item.name.name})
+        else:
+            makes.append(set())
+    needed: set[str] = set()
+    kept = [isinstance(i, ast.Output | ast.Save | ast.Print) for i in module.items]
+    again = True
+    while again:
+        again = False
+        for at, item in enumerate(module.items):
+            kept[at] = kept[at] or bool(makes[at] & needed)
+            if kept[at] and not names_in(item) <= needed:
+                needed |= names_in(item)
+                again = True
+    items = tuple(i for i, keep in zip(module.items, kept, strict=True) if keep)
+    return replace(module, items=items)
+
+
 def fewer_outputs(module: ast.Module) -> Iterator[ast.Module]:
-    """A single output; some other tensor in its place."""
+    """A single output: of all tensors the one that needs the fewest statements."""
+    yield from sorted(
+        single_outputs(module), key=lambda changed: len(text_of(tidied(changed)) or "")
+    )
+
+
+def single_outputs(module: ast.Module) -> Iterator[ast.Module]:
     for at, item in enumerate(module.items):
         if not isinstance(item, ast.Output):
             continue
@@ -236,6 +275,6 @@ def without(
 
 
 WAYS = (
-    fewer_statements, fewer_outputs, inputs_instead, fewer_dims, simpler_expressions,
+    fewer_outputs, fewer_statements, inputs_instead, fewer_dims, simpler_expressions,
     simpler_accesses,
 )  # fmt: skip

@@ -25,22 +25,24 @@ from tests.support.elaborated import graph_of
 from tests.support.examples import ROOT
 
 SEED = 1
-FEATURES = (
-    """
-a if c else b|as|assume|associative_scan|attention|blocks|bools|broadcast|cast|chunks hand on a state
-cond|contraction|creation|data-dependent access|derived bound|elementwise|fixed bound|function
-function with a state|grad|gradient of a gradient|guard with two dims|guarded equation|h[t+1] = f(h)
-h[T-1] = ..; h[t] = f(h[t+1])|h[t] = f(h[t-1])|indexing|integers|layers feed the next step|layout
-mutual group|nested iteration|output of a part|part slice|prefix slice|print|ragged tensor with a name
-random|record state|record state from episode to episode|reduction|reduction in time|scan
-reduction of a whole dimension|shared bound|shifted read|state reads its past|state: reset
-state: strided|state with further equations|state with outer dims|stdlib|strided branches
-strided slice|suffix slice|table|training loop|triangle|unindexed equation|until|until for each point
-when t >= 1|where|window slice|x[t] = c when t < 2; x[t+1] = n
-""".replace("\n", "|")
-    .strip("|")
-    .split("|")
-)
+FEATURES = [
+    feature
+    for line in (
+        "a if c else b|as|assume|associative_scan|attention|blocks|bools|broadcast|cast",
+        "chunks hand on a state|cond|contraction|creation|data-dependent access|derived bound",
+        "elementwise|fixed bound|function|function with a state|grad|gradient of a gradient",
+        "guard with two dims|guarded equation|h[t+1] = f(h)|h[T-1] = ..; h[t] = f(h[t+1])",
+        "h[t] = f(h[t-1])|indexing|integers|layers feed the next step|layout|mutual group",
+        "nested iteration|output of a part|part slice|prefix slice|print",
+        "ragged tensor with a name|random|record state|record state from episode to episode",
+        "reduction|reduction in time|scan|reduction of a whole dimension|shared bound",
+        "shifted read|state reads its past|state: reset|state: strided",
+        "state with further equations|state with outer dims|stdlib|strided branches",
+        "strided slice|suffix slice|table|training loop|triangle|unindexed equation|until",
+        "until for each point|when t >= 1|where|window slice|x[t] = c when t < 2; x[t+1] = n",
+    )
+    for feature in line.split("|")
+]
 """What a few hundred programs have between them."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -17,7 +18,8 @@ Path = tuple[tuple[str, int], ...]
 
 
 def tree_of(text: str) -> ast.Module:
-    return parse(Source("m.rt", text))
+    """The tree of a program without its comments: statements that hold some keep their text."""
+    return parse(Source("m.rt", re.sub(r'[ \t]*#[^"\n]*$', "", text, flags=re.MULTILINE)))
 
 
 def text_of(module: ast.Module) -> str | None:
