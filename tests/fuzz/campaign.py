@@ -95,8 +95,9 @@ def plan_of(seed: int, number: int, made: Program) -> Plan:
     tier = int(random.random() < COMPILED)
     if tier and random.random() < 0.2:
         options = replace(options, level=0)
+    held = tier > 0 and random.random() < 0.15
     bounds = made.bounds[tier : tier + 2]
-    return Plan(options=options, bounds=bounds, special=made.special, tier=tier)
+    return Plan(options=options, bounds=bounds, special=made.special, tier=tier, held=held)
 
 
 def case_of(seed: int, number: int, *, tier: int | None = None, minutes: float = 1.0) -> Case:

@@ -10,17 +10,21 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.frontend import ast
+from tempoc.frontend.elaborate import elaborate
 from tempoc.frontend.modules import load_source
 from tempoc.memory.text import bytes_of
+from tempoc.runtime.dtypes import Array
 from tempoc.sdg.data import all_bounds
 from tempoc.symbolic.expr import add
 from tempoc.symbolic.walk import evaluate as value_of
 from tests.fuzz.check import Arrays, Bounds, DiffersError, Reference, compare, data, values
-from tests.fuzz.tree import nodes, parts, put, rewrite, text_of, tree_of
+from tests.fuzz.tree import nodes, put, rewrite, text_of, tree_of
 
 SAME_MEMORY = ("renamed", "reordered")
 """Changes after which a run needs as many bytes as before."""
@@ -32,6 +36,8 @@ class Changed:
 
     text: str
     names: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """How the axes of what is given and computed are ordered now, where that changed."""
 
 
 def renamed(text: str, random: Random) -> Changed | None:
@@ -155,11 +161,64 @@ def named(text: str, random: Random) -> Changed | None:
     return changed and Changed(changed)
 
 
+def swapped(text: str, random: Random) -> Changed | None:
+    """Two neighbouring dimensions are declared the other way round: axes are, too."""
+    module = tree_of(text)
+    dims = [i.name.name for i in module.items if isinstance(i, ast.Dim)]
+    plain = all(
+        isinstance(i.value, ast.Name)
+        for m in module.items
+        if isinstance(m, ast.Output)
+        for i in m.items
+    )
+    if len(dims) < 2 or "random." in text or not plain:
+        return None
+    if any((isinstance(m, ast.Dim) and m.until) or isinstance(m, ast.Def) for m in module.items):
+        return None
+    at = random.randrange(len(dims) - 1)
+    a, b = dims[at : at + 2]
+    domains: dict[str, tuple[str, ...]] = {}
+    for node in elaborate(load_source(Source("m.rt", text)), {}).nodes.values():
+        head = node.name.partition(".")[0]
+        if head == node.name or head not in domains:
+            domains[head] = node.domain.dims
+
+    def turned(name: str, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        own = domains.get(name, ())
+        if not {a, b} <= {*own} or len(items) != len(own) or getattr(items[0], "name", None):
+            return items
+        swap = {own.index(a): own.index(b), own.index(b): own.index(a)}
+        return tuple(items[swap.get(k, k)] for k in range(len(items)))
+
+    def change(node: Any) -> Any:
+        if isinstance(node, ast.Input | ast.Param):
+            order = [b if d == a else a if d == b else d for d in dims]
+            return replace(node, dims=tuple(sorted(node.dims, key=lambda d: order.index(d.name))))
+        if isinstance(node, ast.Target) and node.entries:
+            return replace(node, entries=turned(node.name.name, node.entries))
+        if isinstance(node, ast.Access) and isinstance(node.base, ast.Name):
+            return replace(node, entries=turned(node.base.name, node.entries))
+        return node
+
+    items = rewrite(module, change).items
+    where = {i.name.name: k for k, i in enumerate(items) if isinstance(i, ast.Dim)}
+    moved = [*items]
+    moved[where[a]], moved[where[b]] = items[where[b]], items[where[a]]
+    axes = {}
+    for name, own in domains.items():
+        if {a, b} <= {*own}:
+            swap = {own.index(a): own.index(b), own.index(b): own.index(a)}
+            axes[name] = tuple(swap.get(k, k) for k in range(len(own)))
+    changed = text_of(replace(module, items=tuple(moved), doc=None))
+    return changed and Changed(changed, axes=axes)
+
+
 CHANGES: dict[str, Callable[[str, Random], Changed | None]] = {
     "renamed": renamed,
     "reordered": reordered,
     "split": split,
     "named": named,
+    "swapped": swapped,
 }
 
 
@@ -183,10 +242,12 @@ class Original:
         known = Reference(before.graph, self.bounds, given)
         bounds = {names.get(b, b): n for b, n in self.bounds.items()}
         there = after.optimized.nodes
-        moved = {root(n, names): a for n, a in given.items() if root(n, names) in there}
+        turned = {n: with_axes(a, changed.axes.get(n)) for n, a in given.items()}
+        moved = {root(n, names): a for n, a in turned.items() if root(n, names) in there}
         outputs = values(after.optimized, bounds, moved)
         back = {new: old for old, new in names.items()}
         outputs = {root(n, back): a for n, a in outputs.items() if ":" not in n}
+        outputs = {n: with_axes(a, changed.axes.get(n.split(".")[0])) for n, a in outputs.items()}
         missing = [n for n in known.wide if ":" not in n and n not in outputs]
         if missing:
             raise DiffersError(f"no output {missing[0]}")
@@ -197,6 +258,13 @@ class Original:
         if same_memory and sizes[0] != sizes[1]:
             raise DiffersError(f"{sizes[1]} bytes instead of {sizes[0]}")
         return sizes
+
+
+def with_axes(array: Array, axes: tuple[int, ...] | None) -> Array:
+    """The first axes in another order."""
+    if axes is None:
+        return array
+    return np.transpose(array, (*axes, *range(len(axes), array.ndim)))
 
 
 def root(name: str, names: Mapping[str, str]) -> str:
@@ -210,6 +278,3 @@ def memory(compilation: Compilation, bounds: Bounds) -> int:
     plan = compilation.plan
     sizes = all_bounds(compilation.graph, bounds)
     return value_of(add(*(bytes_of(s, plan.extents) for s in plan.stores.values())), sizes)
-
-
-__all__ = ["CHANGES", "SAME_MEMORY", "Changed", "Original", "parts"]

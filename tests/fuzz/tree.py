@@ -25,7 +25,8 @@ def tree_of(text: str) -> ast.Module:
 def text_of(module: ast.Module) -> str | None:
     """The text of a tree, or None where it is none that can be written."""
     try:
-        text = format_module(module)
+        # One by one: the formatter writes statements in the order of their places in the source.
+        text = "".join(format_module(replace(module, items=(i,), doc=None)) for i in module.items)
         parse(Source("m.rt", text))
     except (DiagnosticError, AssertionError, AttributeError, TypeError):
         return None
