@@ -35,7 +35,7 @@ def program(seed: int, number: int) -> Program:
     sketch = Sketch(Random(f"{seed}:{number}"))
     dimensions(sketch)
     inputs(sketch)
-    for _ in range(sketch.pick((1, 2, 2, 3, 3, 4, 5))):
+    for _ in range(sketch.pick((1, 2, 2, 3, 3, 4, 5, 7))):
         kind = sketch.random.random()
         if kind < 0.45:
             state(sketch)
