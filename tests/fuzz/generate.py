@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.fuzz.learning import LEARNING
+from tests.fuzz.models import MODELS
 from tests.fuzz.sequences import SEQUENCES
 from tests.fuzz.sketch import Dim, Sketch, Tensor
 from tests.fuzz.states import state
@@ -37,9 +38,11 @@ def program(seed: int, number: int) -> Program:
     inputs(sketch)
     for _ in range(sketch.pick((1, 2, 2, 3, 3, 4, 5, 7))):
         kind = sketch.random.random()
-        if kind < 0.45:
+        if kind < 0.42:
             state(sketch)
-        elif kind < 0.8:
+        elif kind < 0.53:
+            sketch.pick(MODELS)(sketch)
+        elif kind < 0.82:
             sketch.pick(SEQUENCES)(sketch)
         else:
             sketch.pick(LEARNING)(sketch)
