@@ -28,6 +28,8 @@ SEED = 1
 FEATURES = [
     feature
     for line in (
+        "decoder|filter and smoother|layers of attention|list state|param with a default",
+        "path traced back|several targets",
         "a if c else b|as|assume|associative_scan|attention|blocks|bools|broadcast|cast",
         "chunks hand on a state|cond|contraction|creation|data-dependent access|derived bound",
         "elementwise|fixed bound|function|function with a state|grad|gradient of a gradient",
