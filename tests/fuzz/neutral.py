@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
@@ -153,7 +154,9 @@ def named(text: str, random: Random) -> Changed | None:
     at, equation, path, node = random.choice(places)
     target = equation.targets[0]
     part = replace(target, name=replace(target.name, name="part_of_it"))
-    read = ast.Name(span=node.span, name="part_of_it")
+    # In parentheses, so that a bracket behind it stays spatial.
+    name = ast.Name(span=node.span, name="part_of_it")
+    read = ast.Group(span=node.span, value=name)
     first = replace(equation, targets=(part,), values=(node,))  # type: ignore[arg-type]
     second = replace(equation, values=(put(equation.values[0], path, read),))
     items = (*module.items[:at], first, second, *module.items[at + 1 :])
@@ -210,7 +213,16 @@ def swapped(text: str, random: Random) -> Changed | None:
             swap = {own.index(a): own.index(b), own.index(b): own.index(a)}
             axes[name] = tuple(swap.get(k, k) for k in range(len(own)))
     changed = text_of(replace(module, items=tuple(moved), doc=None))
-    return changed and Changed(changed, axes=axes)
+    if changed is None:
+        return None
+    try:
+        elaborate(load_source(Source("m.rt", changed)), {})
+    except DiagnosticError as error:
+        # Which entries stand for which dimensions is not known of every name.
+        if error.diagnostics[0].code in ("RT133", "RT098"):
+            return None
+        raise
+    return Changed(changed, axes=axes)
 
 
 CHANGES: dict[str, Callable[[str, Random], Changed | None]] = {
