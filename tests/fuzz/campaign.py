@@ -23,6 +23,7 @@ PIPELINES = (
     "lift,canonicalize,scans,vectorize,fuse", "vectorize,lift,tile,accumulate,pin,fuse",
     "reduce_domain,split,vectorize", "split,vectorize,fuse",
 )  # fmt: skip
+MAPPINGS = ("defines", "sizes", "away", "commands")
 PART = 20
 """Programs that a process tries before it reports."""
 
@@ -119,7 +120,16 @@ def case_of(seed: int, number: int, *, tier: int | None = None, minutes: float =
 
 
 def cases(seed: int, numbers: range, tier: int | None, minutes: float) -> list[Case]:
-    return [case_of(seed, number, tier=tier, minutes=minutes) for number in numbers]
+    """What a process reports of some numbers."""
+    return [sent(case_of(seed, number, tier=tier, minutes=minutes)) for number in numbers]
+
+
+def sent(case: Case) -> Case:
+    """The case with mappings that another process can be given."""
+    plan = case.verdict.plan
+    mappings = {name: dict(getattr(plan.options, name)) for name in MAPPINGS}
+    plan = replace(plan, options=replace(plan.options, **mappings))
+    return replace(case, verdict=replace(case.verdict, plan=plan))
 
 
 def campaign(
