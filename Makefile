@@ -7,12 +7,15 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PROMPT ?= The capital of France is
 TOKENS ?= 48
+N      ?= 1000
+SEED   ?= 0
+JOBS   ?= 2
 
 # Bytecode is written even if the shell says otherwise: tests and commands start Python many times.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fast test-gpu golden lint types bench bench-gpu clean
+.PHONY: help run test fast fuzz test-gpu golden lint types bench bench-gpu clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -26,6 +29,9 @@ test: lint types $(STAMPS)/test build/llama/model.safetensors ## everything: lin
 
 fast: $(STAMPS)/test ## unit tests only
 	$(BIN)/python -m pytest -q -m "not slow" --ignore=tests/whole --ignore=tests/bench
+
+fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 SEED=0 JOBS=2); failures in build/fuzz
+	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) --jobs $(JOBS)
 
 test-gpu: $(STAMPS)/cuda ## what XLA makes of loops for a GPU, on a machine without one
 	TEMPOC_CUDA=build/cuda $(BIN)/python -m pytest -q tests/whole/test_gpu.py

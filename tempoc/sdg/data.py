@@ -13,7 +13,7 @@ from tempoc.sdg import errors
 from tempoc.sdg.graph import Graph
 from tempoc.sdg.query import parts_of
 from tempoc.sdg.turns import turn
-from tempoc.symbolic.walk import evaluate
+from tempoc.symbolic.walk import evaluate, symbols
 
 Point = tuple[int, ...]
 Question = tuple[str, Point]
@@ -21,15 +21,26 @@ Question = tuple[str, Point]
 
 def all_bounds(graph: Graph, given: Mapping[str, int]) -> dict[str, int]:
     """The bounds that are given, and those with a value of their own."""
-    found: dict[str, int] = {}
-    for bound in graph.universe.bounds:
-        if bound.name in given:
-            found[bound.name] = int(given[bound.name])
-        elif bound.value is not None:
-            found[bound.name] = evaluate(bound.value, found)
+    values = {b.name: b.value for b in graph.universe.bounds}
+    known: dict[str, int] = {}
+
+    def know(name: str) -> None:
+        # A bound may be made of one that is declared after it.
+        value = values[name]
+        if name in known:
+            return
+        if name in given:
+            known[name] = int(given[name])
+        elif value is not None:
+            for other in symbols(value):
+                know(other)
+            known[name] = evaluate(value, known)
         else:
-            raise errors.not_given("bound", bound.name, None)
-    return found
+            raise errors.not_given("bound", name, None)
+
+    for name in values:
+        know(name)
+    return {name: known[name] for name in values}
 
 
 def given(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.sdg.data import all_bounds
 from tempoc.sdg.interpret import evaluate
 from tempoc.sdg.parse import parse_graph
 
@@ -84,6 +85,12 @@ output w = %w
 """
     assert run(text, 1)["w"] == 7
     assert run(text, 1, w=np.float32(3))["w"] == 3
+
+
+def test_a_bound_of_one_that_is_declared_later() -> None:
+    text = "sdg a\nbound S = N+1\nbound N = 2*T\nbound T\ndim t < T\n%n = index{expr=t} : [t] i32\n"
+    graph = parse_graph(f"{text}output n = %n[T-1]\n", "a.sdg")
+    assert all_bounds(graph, {"T": 2}) == {"S": 5, "N": 4, "T": 2}
 
 
 def test_derived_bounds_and_double_precision() -> None:

@@ -1,0 +1,165 @@
+"""A slice of what `make fuzz` does, and the tools of it: generator, reducer, neutral changes."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.ops.elementwise import Cos, Sin
+from tempoc.sdg.graph import Graph
+from tests.fuzz.campaign import case_of
+from tests.fuzz.check import Plan, examine
+from tests.fuzz.generate import program
+from tests.fuzz.neutral import CHANGES, SAME_MEMORY, Original
+from tests.fuzz.reduce import reduced
+from tests.support.elaborated import graph_of
+from tests.support.examples import ROOT
+
+SEED = 1
+FEATURES = [
+    feature
+    for line in (
+        "decoder|filter and smoother|layers of attention|list state|param with a default",
+        "path traced back|several targets",
+        "a if c else b|as|assume|associative_scan|attention|blocks|bools|broadcast|cast",
+        "chunks hand on a state|cond|contraction|creation|data-dependent access|derived bound",
+        "elementwise|fixed bound|function|function with a state|grad|gradient of a gradient",
+        "guard with two dims|guarded equation|h[t+1] = f(h)|h[T-1] = ..; h[t] = f(h[t+1])",
+        "h[t] = f(h[t-1])|indexing|integers|layers feed the next step|layout|mutual group",
+        "nested iteration|output of a part|part slice|prefix slice|print",
+        "ragged tensor with a name|random|record state|record state from episode to episode",
+        "reduction|reduction in time|scan|reduction of a whole dimension|shared bound",
+        "shifted read|state reads its past|state: reset|state: strided",
+        "state with further equations|state with outer dims|stdlib|strided branches",
+        "strided slice|suffix slice|table|training loop|triangle|unindexed equation|until",
+        "until for each point|when t >= 1|where|window slice|x[t] = c when t < 2; x[t+1] = n",
+    )
+    for feature in line.split("|")
+]
+"""What a few hundred programs have between them."""
+
+
+def test_programs_cover_the_language() -> None:
+    count: Counter[str] = Counter()
+    for number in range(400):
+        count.update(program(SEED, number).features)
+    assert [f for f in FEATURES if count[f] < 2] == []
+
+
+def test_most_programs_are_accepted() -> None:
+    refused: Counter[str] = Counter()
+    for number in range(120):
+        try:
+            graph_of(program(SEED, number).text)
+        except DiagnosticError as error:
+            refused[error.diagnostics[0].code] += 1
+    assert refused.total() < 18, refused
+
+
+def test_programs_are_the_same_in_another_process() -> None:
+    script = (
+        "import hashlib; from tests.fuzz.generate import program; "
+        f"print(hashlib.md5(repr([program({SEED}, k) for k in range(40)]).encode()).hexdigest())"
+    )
+    here = repr([program(SEED, k) for k in range(40)]).encode()
+    command = [sys.executable, "-c", script]
+    there = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert there.stdout.strip() == hashlib.md5(here).hexdigest()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_passes_keep_what_programs_mean(start: int) -> None:
+    failed = []
+    for number in range(start, start + 20):
+        verdict = case_of(SEED, number, tier=0, minutes=0).verdict
+        failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
+    assert failed == []
+
+
+@pytest.mark.slow
+def test_compiled_programs_agree() -> None:
+    failed = []
+    for number in range(100, 112):
+        verdict = case_of(SEED, number, tier=1, minutes=0).verdict
+        failed += [(number, verdict.kind, verdict.detail)] if verdict.failed else []
+    assert failed == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes_that_mean_nothing(change: str) -> None:
+    done = 0
+    for number in range(200, 212):
+        made = program(SEED, number)
+        changed = CHANGES[change](made.text, Random(number))
+        if changed is None or made.special:
+            continue
+        original = Original(made.text, Options(), made.bounds[1])
+        try:
+            original.check(changed, same_memory=change in SAME_MEMORY)
+        except DiagnosticError as error:
+            # Bounds that the program fixes leave no point to one half of an equation; a name has
+            # a type of its own where literals in its place had none.
+            assert error.diagnostics[0].code in ("RT080", "RT139"), (number, str(error))
+            continue
+        done += 1
+    assert done >= 3
+
+
+EXAMPLES = ("02_moving_average", "05_rnn", "08_windowed_attention", "09_edit_distance", "15_s5")
+BOUNDS = {"T": 5, "B": 2, "N": 4, "M": 3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", SAME_MEMORY)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_under_other_names_and_in_another_order(name: str, change: str) -> None:
+    text = (ROOT / "examples" / f"{name}.rt").read_text()
+    changed = CHANGES[change](text, Random(name))
+    if changed is None:
+        pytest.skip("its weights have names in a file")
+    own = {b.name for b in graph_of(text).universe.bounds if b.value is None}
+    bounds = {b: BOUNDS[b] for b in sorted(own)}
+    Original(text, Options(), bounds).check(changed, same_memory=True)
+
+
+def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the optimizer take `cos` for `sin`."""
+
+    def mistaken(compilation: Compilation) -> Graph:
+        graph = compilation.ordered.graph
+        wrong = {
+            name: replace(node, op=Sin()) if isinstance(node.op, Cos) else node
+            for name, node in graph.nodes.items()
+        }
+        return replace(graph, nodes=wrong)
+
+    monkeypatch.setattr(Compilation, "optimized", property(mistaken))
+
+
+@pytest.mark.slow
+def test_a_planted_mistake_is_found_and_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    plan = Plan(options=Options(), bounds=({"T": 3},))
+    for number in range(400):
+        made = program(SEED, number)
+        if "cos(" not in made.text:
+            continue
+        verdict = examine(made.text, Plan(options=plan.options, bounds=made.bounds))
+        if verdict.failed and verdict.kind == "differs: passes":
+            text, smaller = reduced(made.text, verdict, 20.0)
+            lines = [line for line in text.splitlines() if line.strip()]
+            assert smaller.kind == verdict.kind
+            assert "cos" in text and len(lines) <= 6, text
+            return
+    raise AssertionError("not found")
