@@ -63,13 +63,13 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return elementwise(round, frame, operator(name), parts, span)
     if name == "grad":
         return gradient(round, frame, name, bound)
+    if name == "cond":
+        return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
     unknown = unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown
     if name.startswith(draws.PREFIX):
         return draws.draw(round, frame, name, bound)
-    if name == "cond":
-        return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
     if name == "associative_scan":
         return combine.scan(round, frame, bound)
     if name in builtin_names.REDUCTIONS:
@@ -147,7 +147,7 @@ def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Spa
             return Number(float(found) if inexact else found)
         return elementwise(round, frame, operator(name), (x, y), span)
 
-    return map_together(leaf, (a, b), span)
+    return map_together(leaf, (a, b), span, partial=True)
 
 
 def _is_axis(value: Value) -> bool:

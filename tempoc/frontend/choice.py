@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
-from tempoc.frontend.draft import Draft, Wire
+from tempoc.frontend.draft import Doubt, Draft, Wire
+from tempoc.frontend.guesses import doubt_of, is_open, later, stand_in
 from tempoc.frontend.operate import (
     check_number,
     identity,
@@ -17,7 +20,7 @@ from tempoc.frontend.operate import (
 )
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
-from tempoc.frontend.values import Listing, Number, Ref, Value, dims_of
+from tempoc.frontend.values import Listing, Number, Ref, Unknown, Value, dims_of
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.elementwise import Cast
@@ -26,7 +29,7 @@ from tempoc.ops.opdef import OperandError
 from tempoc.ops.promote import promote
 from tempoc.ops.shapes import same_shape
 from tempoc.ops.source import Full, Literal
-from tempoc.ops.types import TensorType
+from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import TRUE, Expr, Sym, conjunction, negation
 from tempoc.symbolic.walk import symbols
 
@@ -52,6 +55,9 @@ def choose(
     """The merge of two branches, leaf by leaf. Raises `Problem`."""
 
     def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, symbols(holds))
+        if early is not None:
+            return early
         types = [type_of(v, span) for v in parts]
         type = common_type(round, frame, parts, types, span)
         names = [*dims_of(parts[0], round.universe), *dims_of(parts[1], round.universe)]
@@ -64,6 +70,7 @@ def choose(
             origin=frame.origin,
             op=Merge(targets=(tuple(Sym(d) for d in dims),) * 2),
             spans=(span,),
+            doubt=_doubt(parts),
         )
         here = tuple(Sym(d) for d in dims)
         sides = (("then", holds), ("else", negation(holds)))
@@ -81,7 +88,7 @@ def choose(
         round.add(draft)
         return identity(round, frame, draft, span)
 
-    return map_together(leaf, (then, orelse), span)
+    return map_together(leaf, (then, orelse), span, partial=True)
 
 
 def taken(
@@ -98,12 +105,15 @@ def taken(
     """
 
     def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, ())
+        if early is not None:
+            return early
         types = [type_of(v, span) for v in parts]
         type = common_type(round, frame, parts, types, span, word)
         ref = fitted(round, frame, parts[0 if first else 1], type, span)
         return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
 
-    return map_together(leaf, sides, span)
+    return map_together(leaf, sides, span, partial=True)
 
 
 def conditional(
@@ -112,15 +122,57 @@ def conditional(
     """`cond(p, then, orelse)`, leaf by leaf. Raises `Problem`."""
     if isinstance(p, Number) and isinstance(p.value, bool):
         return taken(round, frame, (then, orelse), p.value, span, "cond")
+    if isinstance(p, Unknown):
+        if not is_open(p):
+            return p
+        p = stand_in(round, frame, TensorType(DType.BOOL), (), span)
     condition = tensor(round, frame, p, span)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, condition.draft.dims)
+        if early is not None:
+            return early
         types = [type_of(v, span) for v in parts]
         type = common_type(round, frame, parts, types, span, "cond")
         a, b = (fitted(round, frame, v, type, span) for v in parts)
         return make(round, frame, Cond(), (condition, a, b), span)[0]
 
-    return map_together(leaf, (then, orelse), span)
+    return map_together(leaf, (then, orelse), span, partial=True)
+
+
+def _early(
+    round: Round, frame: Frame, parts: tuple[Value, ...], span: Span, names: Iterable[str]
+) -> Value | None:
+    """What the better known of two branches tells of the type of both; `None` if both are known.
+
+    All but a number has the very shape of the other branch. Raises `StillUnknown`.
+    """
+    better, other = sorted(parts, key=_rank)
+    dims = round.universe.ordered((*dims_of(Listing(parts), round.universe), *names))
+    if not isinstance(other, Unknown):
+        if doubt_of(other) < Doubt.SHAPE or isinstance(better, Number):
+            return None
+        types = type_of(better, span), type_of(other, span)
+        if same_shape(types[0].shape, types[1].shape, Facts(round, frame.where)):
+            return None
+        if doubt_of(better) is Doubt.SHAPE:
+            raise later(round)
+    doubt = Doubt.SHAPE if isinstance(better, Number) else Doubt.DTYPE
+    least = type_of(better, span)
+    return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(better)))
+
+
+def _rank(value: Value) -> tuple[bool, bool, int]:
+    """The order in which values are better known."""
+    return isinstance(value, Unknown), isinstance(value, Number), doubt_of(value)
+
+
+def _doubt(parts: tuple[Value, ...]) -> Doubt:
+    """How far the type of what merges these is known: one sure shape is enough."""
+    shaped = [doubt_of(v) for v in parts if not isinstance(v, Number)]
+    if not shaped:
+        return Doubt.NONE
+    return min(max(shaped), Doubt.DTYPE) if min(shaped) < Doubt.SHAPE else Doubt.SHAPE
 
 
 def common_type(
@@ -154,6 +206,7 @@ def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) 
     else:
         draft.op, draft.inputs = Copy(), [wire(ref)]
     draft.types = (type,)
+    draft.doubt = max(draft.doubt, ref.draft.doubt)
     round.add(draft)
 
 

@@ -32,18 +32,21 @@ from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.modules import Loaded
 from tempoc.frontend.places import Places, places
-from tempoc.frontend.problem import Problem
+from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.program import Program, Scopes, check_defines
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.rounds import run_rounds, top_cell
 from tempoc.frontend.scope import Scope, TensorName
 from tempoc.frontend.turns import number_turns
 from tempoc.frontend.universe import make_universe
-from tempoc.frontend.values import BAD, Ref, Value, map_leaves
+from tempoc.frontend.values import BAD, Ref, Unknown, Value, map_leaves
 from tempoc.sdg.graph import Graph
 
 STACK = 20_000
 """Python frames: nested expressions and calls are bounded by the parser and by `MAX_CALLS`."""
+
+MAX_ACTIVE = 200
+"""How many tensors may wait for each other in one round; what is left is for the next ones."""
 
 
 def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
@@ -132,7 +135,10 @@ class _Language:
         if round.top is None:
             raise Problem(name_errors.not_compile_time(span, name.name))
         if name.kind == "indexed":
-            return value_of(round, self.cell(round, name, span), span)
+            cell = self.cell(round, name, span)
+            if round.eager and cell.key not in round.table:
+                self._visit(round, name)
+            return value_of(round, cell, span)
         if name.name not in round.values:
             self._define(round, name, span)
         value = round.values[name.name]
@@ -141,6 +147,18 @@ class _Language:
             return replace(v, span=span) if isinstance(v, Ref) else v
 
         return map_leaves(here, value)
+
+    def _visit(self, round: Round, name: TensorName) -> None:
+        """Evaluate the equations of an indexed tensor before those that read it."""
+        top = round.top
+        if top is None or name in round.active or len(round.active) >= MAX_ACTIVE:
+            return
+        round.active.append(name)
+        try:
+            for equation in name.equations:
+                equations.run(round, top, equation)
+        finally:
+            round.active.remove(name)
 
     def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
         """An indexed tensor of the program in this round; its plan is made when it is wanted."""
@@ -168,6 +186,9 @@ class _Language:
         active = [n.equations[0] if n.kind == "plain" else None for n in round.active]
         if any(eq is name.equations[0] for eq in active):
             first = next(k for k, eq in enumerate(active) if eq is name.equations[0])
+            passed = [n.name for n in round.active[first:] if n.kind == "indexed"]
+            if passed:
+                raise StillUnknown(Unknown(frozenset(passed[:1])))
             cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
             names = tuple(n.name for n in cycle)

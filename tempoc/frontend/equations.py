@@ -10,6 +10,7 @@ from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
 from tempoc.frontend.choice import conform
 from tempoc.frontend.draft import Draft, Origin
+from tempoc.frontend.guesses import doubt_of
 from tempoc.frontend.operate import identity, type_of, unspread
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import Problem
@@ -58,7 +59,8 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     for k, target in enumerate(eq.targets):
         here = _inside(round, frame, eq, target, where)
         value = values[0] if one else values[k]
-        part = round.attempt(here, partial(_part, round, here, eq, k, value))
+        action = partial(_part, round, here, eq, k, value)
+        part = round.attempt(here, action, doubted=bool(doubt_of(value)))
         _assign(round, frame, here, eq, target, part if part != BAD else _nothing(value))
 
 
@@ -160,7 +162,8 @@ def _assign(
             finish(round, found)
         return
     if outer.scope.body().kind == "module":
-        round.values[name] = round.attempt(here, lambda: _plain(round, here, target, value))
+        action = partial(_plain, round, here, target, value)
+        round.values[name] = round.attempt(here, action, doubted=bool(doubt_of(value)))
         return
     _local(round, outer, target, value)
 

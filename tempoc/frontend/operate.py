@@ -9,8 +9,9 @@ from typing import Any
 from tempoc.base.members import members
 from tempoc.base.source import Span
 from tempoc.frontend import ending_errors, type_errors
-from tempoc.frontend.draft import Draft, Wire
-from tempoc.frontend.problem import Problem
+from tempoc.frontend.draft import Doubt, Draft, Wire
+from tempoc.frontend.guesses import doubt_of, is_open, later, operand_types, stand_in
+from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import Facts, Frame, Round
 from tempoc.frontend.values import (
     Index,
@@ -19,6 +20,7 @@ from tempoc.frontend.values import (
     Record,
     Ref,
     Typed,
+    Unknown,
     Value,
     dims_of,
     map_leaves,
@@ -122,6 +124,16 @@ def type_of(value: Value, span: Span) -> TensorType:
             raise Problem(type_errors.not_a_tensor(span, value))
 
 
+def sure_type(round: Round, value: Value, span: Span) -> TensorType:
+    """The type of a leaf where its shape decides what is computed.
+
+    Raises `Problem`, and `StillUnknown` where the shape is only a lower bound.
+    """
+    if doubt_of(value) is Doubt.SHAPE:
+        raise later(round)
+    return type_of(value, span)
+
+
 def make(
     round: Round, frame: Frame, op: Op, args: tuple[Ref, ...], span: Span, hint: str = ""
 ) -> tuple[Ref, ...]:
@@ -145,6 +157,7 @@ def make(
         spans=(span,),
     )
     draft.inputs = [wire(a) for a in args]
+    draft.doubt = doubt_of(*args)
     round.add(draft)
     return tuple(identity(round, frame, draft, span, k) for k in range(len(types)))
 
@@ -161,6 +174,7 @@ def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
         origin=frame.origin,
         op=Copy(),
         spans=(ref.span,),
+        doubt=ref.draft.doubt,
     )
     draft.inputs = [wire(ref)]
     round.add(draft)
@@ -250,15 +264,20 @@ def _found(value: object) -> Iterator[Entry]:
 
 
 def map_together(
-    f: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...], span: Span
+    f: Callable[[tuple[Value, ...]], Value],
+    values: tuple[Value, ...],
+    span: Span,
+    *,
+    partial: bool = False,
 ) -> Value:
     """`f` of the leaves of several trees that correspond; a leaf meets every leaf of a tree.
 
-    What is unknown stays unknown. Raises `Problem` if two trees differ in their structure.
+    What is unknown stays unknown, unless `partial`: then `f` may get what is unknown together with
+    what is not. Raises `Problem` if two trees differ in their structure.
     """
     trees = [v for v in values if isinstance(v, (Listing, Record))]
     if not trees:
-        return unknown_in(*values) or f(values)
+        return _leaf(f, values, partial)
     first = trees[0]
     for other in trees[1:]:
         if not _alike(first, other):
@@ -266,16 +285,30 @@ def map_together(
     if isinstance(first, Record):
         return Record(
             tuple(
-                (n, map_together(f, tuple(_child(v, n) for v in values), span))
+                (n, map_together(f, tuple(_child(v, n) for v in values), span, partial=partial))
                 for n in first.names
             )
         )
     return Listing(
         tuple(
-            map_together(f, tuple(_child(v, k) for v in values), span)
+            map_together(f, tuple(_child(v, k) for v in values), span, partial=partial)
             for k in range(len(first.items))
         )
     )
+
+
+def _leaf(
+    f: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...], partial: bool
+) -> Value:
+    unknown = unknown_in(*values)
+    if unknown is not None:
+        some = not all(isinstance(v, Unknown) for v in values)
+        if not (partial and some and is_open(unknown)):
+            return unknown
+    try:
+        return f(values)
+    except StillUnknown as later:
+        return later.value
 
 
 def _alike(a: Value, b: Value) -> bool:
@@ -298,11 +331,16 @@ def elementwise(
     """An operator with one result on each leaf of its operands."""
 
     def leaf(parts: tuple[Value, ...]) -> Value:
-        types = tuple(type_of(v, span) for v in parts)
-        refs = tuple(_operand(round, frame, op, v, types, span) for v in parts)
+        known = tuple(None if isinstance(v, Unknown) else type_of(v, span) for v in parts)
+        types = operand_types(round, op, known, Facts(round, frame.where))
+        met = [
+            stand_in(round, frame, t, (), span) if isinstance(v, Unknown) else v
+            for v, t in zip(parts, types, strict=True)
+        ]
+        refs = tuple(_operand(round, frame, op, v, types, span) for v in met)
         return make(round, frame, op, refs, span)[0]
 
-    return map_together(leaf, values, span)
+    return map_together(leaf, values, span, partial=True)
 
 
 def _operand(

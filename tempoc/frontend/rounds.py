@@ -1,14 +1,24 @@
 """Rounds of evaluation, until the types of all indexed tensors are known.
 
-A tensor whose equations all read it (`c[t] = 1.0 + sum(c[0:t])`) would stay unknown for ever. When
-nothing else is left to find, such tensors are taken for the least type, a weak scalar integer, and
-the rounds go on: promotion and broadcasting lift it from there.
+The types are found from below. A round evaluates all equations with what the round before found;
+where that is little, the results are lower bounds (`guesses.py`) and mistakes are deferred. If a
+round finds nothing new although something was deferred, then
+
+1. products with operands of unknown rank are taken for products with a vector (`guessing`), as
+   `W @ h` with nothing but `h[0] = 0.0` is;
+2. the lower bounds are taken for the types themselves (`assumed`), those of tensors first of which
+   more than a number is known;
+3. tensors that only read each other (`c[t] = sum(c[0:t])`) are taken for the least type, a weak
+   scalar integer, and promotion and broadcasting lift it from there,
+
+and the rounds go on. The last round has evaluated all equations with the final types, and deferred
+nothing: whatever was assumed has been checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend import ast, equations, type_errors
@@ -17,13 +27,14 @@ from tempoc.frontend.cells import cause, finish
 from tempoc.frontend.draft import Origin
 from tempoc.frontend.effects import effects
 from tempoc.frontend.endings import endings, extended
+from tempoc.frontend.guesses import doubt_of
 from tempoc.frontend.outputs import Result, outputs
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import StillUnknown
 from tempoc.frontend.program import Program
 from tempoc.frontend.round import Frame, Known, Round
 from tempoc.frontend.scope import Scope, TensorName
-from tempoc.frontend.values import ERROR, Number, Typed, Unknown, map_leaves
+from tempoc.frontend.values import ERROR, Number, Typed, Unknown, Value, map_leaves
 from tempoc.ops.types import DType, TensorType
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Universe
@@ -32,35 +43,76 @@ MAX_ROUNDS = 24
 LEAST = TensorType(DType.I32, (), weak=True)
 
 
+@dataclass(slots=True)
+class _Findings:
+    """What is kept from round to round."""
+
+    space: Space
+    table: dict[Key, Known] = field(default_factory=dict)
+    plans: dict[Key, Plan] = field(default_factory=dict)
+    seeded: dict[Key, None] = field(default_factory=dict)
+    drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    assumed: dict[Key, None] = field(default_factory=dict)
+    spoiled: dict[Key, None] = field(default_factory=dict)
+    guessing: bool = False
+
+    def round(self, program: Program, *, eager: bool) -> Round:
+        """The next round."""
+        return Round(
+            universe=self.space.universe,
+            space=self.space,
+            table=self.table,
+            language=program.language,
+            plans=self.plans,
+            drawn=self.drawn,
+            assumed=self.assumed,
+            spoiled=self.spoiled,
+            guessing=self.guessing,
+            eager=eager,
+        )
+
+    def size(self) -> int:
+        """How much is known; what grows only so often."""
+        assumed, spoiled = len(self.assumed), len(self.spoiled)
+        return len(self.table) + assumed + spoiled + len(self.seeded) + self.guessing
+
+
 def run_rounds(program: Program) -> tuple[Round, list[Result]]:
     """Evaluate everything until a round finds nothing new; its state and the outputs."""
-    table: dict[Key, Known] = {}
-    plans: dict[Key, Plan] = {}
-    seeded: dict[Key, None] = {}
-    drawn: dict[int, tuple[str, ...]] = {}
-    space = Space(program.universe)
-    for _ in range(MAX_ROUNDS):
-        round = Round(
-            universe=space.universe,
-            space=space,
-            table=table,
-            language=program.language,
-            plans=plans,
-            drawn=drawn,
-        )
-        before = dict(table)
+    findings = _Findings(Space(program.universe))
+    left, first = MAX_ROUNDS, True
+    while True:
+        round = findings.round(program, eager=first)
+        before, size, first = dict(findings.table), findings.size(), False
         results = _round(program, round)
-        universe = extended(_assumed(space.universe, round), round)
-        if universe != space.universe:
-            if universe.bounds != space.universe.bounds:
-                plans.clear()  # what they say about lengths that vary may be wrong
-            space = Space(universe)
-        elif not round.changed and not _seed(round, seeded):
+        if not _goes_on(round, findings):
             break
-    else:
-        _report_growth(round, before)
-    _report_guesses(round, seeded)
+        left = MAX_ROUNDS if findings.size() > size else left - 1
+        if not left:
+            _report_growth(round, before)
+            break
+    _report_guesses(round, findings.seeded)
     return round, results
+
+
+def _goes_on(round: Round, findings: _Findings) -> bool:
+    """Whether another round can find more."""
+    universe = extended(_assumed(findings.space.universe, round), round)
+    if universe != findings.space.universe:
+        if universe.bounds != findings.space.universe.bounds:
+            findings.plans.clear()  # what they say about lengths that vary may be wrong
+        findings.space = Space(universe)
+        return True
+    if round.changed:
+        return True
+    if not round.deferred:
+        return _seed(round, findings.seeded)
+    if round.firmer or _spoil(round):
+        return True
+    if not findings.guessing:
+        findings.guessing = True
+        return True
+    return _assume(round) or _seed(round, findings.seeded)
 
 
 def _report_growth(round: Round, before: Mapping[Key, Known]) -> None:
@@ -138,6 +190,37 @@ def top_cell(round: Round, name: TensorName) -> Cell:
 
 
 # ---------------------------------------------------------------- what stays unknown
+
+
+def _spoil(round: Round) -> bool:
+    """Leave out tensors whose types a mistake hides: what is said of them would be noise."""
+    reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
+    before = len(round.spoiled)
+    for cell in round.cells.values():
+        if cell.key not in round.table and ERROR in _reached(cause(cell), reasons):
+            round.spoiled[cell.key] = None
+    return len(round.spoiled) > before
+
+
+def _assume(round: Round) -> bool:
+    """Take lower bounds for types: of what more than a number is known first; false if none."""
+    doubted = [
+        (key, cell)
+        for key, cell in round.cells.items()
+        if key not in round.assumed and key in round.table and doubt_of(round.table[key].tree)
+    ]
+    shaped = [key for key, cell in doubted if not _only_numbers(cell)]
+    chosen = shaped or [key for key, _ in doubted]
+    round.assumed.update(dict.fromkeys(chosen))
+    for key in chosen:
+        known = round.table[key]
+        tree = map_leaves(_firm, known.tree)
+        round.table[key] = replace(known, tree=tree)
+    return bool(chosen)
+
+
+def _firm(_: tuple[str, ...], leaf: Value) -> Value:
+    return Typed(leaf.type) if isinstance(leaf, Typed) else leaf
 
 
 def _seed(round: Round, seeded: dict[Key, None]) -> bool:
