@@ -9,6 +9,7 @@ from tempoc.base.source import Span
 from tempoc.frontend import builtin_names, builtin_tensors, choice, combine, draws, type_errors
 from tempoc.frontend.arithmetic import as_expr, as_named, fold
 from tempoc.frontend.bind import Bound, bind
+from tempoc.frontend.early import early
 from tempoc.frontend.gradient import gradient
 from tempoc.frontend.operate import check_number, elementwise, make, map_together, operator, tensor
 from tempoc.frontend.problem import Problem
@@ -65,6 +66,9 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return gradient(round, frame, name, bound)
     if name == "cond":
         return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
+    value = early(round, frame, name, bound)
+    if value is not None:
+        return value
     unknown = unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown

@@ -10,7 +10,7 @@ from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
 from tempoc.frontend.choice import conform
 from tempoc.frontend.draft import Draft, Origin
-from tempoc.frontend.guesses import doubt_of
+from tempoc.frontend.guesses import doubt_of, is_open
 from tempoc.frontend.operate import identity, type_of, unspread
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import Problem
@@ -139,8 +139,11 @@ def _part(
             raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
         else:
             value = value.items[number]
-    if target.type is None or (isinstance(value, Unknown) and target.entries is None):
+    if target.type is None:
         return value
+    if isinstance(value, Unknown) and target.entries is None:
+        early = is_open(value)
+        return annotate.declared_only(round, frame, target.type, target.span) if early else value
     declared = annotate.type_tree(round, frame, target.type)
     return annotate.check(round, frame, value, declared, target.type.span)
 

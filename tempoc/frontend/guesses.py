@@ -107,8 +107,8 @@ def with_vector(
     A vector is the least that fits; it is a guess, since a matrix would fit, too.
     """
     matrices = [v for v in operands if isinstance(v, Ref) and v.type.ndim > 1]
-    open_ended = [v for v in operands if is_open(v) or doubt_of(v) is Doubt.SHAPE]
-    if not round.guessing or len(matrices) != 1 or matrices[0] in open_ended or not open_ended:
+    others = [v for v in operands if is_open(v) or _may_grow(v)]
+    if not round.guessing or len(matrices) != 1 or len(others) != 1:
         return None
     (matrix,) = matrices
     shape, first = matrix.type.shape, matrix is operands[0]
@@ -116,3 +116,8 @@ def with_vector(
     dims = dims_of(matrix, round.universe)
     type = TensorType(matrix.type.dtype, left, matrix.type.weak)
     return stand_in(round, frame, type, dims, span)
+
+
+def _may_grow(value: Value) -> bool:
+    """Whether a value is a scalar only as far as is known."""
+    return isinstance(value, Ref) and value.type.ndim == 0 and doubt_of(value) is Doubt.SHAPE
