@@ -9,7 +9,7 @@ from tempoc.base.source import Span
 from tempoc.frontend import ast, indices, type_errors
 from tempoc.frontend.early import of_types
 from tempoc.frontend.guesses import is_open
-from tempoc.frontend.operate import check_number, make, tensor, type_of
+from tempoc.frontend.operate import check_number, identity, make, tensor, type_of
 from tempoc.frontend.parse import children
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
@@ -176,7 +176,10 @@ def _check_leaf(
     copy = make(round, frame, Copy(), (ref,), span)[0]
     type = TensorType(ref.type.dtype, declared.shape, ref.type.weak)
     copy.draft.types = (type,)
-    return Ref(copy.draft, 0, copy.entries, type, span)
+    # What is written may name a dimension with which the value does not vary, as at one point.
+    named = (n for e in declared.shape for n in symbols(e))
+    copy.draft.dims = round.universe.ordered((*copy.draft.dims, *named))
+    return identity(round, frame, copy.draft, span)
 
 
 def _literal(

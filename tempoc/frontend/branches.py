@@ -192,15 +192,10 @@ def _shape(round: Round, cell: Cell, parts: list[_Part]) -> Shape:
         clashes.append((first, other))
     first, other = clashes[0]
     place, span = other.branch.placement, first.branch.placement.target.span
-    raise Problem(
-        type_errors.branch_types(
-            place.target.span,
-            cell.plan.name,
-            source_type(place, first.type),
-            source_type(place, other.type),
-            span,
-        )
-    )
+    shown, own = (source_type(place, p.type) for p in (first, other))
+    if shown.shape == own.shape:  # equal where it is used, but that is more than can be proved
+        shown = first.type
+    raise Problem(type_errors.branch_types(place.target.span, cell.plan.name, shown, own, span))
 
 
 def _fits(round: Round, shape: Shape, part: _Part) -> bool:

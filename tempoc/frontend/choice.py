@@ -53,13 +53,15 @@ def choose(
     round: Round, frame: Frame, holds: Expr, then: Value, orelse: Value, span: Span
 ) -> Value:
     """The merge of two branches, leaf by leaf. Raises `Problem`."""
+    guards = holds, negation(holds)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
         early = _early(round, frame, parts, span, symbols(holds))
         if early is not None:
             return early
         types = [type_of(v, span) for v in parts]
-        type = common_type(round, frame, parts, types, span)
+        sides = (frame.within(conjunction(frame.where, g)) for g in guards)
+        type = common_type(round, tuple(sides), parts, types, span)
         names = [*dims_of(parts[0], round.universe), *dims_of(parts[1], round.universe)]
         names += [n for e in (holds, *type.shape) for n in symbols(e)]
         dims = round.universe.ordered(tuple(names))
@@ -73,8 +75,7 @@ def choose(
             doubt=_doubt(parts),
         )
         here = tuple(Sym(d) for d in dims)
-        sides = (("then", holds), ("else", negation(holds)))
-        for value, (word, guard) in zip(parts, sides, strict=True):
+        for value, word, guard in zip(parts, ("then", "else"), guards, strict=True):
             side = Draft(
                 hint=f"{frame.prefix}.{word}",
                 dims=dims,
@@ -82,7 +83,7 @@ def choose(
                 origin=frame.origin,
                 spans=(span,),
             )
-            conform(round, frame, value, side, span)
+            conform(round, frame.within(conjunction(frame.where, guard)), value, side, span)
             draft.inputs.append(Wire(side, 0, here, span, guard))
             side.uses += 1
         round.add(draft)
@@ -109,7 +110,7 @@ def taken(
         if early is not None:
             return early
         types = [type_of(v, span) for v in parts]
-        type = common_type(round, frame, parts, types, span, word)
+        type = common_type(round, (frame, frame), parts, types, span, word)
         ref = fitted(round, frame, parts[0 if first else 1], type, span)
         return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
 
@@ -133,7 +134,7 @@ def conditional(
         if early is not None:
             return early
         types = [type_of(v, span) for v in parts]
-        type = common_type(round, frame, parts, types, span, "cond")
+        type = common_type(round, (frame, frame), parts, types, span, "cond")
         a, b = (fitted(round, frame, v, type, span) for v in parts)
         return make(round, frame, Cond(), (condition, a, b), span)[0]
 
@@ -177,23 +178,25 @@ def _doubt(parts: tuple[Value, ...]) -> Doubt:
 
 def common_type(
     round: Round,
-    frame: Frame,
+    frames: tuple[Frame, ...],
     values: tuple[Value, ...],
     types: list[TensorType],
     span: Span,
     word: str = "if",
 ) -> TensorType:
-    """The promoted dtype and the shape that all share; numbers fit every shape."""
+    """The promoted dtype and the shape that all share, each in its frame; numbers fit any shape."""
     try:
         dtype, weak = promote(types)
     except OperandError as error:
         raise Problem(type_errors.operands(span, error.message, error.help)) from None
-    shaped = [t for v, t in zip(values, types, strict=True) if not isinstance(v, Number)]
-    first = shaped[0] if shaped else types[0]
-    for other in shaped[1:]:
-        if not same_shape(first.shape, other.shape, Facts(round, frame.where)):
-            raise Problem(type_errors.choice_types(span, word, first, other))
-    return TensorType(dtype, first.shape, weak)
+    triples = zip(values, types, frames, strict=True)
+    shaped = [(t, Facts(round, f.where)) for v, t, f in triples if not isinstance(v, Number)]
+    if not shaped:
+        return TensorType(dtype, types[0].shape, weak)
+    for first, _ in shaped:
+        if all(same_shape(first.shape, other.shape, facts) for other, facts in shaped):
+            return TensorType(dtype, first.shape, weak)
+    raise Problem(type_errors.choice_types(span, word, shaped[0][0], shaped[1][0]))
 
 
 def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:

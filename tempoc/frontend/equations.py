@@ -145,7 +145,13 @@ def _part(
         early = is_open(value)
         return annotate.declared_only(round, frame, target.type, target.span) if early else value
     declared = annotate.type_tree(round, frame, target.type)
-    return annotate.check(round, frame, value, declared, target.type.span)
+    try:
+        return annotate.check(round, frame, value, declared, target.type.span)
+    except Problem:
+        if target.entries is None or not doubt_of(value):
+            raise
+        round.deferred = True
+        return declared
 
 
 def _assign(

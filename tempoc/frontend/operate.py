@@ -209,7 +209,8 @@ def unspread(round: Round, value: Value, dims: tuple[str, ...]) -> Value:
     plain = value.entries == tuple(Sym(d) for d in draft.dims) and source.entries == tuple(
         Sym(d) for d in own
     )
-    if draft.role != "temporary" or not plain or not all(d in dims for d in own):
+    named = round.universe.ordered(tuple(n for e in value.type.shape for n in symbols(e)))
+    if draft.role != "temporary" or not plain or not all(d in dims for d in (*own, *named)):
         return value
     return Ref(source.source, source.out, source.entries, value.type, value.span)
 

@@ -108,7 +108,8 @@ class Round:
     about them, `spoiled` those of which a mistake hides the type. `deferred`: something
     was not evaluated, or with a stand-in, because of types that are lower bounds; `changed`: a type
     is new, `firmer`: one is doubted less. `doubted` counts the reads of such tensors. `eager`:
-    equations are evaluated when they are first read. `guessing`: see `rounds.py`.
+    equations are evaluated when they are first read. `guessing`: see `rounds.py`; `final`: nothing
+    more can be found, so that every mistake is one.
 
     `outer` has the dimensions over which lengths vary, as far as they are known;
     `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
@@ -138,6 +139,7 @@ class Round:
     doubted: int = 0
     eager: bool = False
     guessing: bool = False
+    final: bool = False
     assumed: dict[Key, None] = field(default_factory=dict)
     spoiled: dict[Key, None] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
@@ -169,7 +171,7 @@ class Round:
         try:
             return action()
         except Problem as problem:
-            if doubted or self.doubted > before:
+            if not self.final and (doubted or self.doubted > before):
                 self.deferred = True
                 return Unknown(frozenset((LATER,)))
             self.report(problem.diagnostic, frame.origin.calls)

@@ -55,6 +55,7 @@ class _Findings:
     assumed: dict[Key, None] = field(default_factory=dict)
     spoiled: dict[Key, None] = field(default_factory=dict)
     guessing: bool = False
+    final: bool = False
 
     def round(self, program: Program, *, eager: bool) -> Round:
         """The next round."""
@@ -68,6 +69,7 @@ class _Findings:
             assumed=self.assumed,
             spoiled=self.spoiled,
             guessing=self.guessing,
+            final=self.final,
             eager=eager,
         )
 
@@ -91,6 +93,8 @@ def run_rounds(program: Program) -> tuple[Round, list[Result]]:
         if not left:
             _report_growth(round, before)
             break
+    if round.deferred:
+        _report_unknown(round)
     _report_guesses(round, findings.seeded)
     return round, results
 
@@ -112,7 +116,10 @@ def _goes_on(round: Round, findings: _Findings) -> bool:
     if not findings.guessing:
         findings.guessing = True
         return True
-    return _assume(round) or _seed(round, findings.seeded)
+    if _assume(round) or _seed(round, findings.seeded):
+        return True
+    again, findings.final = not findings.final, True
+    return again
 
 
 def _report_growth(round: Round, before: Mapping[Key, Known]) -> None:
@@ -120,6 +127,18 @@ def _report_growth(round: Round, before: Mapping[Key, Known]) -> None:
     for key, cell in round.cells.items():
         if round.table.get(key) != before.get(key):
             round.report(type_errors.growing(cell.origin.span, cell.plan.name), cell.origin.calls)
+            return
+
+
+def _report_unknown(round: Round) -> None:
+    """A tensor whose type stays unknown without a mistake of which it could be told."""
+    if round.errors.found:
+        return
+    for key, cell in round.cells.items():
+        known = round.table.get(key)
+        if known is None or doubt_of(known.tree):
+            span, name = cell.origin.span, cell.plan.name
+            round.report(type_errors.never_known(span, name), cell.origin.calls)
             return
 
 
