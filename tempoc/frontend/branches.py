@@ -52,7 +52,7 @@ def joined(round: Round, cell: Cell) -> Known | None:
     """What the branches tell together; `None` if nothing yet. Raises `Problem`."""
     branches = [b for b in cell.branches if not isinstance(b.value, Unknown)]
     if not branches:
-        return round.table.get(cell.key)
+        return _kept(round, cell)
     shape = _structure(round, cell, branches)
     dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
 
@@ -70,6 +70,21 @@ def joined(round: Round, cell: Cell) -> Known | None:
     if told and all(isinstance(v, Unknown) for v in told):
         return round.table.get(cell.key)
     return Known(tree=tree, dims=dims)
+
+
+def _kept(round: Round, cell: Cell) -> Known | None:
+    """What was known before: unless it was a lower bound, which nothing supports any more.
+
+    That happens once for each tensor, so that it comes to an end.
+    """
+    known = round.table.get(cell.key)
+    stale = known is not None and doubt_of(known.tree) is Doubt.SHAPE
+    if not stale or cell.key in round.dropped:
+        return known
+    round.dropped[cell.key] = None
+    del round.table[cell.key]
+    round.changed = True
+    return None
 
 
 def _structure(round: Round, cell: Cell, branches: list[Branch]) -> Value:

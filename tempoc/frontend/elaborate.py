@@ -135,10 +135,7 @@ class _Language:
         if round.top is None:
             raise Problem(name_errors.not_compile_time(span, name.name))
         if name.kind == "indexed":
-            cell = self.cell(round, name, span)
-            if round.eager and cell.key not in round.table:
-                self._visit(round, name)
-            return value_of(round, cell, span)
+            return value_of(round, self.cell(round, name, span), span)
         if name.name not in round.values:
             self._define(round, name, span)
         value = round.values[name.name]
@@ -148,10 +145,13 @@ class _Language:
 
         return map_leaves(here, value)
 
-    def _visit(self, round: Round, name: TensorName) -> None:
-        """Evaluate the equations of an indexed tensor before those that read it."""
+    def visit(self, round: Round, cell: Cell) -> None:
+        """Evaluate the equations of a tensor of the program before those that read it."""
         top = round.top
-        if top is None or name in round.active or len(round.active) >= MAX_ACTIVE:
+        name = None if top is None or top.scope.parent is None else top.scope.parent.find(cell.name)
+        if top is None or not isinstance(name, TensorName) or len(cell.key) > 1:
+            return
+        if name in round.active or len(round.active) >= MAX_ACTIVE:
             return
         round.active.append(name)
         try:

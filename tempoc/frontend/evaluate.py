@@ -77,6 +77,8 @@ def _named(round: Round, frame: Frame, e: ast.Name) -> Value:
         case TensorName():
             return round.language.tensor(round, found, e.span)
         case Cell():
+            if round.eager and found.key not in round.table:
+                round.language.visit(round, found)
             return value_of(round, found, e.span)
         case Pending():
             return found.resume()  # type: ignore[return-value]

@@ -81,6 +81,9 @@ class Language(Protocol):
     def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
         """An indexed tensor of the program in this round; its plan is made when it is wanted."""
 
+    def visit(self, round: Round, cell: Cell) -> None:
+        """Evaluate the equations of a tensor of the program before those that read it."""
+
     def call(
         self, round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
     ) -> Value:
@@ -105,11 +108,11 @@ class Round:
     """The state of one round.
 
     `assumed` has the tensors whose types are no longer doubted, because nothing more is to be found
-    about them, `spoiled` those of which a mistake hides the type. `deferred`: something
-    was not evaluated, or with a stand-in, because of types that are lower bounds; `changed`: a type
-    is new, `firmer`: one is doubted less. `doubted` counts the reads of such tensors. `eager`:
-    equations are evaluated when they are first read. `guessing`: see `rounds.py`; `final`: nothing
-    more can be found, so that every mistake is one.
+    about them, `spoiled` those of which a mistake hides the type, `dropped` those whose lower
+    bound was taken back. `deferred`: something was not evaluated, or with a stand-in, because of
+    types that are lower bounds; `changed`: a type is new, `firmer`: one is doubted less; `doubted`
+    counts the reads of such tensors. `eager`: equations are evaluated when they are first read.
+    `guessing`: see `rounds.py`; `final`: nothing more can be found, so that every mistake is one.
 
     `outer` has the dimensions over which lengths vary, as far as they are known;
     `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
@@ -142,6 +145,7 @@ class Round:
     final: bool = False
     assumed: dict[Key, None] = field(default_factory=dict)
     spoiled: dict[Key, None] = field(default_factory=dict)
+    dropped: dict[Key, None] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
     top: Frame | None = None
 

@@ -24,7 +24,7 @@ from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend import ast, equations, type_errors
 from tempoc.frontend.cell import Cell, Key, Plan
 from tempoc.frontend.cells import cause, finish
-from tempoc.frontend.draft import Origin
+from tempoc.frontend.draft import Doubt, Origin
 from tempoc.frontend.effects import effects
 from tempoc.frontend.endings import endings, extended
 from tempoc.frontend.guesses import doubt_of
@@ -34,7 +34,7 @@ from tempoc.frontend.problem import StillUnknown
 from tempoc.frontend.program import Program
 from tempoc.frontend.round import Frame, Known, Round
 from tempoc.frontend.scope import Scope, TensorName
-from tempoc.frontend.values import ERROR, Number, Typed, Unknown, Value, map_leaves
+from tempoc.frontend.values import ERROR, Number, Typed, Unknown, Value, leaves, map_leaves
 from tempoc.ops.types import DType, TensorType
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Universe
@@ -54,6 +54,7 @@ class _Findings:
     drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
     assumed: dict[Key, None] = field(default_factory=dict)
     spoiled: dict[Key, None] = field(default_factory=dict)
+    dropped: dict[Key, None] = field(default_factory=dict)
     guessing: bool = False
     final: bool = False
 
@@ -68,28 +69,32 @@ class _Findings:
             drawn=self.drawn,
             assumed=self.assumed,
             spoiled=self.spoiled,
+            dropped=self.dropped,
             guessing=self.guessing,
             final=self.final,
             eager=eager,
         )
 
     def size(self) -> int:
-        """How much is known; what grows only so often."""
-        assumed, spoiled = len(self.assumed), len(self.spoiled)
-        return len(self.table) + assumed + spoiled + len(self.seeded) + self.guessing
+        """How much is known, and how much was done about what is not: it grows only so often."""
+        trees = [known.tree for known in self.table.values()]
+        firm = sum(Doubt.SHAPE - doubt_of(tree) for tree in trees)
+        steps = len(self.assumed) + len(self.spoiled) + len(self.seeded)
+        return len(trees) + firm + steps + self.guessing
 
 
 def run_rounds(program: Program) -> tuple[Round, list[Result]]:
     """Evaluate everything until a round finds nothing new; its state and the outputs."""
     findings = _Findings(Space(program.universe))
-    left, first = MAX_ROUNDS, True
+    most, left = -1, MAX_ROUNDS
     while True:
-        round = findings.round(program, eager=first)
-        before, size, first = dict(findings.table), findings.size(), False
+        round = findings.round(program, eager=most < 0)
+        before = dict(findings.table)
         results = _round(program, round)
         if not _goes_on(round, findings):
             break
-        left = MAX_ROUNDS if findings.size() > size else left - 1
+        left = MAX_ROUNDS if findings.size() > most else left - 1
+        most = max(most, findings.size())
         if not left:
             _report_growth(round, before)
             break
@@ -113,7 +118,7 @@ def _goes_on(round: Round, findings: _Findings) -> bool:
         return _seed(round, findings.seeded)
     if round.firmer or _spoil(round):
         return True
-    if not findings.guessing:
+    if not findings.guessing and _has_numbers(round):
         findings.guessing = True
         return True
     if _assume(round) or _seed(round, findings.seeded):
@@ -209,6 +214,15 @@ def top_cell(round: Round, name: TensorName) -> Cell:
 
 
 # ---------------------------------------------------------------- what stays unknown
+
+
+def _has_numbers(round: Round) -> bool:
+    """Whether some tensor may be more than the number that is all that is known of it."""
+    return any(
+        isinstance(leaf, Typed) and leaf.doubt is Doubt.SHAPE and not leaf.type.shape
+        for known in round.table.values()
+        for _, leaf in leaves(known.tree)
+    )
 
 
 def _spoil(round: Round) -> bool:
