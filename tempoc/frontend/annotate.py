@@ -55,7 +55,8 @@ def assert_type(
 ) -> Value:
     """`value as type`: like `check`, but new names are bound to the extents found."""
     if isinstance(value, Unknown):
-        fixed = is_open(value) and not any(_is_new(frame, n) for n in _names(e))
+        early = round.partial and is_open(value)
+        fixed = early and not any(_is_new(frame, n) for n in _names(e))
         return declared_only(round, frame, e, span) if fixed else value
     _bind(round, frame, value, e, span)
     return check(round, frame, value, type_tree(round, frame, e), span)

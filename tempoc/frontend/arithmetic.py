@@ -94,7 +94,7 @@ def binary(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) 
             product = _scalar(round, frame, op, parts[0], parts[1], span)
         return product
 
-    return map_together(leaf, (a, b), span, partial=True)
+    return map_together(leaf, (a, b), span, partial=round.partial)
 
 
 def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:

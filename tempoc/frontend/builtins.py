@@ -151,7 +151,7 @@ def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Spa
             return Number(float(found) if inexact else found)
         return elementwise(round, frame, operator(name), (x, y), span)
 
-    return map_together(leaf, (a, b), span, partial=True)
+    return map_together(leaf, (a, b), span, partial=round.partial)
 
 
 def _is_axis(value: Value) -> bool:

@@ -89,7 +89,7 @@ def choose(
         round.add(draft)
         return identity(round, frame, draft, span)
 
-    return map_together(leaf, (then, orelse), span, partial=True)
+    return map_together(leaf, (then, orelse), span, partial=round.partial)
 
 
 def taken(
@@ -114,7 +114,7 @@ def taken(
         ref = fitted(round, frame, parts[0 if first else 1], type, span)
         return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
 
-    return map_together(leaf, sides, span, partial=True)
+    return map_together(leaf, sides, span, partial=round.partial)
 
 
 def conditional(
@@ -124,7 +124,7 @@ def conditional(
     if isinstance(p, Number) and isinstance(p.value, bool):
         return taken(round, frame, (then, orelse), p.value, span, "cond")
     if isinstance(p, Unknown):
-        if not is_open(p):
+        if not (round.partial and is_open(p)):
             return p
         p = stand_in(round, frame, TensorType(DType.BOOL), (), span)
     condition = tensor(round, frame, p, span)
@@ -138,7 +138,7 @@ def conditional(
         a, b = (fitted(round, frame, v, type, span) for v in parts)
         return make(round, frame, Cond(), (condition, a, b), span)[0]
 
-    return map_together(leaf, (then, orelse), span, partial=True)
+    return map_together(leaf, (then, orelse), span, partial=round.partial)
 
 
 def _early(

@@ -37,6 +37,8 @@ BOTTOM = LEAST[-1]
 
 def early(round: Round, frame: Frame, name: str, bound: Bound) -> Value | None:
     """The result of a builtin as far as it is known; `None` if its operands tell no less."""
+    if not round.partial:
+        return None
     match name:
         case "reshape" | "broadcast_to":
             return _shaped(round, frame, bound)

@@ -142,7 +142,7 @@ def _part(
     if target.type is None:
         return value
     if isinstance(value, Unknown) and target.entries is None:
-        early = is_open(value)
+        early = round.partial and is_open(value)
         return annotate.declared_only(round, frame, target.type, target.span) if early else value
     declared = annotate.type_tree(round, frame, target.type)
     try:

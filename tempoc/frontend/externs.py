@@ -74,7 +74,7 @@ def call(
     shown = item.span.text.split(" from ")[0].removeprefix(f"extern {item.kind} ")
     bound = bind(name, parameters, arguments, span, shown, round.universe)
     unknown = unknown_in(*bound.values.values())
-    if unknown is not None and not is_open(unknown):
+    if unknown is not None and not (round.partial and is_open(unknown)):
         return unknown
     wanted, results, free = _signature(round, function)
     if unknown is not None:

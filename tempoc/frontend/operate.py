@@ -341,7 +341,7 @@ def elementwise(
         refs = tuple(_operand(round, frame, op, v, types, span) for v in met)
         return make(round, frame, op, refs, span)[0]
 
-    return map_together(leaf, values, span, partial=True)
+    return map_together(leaf, values, span, partial=round.partial)
 
 
 def _operand(

@@ -112,7 +112,8 @@ class Round:
     bound was taken back. `deferred`: something was not evaluated, or with a stand-in, because of
     types that are lower bounds; `changed`: a type is new, `firmer`: one is doubted less; `doubted`
     counts the reads of such tensors. `eager`: equations are evaluated when they are first read.
-    `guessing`: see `rounds.py`; `final`: nothing more can be found, so that every mistake is one.
+    `partial`, `guessing`: see `rounds.py`; `final`: nothing more can be found, so that every
+    mistake is one.
 
     `outer` has the dimensions over which lengths vary, as far as they are known;
     `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
@@ -141,6 +142,7 @@ class Round:
     deferred: bool = False
     doubted: int = 0
     eager: bool = False
+    partial: bool = False
     guessing: bool = False
     final: bool = False
     assumed: dict[Key, None] = field(default_factory=dict)

@@ -2,8 +2,9 @@
 
 The types are found from below. A round evaluates all equations with what the round before found;
 where that is little, the results are lower bounds (`guesses.py`) and mistakes are deferred. If a
-round finds nothing new although something was deferred, then
+round finds nothing new although something is unknown or was deferred, then
 
+0. operators with some unknown operands say what the others tell (`partial`);
 1. products with operands of unknown rank are taken for products with a vector (`guessing`), as
    `W @ h` with nothing but `h[0] = 0.0` is;
 2. the lower bounds are taken for the types themselves (`assumed`), those of tensors first of which
@@ -27,7 +28,7 @@ from tempoc.frontend.cells import cause, finish
 from tempoc.frontend.draft import Doubt, Origin
 from tempoc.frontend.effects import effects
 from tempoc.frontend.endings import endings, extended
-from tempoc.frontend.guesses import doubt_of
+from tempoc.frontend.guesses import doubt_of, is_open
 from tempoc.frontend.outputs import Result, outputs
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import StillUnknown
@@ -55,6 +56,7 @@ class _Findings:
     assumed: dict[Key, None] = field(default_factory=dict)
     spoiled: dict[Key, None] = field(default_factory=dict)
     dropped: dict[Key, None] = field(default_factory=dict)
+    partial: bool = False
     guessing: bool = False
     final: bool = False
 
@@ -70,6 +72,7 @@ class _Findings:
             assumed=self.assumed,
             spoiled=self.spoiled,
             dropped=self.dropped,
+            partial=self.partial,
             guessing=self.guessing,
             final=self.final,
             eager=eager,
@@ -80,7 +83,7 @@ class _Findings:
         trees = [known.tree for known in self.table.values()]
         firm = sum(Doubt.SHAPE - doubt_of(tree) for tree in trees)
         steps = len(self.assumed) + len(self.spoiled) + len(self.seeded)
-        return len(trees) + firm + steps + self.guessing
+        return len(trees) + firm + steps + self.partial + self.guessing
 
 
 def run_rounds(program: Program) -> tuple[Round, list[Result]]:
@@ -113,6 +116,9 @@ def _goes_on(round: Round, findings: _Findings) -> bool:
         findings.space = Space(universe)
         return True
     if round.changed:
+        return True
+    if not findings.partial and (round.deferred or any(map(is_open, round.unknown.values()))):
+        findings.partial = True
         return True
     if not round.deferred:
         return _seed(round, findings.seeded)
