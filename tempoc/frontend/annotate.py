@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from tempoc.base.source import Span
 from tempoc.frontend import ast, indices, type_errors
-from tempoc.frontend.operate import check_number, make, tensor, type_of
+from tempoc.frontend.early import of_types
+from tempoc.frontend.guesses import is_open
+from tempoc.frontend.operate import check_number, identity, make, tensor, type_of
 from tempoc.frontend.parse import children
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
@@ -52,9 +55,31 @@ def assert_type(
 ) -> Value:
     """`value as type`: like `check`, but new names are bound to the extents found."""
     if isinstance(value, Unknown):
-        return value
+        early = round.partial and is_open(value)
+        fixed = early and not any(_is_new(frame, n) for n in _names(e))
+        return declared_only(round, frame, e, span) if fixed else value
     _bind(round, frame, value, e, span)
     return check(round, frame, value, type_tree(round, frame, e), span)
+
+
+def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> Value:
+    """What a type says of a value that is not known yet. Raises `Problem` or `StillUnknown`."""
+    return of_types(round, frame, type_tree(round, frame, e), (), span)
+
+
+def _names(e: ast.TypeExpr) -> Iterator[str]:
+    """The names that stand for whole extents."""
+    if isinstance(e, ast.RecordType):
+        for f in e.fields:
+            yield from _names(f.type)
+        return
+    yield from (x.name for x in e.extents if isinstance(x, ast.Name))
+
+
+def _is_new(frame: Frame, name: str) -> bool:
+    """Whether a name of an extent is to be bound to what is found."""
+    known = frame.scope.find(name)
+    return known is None or isinstance(known, Pending)
 
 
 def foresee(round: Round, frame: Frame, e: ast.Expr) -> None:
@@ -95,8 +120,7 @@ def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span)
     if len(e.extents) != found.ndim and isinstance(value, Ref):
         raise Problem(type_errors.annotation(span, found, e.span.text))
     for name, extent in zip(e.extents, found.shape, strict=False):
-        known = frame.scope.find(name.name) if isinstance(name, ast.Name) else BAD
-        if isinstance(name, ast.Name) and (known is None or isinstance(known, Pending)):
+        if isinstance(name, ast.Name) and _is_new(frame, name.name):
             frame.scope.bind(name.name, lift(extent), name.span)
 
 
@@ -153,7 +177,10 @@ def _check_leaf(
     copy = make(round, frame, Copy(), (ref,), span)[0]
     type = TensorType(ref.type.dtype, declared.shape, ref.type.weak)
     copy.draft.types = (type,)
-    return Ref(copy.draft, 0, copy.entries, type, span)
+    # What is written may name a dimension with which the value does not vary, as at one point.
+    named = (n for e in declared.shape for n in symbols(e))
+    copy.draft.dims = round.universe.ordered((*copy.draft.dims, *named))
+    return identity(round, frame, copy.draft, span)
 
 
 def _literal(

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
+from tempoc.frontend.guesses import with_vector
 from tempoc.frontend.operate import check_number, elementwise, make, map_together, spread
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
@@ -88,7 +89,10 @@ def binary(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) 
         return Number((a.value == b.value) == (op == "=="))
 
     def leaf(parts: tuple[Value, ...]) -> Value:
-        return _scalar(round, frame, op, parts[0], parts[1], span)
+        product = with_vector(round, frame, parts, span) if op == "@" else None
+        if product is None:
+            product = _scalar(round, frame, op, parts[0], parts[1], span)
+        return product
 
     return map_together(round, leaf, (a, b), span)
 

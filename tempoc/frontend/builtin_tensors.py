@@ -8,7 +8,16 @@ from tempoc.frontend import indices, type_errors
 from tempoc.frontend.arithmetic import as_expr
 from tempoc.frontend.bind import Bound
 from tempoc.frontend.gradient import stop_gradient
-from tempoc.frontend.operate import check_number, make, operator, spread, tensor, type_of
+from tempoc.frontend.guesses import doubt_of
+from tempoc.frontend.operate import (
+    check_number,
+    make,
+    operator,
+    spread,
+    sure_type,
+    tensor,
+    type_of,
+)
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Frame, Round
 from tempoc.frontend.values import (
@@ -219,7 +228,9 @@ def _like(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
         dtype = bound.dtype(type.dtype)
         value = Number(0 if name == "zeros_like" else 1)
         op = Full(shape=type.shape, value=_fitting(value, dtype), dtype=dtype)
-        return spread(round, frame, _made(round, frame, bound, op), dims_of(v, round.universe))
+        made = _made(round, frame, bound, op)
+        made.draft.doubt = doubt_of(v)
+        return spread(round, frame, made, dims_of(v, round.universe))
 
     return map_leaves(leaf, bound["x"])
 
@@ -256,7 +267,7 @@ def _size(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
     value = bound["x"]
     if isinstance(value, (Listing, Several)) and not bound.has("axis"):
         return Number(len(value.items))
-    shape = type_of(value, bound.places["x"]).shape
+    shape = sure_type(round, value, bound.places["x"]).shape
     axis = bound.axis()
     if name == "len":
         axis = 0
@@ -269,7 +280,7 @@ def _size(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
 
 
 def _ndim(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
-    return Number(type_of(bound["x"], bound.places["x"]).ndim)
+    return Number(sure_type(round, bound["x"], bound.places["x"]).ndim)
 
 
 def _leaves(round: Round, frame: Frame, name: str, bound: Bound) -> Value:

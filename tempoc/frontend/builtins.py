@@ -9,6 +9,7 @@ from tempoc.base.source import Span
 from tempoc.frontend import builtin_names, builtin_tensors, choice, combine, draws, type_errors
 from tempoc.frontend.arithmetic import as_expr, as_named, fold
 from tempoc.frontend.bind import Bound, bind
+from tempoc.frontend.early import early
 from tempoc.frontend.gradient import gradient
 from tempoc.frontend.operate import check_number, elementwise, make, map_together, operator, tensor
 from tempoc.frontend.problem import Problem
@@ -63,13 +64,16 @@ def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
         return elementwise(round, frame, operator(name), parts, span)
     if name == "grad":
         return gradient(round, frame, name, bound)
+    if name == "cond":
+        return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
+    value = early(round, frame, name, bound)
+    if value is not None:
+        return value
     unknown = unknown_in(*bound.values.values(), *bound.rest)
     if unknown is not None:
         return unknown
     if name.startswith(draws.PREFIX):
         return draws.draw(round, frame, name, bound)
-    if name == "cond":
-        return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
     if name == "associative_scan":
         return combine.scan(round, frame, bound)
     if name in builtin_names.REDUCTIONS:

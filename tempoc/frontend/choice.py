@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tempoc.base.source import Span
 from tempoc.frontend import type_errors
-from tempoc.frontend.draft import Draft, Wire
+from tempoc.frontend.draft import Doubt, Draft, Wire
+from tempoc.frontend.guesses import doubt_of, is_open, later, stand_in
 from tempoc.frontend.operate import (
     check_number,
     identity,
@@ -17,7 +20,7 @@ from tempoc.frontend.operate import (
 )
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Facts, Frame, Round
-from tempoc.frontend.values import Listing, Number, Ref, Value, dims_of
+from tempoc.frontend.values import Listing, Number, Ref, Unknown, Value, dims_of
 from tempoc.ops.branching import Cond
 from tempoc.ops.control import Copy, Merge
 from tempoc.ops.elementwise import Cast
@@ -26,7 +29,7 @@ from tempoc.ops.opdef import OperandError
 from tempoc.ops.promote import promote
 from tempoc.ops.shapes import same_shape
 from tempoc.ops.source import Full, Literal
-from tempoc.ops.types import TensorType
+from tempoc.ops.types import DType, TensorType
 from tempoc.symbolic.expr import TRUE, Expr, Sym, conjunction, negation
 from tempoc.symbolic.walk import symbols
 
@@ -50,10 +53,15 @@ def choose(
     round: Round, frame: Frame, holds: Expr, then: Value, orelse: Value, span: Span
 ) -> Value:
     """The merge of two branches, leaf by leaf. Raises `Problem`."""
+    guards = holds, negation(holds)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, symbols(holds))
+        if early is not None:
+            return early
         types = [type_of(v, span) for v in parts]
-        type = common_type(round, frame, parts, types, span)
+        sides = (frame.within(conjunction(frame.where, g)) for g in guards)
+        type = common_type(round, tuple(sides), parts, types, span)
         names = [*dims_of(parts[0], round.universe), *dims_of(parts[1], round.universe)]
         names += [n for e in (holds, *type.shape) for n in symbols(e)]
         dims = round.universe.ordered(tuple(names))
@@ -64,10 +72,10 @@ def choose(
             origin=frame.origin,
             op=Merge(targets=(tuple(Sym(d) for d in dims),) * 2),
             spans=(span,),
+            doubt=_doubt(parts),
         )
         here = tuple(Sym(d) for d in dims)
-        sides = (("then", holds), ("else", negation(holds)))
-        for value, (word, guard) in zip(parts, sides, strict=True):
+        for value, word, guard in zip(parts, ("then", "else"), guards, strict=True):
             side = Draft(
                 hint=f"{frame.prefix}.{word}",
                 dims=dims,
@@ -75,7 +83,7 @@ def choose(
                 origin=frame.origin,
                 spans=(span,),
             )
-            conform(round, frame, value, side, span)
+            conform(round, frame.within(conjunction(frame.where, guard)), value, side, span)
             draft.inputs.append(Wire(side, 0, here, span, guard))
             side.uses += 1
         round.add(draft)
@@ -98,8 +106,11 @@ def taken(
     """
 
     def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, ())
+        if early is not None:
+            return early
         types = [type_of(v, span) for v in parts]
-        type = common_type(round, frame, parts, types, span, word)
+        type = common_type(round, (frame, frame), parts, types, span, word)
         ref = fitted(round, frame, parts[0 if first else 1], type, span)
         return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
 
@@ -112,36 +123,80 @@ def conditional(
     """`cond(p, then, orelse)`, leaf by leaf. Raises `Problem`."""
     if isinstance(p, Number) and isinstance(p.value, bool):
         return taken(round, frame, (then, orelse), p.value, span, "cond")
+    if isinstance(p, Unknown):
+        if not (round.partial and is_open(p)):
+            return p
+        p = stand_in(round, frame, TensorType(DType.BOOL), (), span)
     condition = tensor(round, frame, p, span)
 
     def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, condition.draft.dims)
+        if early is not None:
+            return early
         types = [type_of(v, span) for v in parts]
-        type = common_type(round, frame, parts, types, span, "cond")
+        type = common_type(round, (frame, frame), parts, types, span, "cond")
         a, b = (fitted(round, frame, v, type, span) for v in parts)
         return make(round, frame, Cond(), (condition, a, b), span)[0]
 
     return map_together(round, leaf, (then, orelse), span)
 
 
+def _early(
+    round: Round, frame: Frame, parts: tuple[Value, ...], span: Span, names: Iterable[str]
+) -> Value | None:
+    """What the better known of two branches tells of the type of both; `None` if both are known.
+
+    All but a number has the very shape of the other branch. Raises `StillUnknown`.
+    """
+    better, other = sorted(parts, key=_rank)
+    dims = round.universe.ordered((*dims_of(Listing(parts), round.universe), *names))
+    if not isinstance(other, Unknown):
+        if doubt_of(other) < Doubt.SHAPE or isinstance(better, Number):
+            return None
+        types = type_of(better, span), type_of(other, span)
+        if same_shape(types[0].shape, types[1].shape, Facts(round, frame.where)):
+            return None
+        if doubt_of(better) is Doubt.SHAPE:
+            raise later(round)
+    doubt = Doubt.SHAPE if isinstance(better, Number) else Doubt.DTYPE
+    least = type_of(better, span)
+    return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(better)))
+
+
+def _rank(value: Value) -> tuple[bool, bool, int]:
+    """The order in which values are better known."""
+    return isinstance(value, Unknown), isinstance(value, Number), doubt_of(value)
+
+
+def _doubt(parts: tuple[Value, ...]) -> Doubt:
+    """How far the type of what merges these is known: one sure shape is enough."""
+    shaped = [doubt_of(v) for v in parts if not isinstance(v, Number)]
+    if not shaped:
+        return Doubt.NONE
+    return min(max(shaped), Doubt.DTYPE) if min(shaped) < Doubt.SHAPE else Doubt.SHAPE
+
+
 def common_type(
     round: Round,
-    frame: Frame,
+    frames: tuple[Frame, ...],
     values: tuple[Value, ...],
     types: list[TensorType],
     span: Span,
     word: str = "if",
 ) -> TensorType:
-    """The promoted dtype and the shape that all share; numbers fit every shape."""
+    """The promoted dtype and the shape that all share, each in its frame; numbers fit any shape."""
     try:
         dtype, weak = promote(types)
     except OperandError as error:
         raise Problem(type_errors.operands(span, error.message, error.help)) from None
-    shaped = [t for v, t in zip(values, types, strict=True) if not isinstance(v, Number)]
-    first = shaped[0] if shaped else types[0]
-    for other in shaped[1:]:
-        if not same_shape(first.shape, other.shape, Facts(round, frame.where)):
-            raise Problem(type_errors.choice_types(span, word, first, other))
-    return TensorType(dtype, first.shape, weak)
+    triples = zip(values, types, frames, strict=True)
+    shaped = [(t, Facts(round, f.where)) for v, t, f in triples if not isinstance(v, Number)]
+    if not shaped:
+        return TensorType(dtype, types[0].shape, weak)
+    for first, _ in shaped:
+        if all(same_shape(first.shape, other.shape, facts) for other, facts in shaped):
+            return TensorType(dtype, first.shape, weak)
+    raise Problem(type_errors.choice_types(span, word, shaped[0][0], shaped[1][0]))
 
 
 def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:
@@ -154,6 +209,7 @@ def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) 
     else:
         draft.op, draft.inputs = Copy(), [wire(ref)]
     draft.types = (type,)
+    draft.doubt = max(draft.doubt, ref.draft.doubt)
     round.add(draft)
 
 

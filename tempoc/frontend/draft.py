@@ -8,6 +8,7 @@ indexed tensor of a function) where it is read and defined.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Literal
 
 from tempoc.base.source import Span
@@ -16,6 +17,15 @@ from tempoc.ops.types import TensorType
 from tempoc.symbolic.expr import TRUE, Entry, Expr
 
 Role = Literal["root", "local", "temporary"]
+
+
+class Doubt(IntEnum):
+    """How much of a type is only a lower bound, in rounds before the last."""
+
+    NONE = 0
+    DTYPE = 1
+    SHAPE = 2
+    """Neither dtype nor shape is sure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +64,7 @@ class Draft:
 
     `written`: the dimensions that the targets of a local tensor name, the others are carried along.
     `defined`: where the equations of a tensor define it. `where`: the points of the finished node.
-    `turn`: the place in the source, where the order of calls counts.
+    `turn`: the place in the source, where the order of calls counts. `doubt`: of its types.
     """
 
     hint: str
@@ -70,7 +80,9 @@ class Draft:
     uses: int = 0
     spans: tuple[Span, ...] = ()
     turn: tuple[int, ...] = ()
+    doubt: Doubt = Doubt.NONE
 
     def copy_from(self, other: Draft) -> None:
         """Become the same computation as `other`, under this draft's own name and domain."""
         self.op, self.inputs, self.types = other.op, other.inputs, other.types
+        self.doubt = max(self.doubt, other.doubt)

@@ -32,18 +32,21 @@ from tempoc.frontend.differentiate import differentiate
 from tempoc.frontend.evaluate import evaluate
 from tempoc.frontend.modules import Loaded
 from tempoc.frontend.places import Places, places
-from tempoc.frontend.problem import Problem
+from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.program import Program, Scopes, check_defines
 from tempoc.frontend.round import Arguments, Frame, Round
 from tempoc.frontend.rounds import run_rounds, top_cell
 from tempoc.frontend.scope import Scope, TensorName
 from tempoc.frontend.turns import number_turns
 from tempoc.frontend.universe import make_universe
-from tempoc.frontend.values import BAD, Ref, Value, map_leaves
+from tempoc.frontend.values import BAD, Ref, Unknown, Value, map_leaves
 from tempoc.sdg.graph import Graph
 
 STACK = 20_000
 """Python frames: nested expressions and calls are bounded by the parser and by `MAX_CALLS`."""
+
+MAX_ACTIVE = 200
+"""How many tensors may wait for each other in one round; what is left is for the next ones."""
 
 
 def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
@@ -142,6 +145,21 @@ class _Language:
 
         return map_leaves(here, value)
 
+    def visit(self, round: Round, cell: Cell) -> None:
+        """Evaluate the equations of a tensor of the program before those that read it."""
+        top = round.top
+        name = None if top is None or top.scope.parent is None else top.scope.parent.find(cell.name)
+        if top is None or not isinstance(name, TensorName) or len(cell.key) > 1:
+            return
+        if name in round.active or len(round.active) >= MAX_ACTIVE:
+            return
+        round.active.append(name)
+        try:
+            for equation in name.equations:
+                equations.run(round, top, equation)
+        finally:
+            round.active.remove(name)
+
     def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
         """An indexed tensor of the program in this round; its plan is made when it is wanted."""
         found = round.cells.get((name.name,))
@@ -168,6 +186,9 @@ class _Language:
         active = [n.equations[0] if n.kind == "plain" else None for n in round.active]
         if any(eq is name.equations[0] for eq in active):
             first = next(k for k, eq in enumerate(active) if eq is name.equations[0])
+            passed = [n.name for n in round.active[first:] if n.kind == "indexed"]
+            if passed:
+                raise StillUnknown(Unknown(frozenset(passed[:1])))
             cycle = [n for n in round.active[first:] if n.kind == "plain"]
             spans = tuple(n.equations[0].span for n in cycle)
             names = tuple(n.name for n in cycle)

@@ -11,6 +11,7 @@ from tempoc.frontend.cell import Branch, Cell, Placement
 from tempoc.frontend.cells import finish
 from tempoc.frontend.choice import conform
 from tempoc.frontend.draft import Draft, Origin
+from tempoc.frontend.guesses import doubt_of, is_open
 from tempoc.frontend.operate import identity, type_of, unspread
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import Problem
@@ -60,7 +61,8 @@ def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
     for k, target in enumerate(eq.targets):
         here = _inside(round, frame, eq, target, where)
         value = values[0] if one else values[k]
-        part = round.attempt(here, partial(_part, round, here, eq, k, value))
+        action = partial(_part, round, here, eq, k, value)
+        part = round.attempt(here, action, doubted=bool(doubt_of(value)))
         _assign(round, frame, here, eq, target, part if part != BAD else _nothing(value))
 
 
@@ -139,16 +141,23 @@ def _part(
             raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
         else:
             value = value.items[number]
-    if target.type is None or (isinstance(value, Unknown) and target.entries is None):
+    if target.type is None:
         return value
+    if isinstance(value, Unknown) and target.entries is None:
+        early = round.partial and is_open(value)
+        return annotate.declared_only(round, frame, target.type, target.span) if early else value
     declared = annotate.type_tree(round, frame, target.type)
     try:
         return annotate.check(round, frame, value, declared, target.type.span)
     except Problem as problem:
         if target.entries is None:
             raise
+        if doubt_of(value):
+            round.deferred = True
+            return declared
         round.report(problem.diagnostic, frame.origin.calls)
-        return declared
+        dims = [d.name for d in round.universe.dims]
+        return map_leaves(lambda _, v: _rid(v, dims, target.span), declared)
 
 
 def _assign(
@@ -168,7 +177,8 @@ def _assign(
             finish(round, found)
         return
     if outer.scope.body().kind == "module":
-        round.values[name] = round.attempt(here, lambda: _plain(round, here, target, value))
+        action = partial(_plain, round, here, target, value)
+        round.values[name] = round.attempt(here, action, doubted=bool(doubt_of(value)))
         return
     _local(round, outer, target, value)
 
@@ -217,8 +227,8 @@ def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Valu
 
 
 def _rid(value: Value, free: list[str], span: Span) -> Value:
-    """What a value that varies with too much was to be: its type is right all the same."""
-    if not isinstance(value, Ref | Index | Number):
+    """What is left of a wrong value: its type, unless that varies with one of the dimensions."""
+    if not isinstance(value, Ref | Index | Number | Typed):
         return BAD
     type = type_of(value, span)
     varies = any(n in free for e in type.shape for n in symbols(e))

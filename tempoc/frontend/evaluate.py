@@ -21,6 +21,7 @@ from tempoc.frontend.arithmetic import binary, unary
 from tempoc.frontend.builtin_names import SIGNATURES
 from tempoc.frontend.cell import Cell
 from tempoc.frontend.cells import value_of
+from tempoc.frontend.guesses import doubt_of, later
 from tempoc.frontend.library_errors import about_method
 from tempoc.frontend.operate import elementwise, spread_all
 from tempoc.frontend.problem import Problem
@@ -64,6 +65,13 @@ def single(round: Round, frame: Frame, e: ast.Expr) -> Value:
 
 
 def _name(round: Round, frame: Frame, e: ast.Name) -> Value:
+    value = _named(round, frame, e)
+    if doubt_of(value):
+        round.doubted += 1
+    return value
+
+
+def _named(round: Round, frame: Frame, e: ast.Name) -> Value:
     found = frame.scope.find(e.name)
     match found:
         case None:
@@ -72,6 +80,8 @@ def _name(round: Round, frame: Frame, e: ast.Name) -> Value:
         case TensorName():
             return round.language.tensor(round, found, e.span)
         case Cell():
+            if round.eager and found.key not in round.table:
+                round.language.visit(round, found)
             return value_of(round, found, e.span)
         case Pending():
             return found.resume()  # type: ignore[return-value]
@@ -131,6 +141,8 @@ def _access(round: Round, frame: Frame, e: ast.Access) -> Value:
     if e.entries[0].name is not None:
         found = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
         return _keyword(round, frame, e, value, strict=isinstance(found, (Cell, TensorName)))
+    if not dims and _may_vary(frame, base, value):
+        raise later(round)
     if dims:
         return _positional(round, frame, e, value or BAD, dims)
     value = round.evaluate(frame, base) if value is None else value
@@ -151,6 +163,13 @@ def _temporal_dims(
     if isinstance(found, TensorName):
         return dims_of(value, round.universe)
     return ()
+
+
+def _may_vary(frame: Frame, base: ast.Expr, value: Value | None) -> bool:
+    """Whether this is a tensor of which the dimensions are not known yet."""
+    found = frame.scope.find(base.name) if isinstance(base, ast.Name) else None
+    plain = isinstance(found, TensorName) and found.kind == "plain"
+    return plain and value is not None and bool(doubt_of(value))
 
 
 def _keyword(

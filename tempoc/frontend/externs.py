@@ -14,6 +14,8 @@ from tempoc.base.diagnostics import Diagnostic
 from tempoc.base.source import Span
 from tempoc.frontend import annotate, ast, extern_errors, indices, type_errors
 from tempoc.frontend.bind import bind
+from tempoc.frontend.early import of_types
+from tempoc.frontend.guesses import is_open
 from tempoc.frontend.operate import identity, make, read, tensor, type_of
 from tempoc.frontend.problem import Problem
 from tempoc.frontend.round import Arguments, Frame, Round
@@ -21,6 +23,7 @@ from tempoc.frontend.scope import Scope
 from tempoc.frontend.spatial import Position, select
 from tempoc.frontend.values import (
     Index,
+    Listing,
     Number,
     PythonFunction,
     Record,
@@ -28,6 +31,7 @@ from tempoc.frontend.values import (
     Several,
     Typed,
     Value,
+    dims_of,
     leaves,
     map_leaves,
     unknown_in,
@@ -70,9 +74,11 @@ def call(
     shown = item.span.text.split(" from ")[0].removeprefix(f"extern {item.kind} ")
     bound = bind(name, parameters, arguments, span, shown, round.universe)
     unknown = unknown_in(*bound.values.values())
-    if unknown is not None:
+    if unknown is not None and not (round.partial and is_open(unknown)):
         return unknown
     wanted, results, free = _signature(round, function)
+    if unknown is not None:
+        return _early(round, frame, results, free, tuple(bound.values.values()), span) or unknown
     known: dict[str, Expr] = {}
     operands: list[Ref] = []
     for parameter, declared in wanted:
@@ -98,6 +104,25 @@ def call(
         found = tuple(_row(round, frame, ref, here) for ref in found)
     refs = iter(found)
     trees = tuple(map_leaves(lambda *_: next(refs), declared) for _, declared in results)
+    return trees[0] if len(trees) == 1 else Several(trees, dims)
+
+
+def _early(
+    round: Round,
+    frame: Frame,
+    results: Tree,
+    free: tuple[str, ...],
+    arguments: tuple[Value, ...],
+    span: Span,
+) -> Value | None:
+    """What a call gives before its arguments are known; `None` if they decide on its shape."""
+    for _, tree in results:
+        for _, leaf in leaves(tree):
+            assert isinstance(leaf, Typed)
+            if any(n in free for e in leaf.type.shape for n in symbols(e)):
+                return None
+    dims = dims_of(Listing(arguments), round.universe)
+    trees = tuple(of_types(round, frame, tree, dims, span) for _, tree in results)
     return trees[0] if len(trees) == 1 else Several(trees, dims)
 
 

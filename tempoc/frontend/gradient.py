@@ -93,6 +93,7 @@ def gradient(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
             origin=frame.origin,
             op=Gradient(losses=len(losses), wrt=next(count)),
             spans=(bound.span,),
+            doubt=v.draft.doubt,
         )
         draft.inputs = [wire(r) for r in (*losses, *targets)]
         round.add(draft)

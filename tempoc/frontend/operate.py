@@ -10,8 +10,9 @@ from typing import Any
 from tempoc.base.members import members
 from tempoc.base.source import Span
 from tempoc.frontend import ending_errors, type_errors
-from tempoc.frontend.draft import Draft, Wire
-from tempoc.frontend.problem import Problem
+from tempoc.frontend.draft import Doubt, Draft, Wire
+from tempoc.frontend.guesses import doubt_of, is_open, later, operand_types, stand_in
+from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.round import Facts, Frame, Round
 from tempoc.frontend.values import (
     Index,
@@ -20,6 +21,7 @@ from tempoc.frontend.values import (
     Record,
     Ref,
     Typed,
+    Unknown,
     Value,
     dims_of,
     map_leaves,
@@ -123,6 +125,16 @@ def type_of(value: Value, span: Span) -> TensorType:
             raise Problem(type_errors.not_a_tensor(span, value))
 
 
+def sure_type(round: Round, value: Value, span: Span) -> TensorType:
+    """The type of a leaf where its shape decides what is computed.
+
+    Raises `Problem`, and `StillUnknown` where the shape is only a lower bound.
+    """
+    if doubt_of(value) is Doubt.SHAPE:
+        raise later(round)
+    return type_of(value, span)
+
+
 def make(
     round: Round, frame: Frame, op: Op, args: tuple[Ref, ...], span: Span, hint: str = ""
 ) -> tuple[Ref, ...]:
@@ -146,6 +158,7 @@ def make(
         spans=(span,),
     )
     draft.inputs = [wire(a) for a in args]
+    draft.doubt = doubt_of(*args)
     round.add(draft)
     return tuple(identity(round, frame, draft, span, k) for k in range(len(types)))
 
@@ -162,6 +175,7 @@ def spread(round: Round, frame: Frame, ref: Ref, dims: tuple[str, ...]) -> Ref:
         origin=frame.origin,
         op=Copy(),
         spans=(ref.span,),
+        doubt=ref.draft.doubt,
     )
     draft.inputs = [wire(ref)]
     round.add(draft)
@@ -196,7 +210,8 @@ def unspread(round: Round, value: Value, dims: tuple[str, ...]) -> Value:
     plain = value.entries == tuple(Sym(d) for d in draft.dims) and source.entries == tuple(
         Sym(d) for d in own
     )
-    if draft.role != "temporary" or not plain or not all(d in dims for d in own):
+    named = round.universe.ordered(tuple(n for e in value.type.shape for n in symbols(e)))
+    if draft.role != "temporary" or not plain or not all(d in dims for d in (*own, *named)):
         return value
     return Ref(source.source, source.out, source.entries, value.type, value.span)
 
@@ -258,16 +273,13 @@ def map_together(
 ) -> Value:
     """`f` of the leaves of several trees that correspond; a leaf meets every leaf of a tree.
 
-    What is unknown stays unknown, but varies with what the others vary with. Raises `Problem` if
-    two trees differ in their structure.
+    What is unknown stays unknown, but varies with what the others vary with. In `partial` rounds
+    `f` may get what is unknown together with what is not. Raises `Problem` if two trees differ in
+    their structure.
     """
     trees = [v for v in values if isinstance(v, (Listing, Record))]
     if not trees:
-        unknown = unknown_in(*values)
-        if unknown is None:
-            return f(values)
-        dims = (d for v in values for d in dims_of(v, round.universe))
-        return replace(unknown, dims=frozenset(dims))
+        return _leaf(round, f, values)
     first = trees[0]
     for other in trees[1:]:
         if not _alike(first, other):
@@ -285,6 +297,21 @@ def map_together(
             for k in range(len(first.items))
         )
     )
+
+
+def _leaf(
+    round: Round, f: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...]
+) -> Value:
+    unknown = unknown_in(*values)
+    dims = frozenset(d for v in values for d in dims_of(v, round.universe))
+    if unknown is not None:
+        some = not all(isinstance(v, Unknown) for v in values)
+        if not (round.partial and some and is_open(unknown)):
+            return replace(unknown, dims=dims)
+    try:
+        return f(values)
+    except StillUnknown as later:
+        return replace(later.value, dims=dims)
 
 
 def _alike(a: Value, b: Value) -> bool:
@@ -307,8 +334,13 @@ def elementwise(
     """An operator with one result on each leaf of its operands."""
 
     def leaf(parts: tuple[Value, ...]) -> Value:
-        types = tuple(type_of(v, span) for v in parts)
-        refs = tuple(_operand(round, frame, op, v, types, span) for v in parts)
+        known = tuple(None if isinstance(v, Unknown) else type_of(v, span) for v in parts)
+        types = operand_types(round, op, known, Facts(round, frame.where))
+        met = [
+            stand_in(round, frame, t, (), span) if isinstance(v, Unknown) else v
+            for v, t in zip(parts, types, strict=True)
+        ]
+        refs = tuple(_operand(round, frame, op, v, types, span) for v in met)
         return make(round, frame, op, refs, span)[0]
 
     return map_together(round, leaf, values, span)

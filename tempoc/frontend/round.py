@@ -20,7 +20,7 @@ from tempoc.frontend.cell import Cell, Key, Plan
 from tempoc.frontend.draft import CallSite, Draft, Origin
 from tempoc.frontend.problem import Problem, StillUnknown
 from tempoc.frontend.scope import Scope, TensorName
-from tempoc.frontend.values import ERROR, Unknown, Value
+from tempoc.frontend.values import ERROR, LATER, Unknown, Value
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import TRUE, Expr
@@ -35,7 +35,7 @@ MAX_CALLS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What a round found out about an indexed tensor: a tree of types, and its dimensions."""
+    """What a round found out about an indexed tensor: a tree of `Typed`, and its dimensions."""
 
     tree: Value
     dims: tuple[str, ...]
@@ -81,6 +81,9 @@ class Language(Protocol):
     def cell(self, round: Round, name: TensorName, span: Span) -> Cell:
         """An indexed tensor of the program in this round; its plan is made when it is wanted."""
 
+    def visit(self, round: Round, cell: Cell) -> None:
+        """Evaluate the equations of a tensor of the program before those that read it."""
+
     def call(
         self, round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
     ) -> Value:
@@ -104,8 +107,16 @@ class Arguments:
 class Round:
     """The state of one round.
 
+    `assumed` has the tensors whose types are no longer doubted, because nothing more is to be found
+    about them, `spoiled` those of which a mistake hides the type, `dropped` those whose lower
+    bound was taken back. `deferred`: something was not evaluated, or with a stand-in, because of
+    types that are lower bounds; `changed`: a type is new, `firmer`: one is doubted less; `doubted`
+    counts the reads of such tensors. `eager`: equations are evaluated when they are first read.
+    `partial`, `guessing`: see `rounds.py`; `final`: nothing more can be found, so that every
+    mistake is one.
+
     `outer` has the dimensions over which lengths vary, as far as they are known;
-    `spoiled` are tensors of which only numbers are left, because of mistakes in other equations
+    `unshaped` are tensors of which only numbers are left, because of mistakes in other equations
     (false: the number itself is the mistake);
     `drawn` has the domains of draws for unindexed targets (by offset) as far as they are known,
     `draws` counts the draws so far.
@@ -129,8 +140,18 @@ class Round:
     active: list[TensorName] = field(default_factory=list)
     prefixes: Names = field(default_factory=Names)
     changed: bool = False
+    firmer: bool = False
+    deferred: bool = False
+    doubted: int = 0
+    eager: bool = False
+    partial: bool = False
+    guessing: bool = False
+    final: bool = False
+    assumed: dict[Key, None] = field(default_factory=dict)
+    spoiled: dict[Key, None] = field(default_factory=dict)
+    dropped: dict[Key, None] = field(default_factory=dict)
     unknown: dict[str, Unknown] = field(default_factory=dict)
-    spoiled: dict[Key, bool] = field(default_factory=dict)
+    unshaped: dict[Key, bool] = field(default_factory=dict)
     top: Frame | None = None
 
     def report(self, diagnostic: Diagnostic, calls: tuple[CallSite, ...] = ()) -> None:
@@ -148,14 +169,24 @@ class Round:
         """The value of an expression; mistakes are reported and leave it unknown."""
         return self.language.evaluate(self, frame, e)
 
-    def attempt(self, frame: Frame, action: Callable[[], Value]) -> Value:
-        """The result of an action, or unknown and a report if it finds a mistake."""
+    def attempt(
+        self, frame: Frame, action: Callable[[], Value], *, doubted: bool = False
+    ) -> Value:
+        """The result of an action, or unknown and a report if it finds a mistake.
+
+        What is wrong with types that are only lower bounds may be right with the types themselves.
+        """
+        before = self.doubted
         try:
             return action()
         except Problem as problem:
+            if not self.final and (doubted or self.doubted > before):
+                self.deferred = True
+                return Unknown(frozenset((LATER,)))
             self.report(problem.diagnostic, frame.origin.calls)
             return Unknown(frozenset((ERROR,)))
         except StillUnknown as unknown:
+            self.deferred = self.deferred or LATER in unknown.value.causes
             return unknown.value
 
     def add(self, draft: Draft) -> Draft:

@@ -1,29 +1,50 @@
 """Rounds of evaluation, until the types of all indexed tensors are known.
 
-A tensor whose equations all read it (`c[t] = 1.0 + sum(c[0:t])`) would stay unknown for ever. When
-nothing else is left to find, such tensors are taken for the least type, a weak scalar integer, and
-the rounds go on: promotion and broadcasting lift it from there.
+The types are found from below. A round evaluates all equations with what the round before found;
+where that is little, the results are lower bounds (`guesses.py`) and mistakes are deferred. If a
+round finds nothing new although something is unknown or was deferred, then
+
+0. operators with some unknown operands say what the others tell (`partial`);
+1. products with operands of unknown rank are taken for products with a vector (`guessing`), as
+   `W @ h` with nothing but `h[0] = 0.0` is;
+2. the lower bounds are taken for the types themselves (`assumed`), those of tensors first of which
+   more than a number is known;
+3. tensors that only read each other (`c[t] = sum(c[0:t])`) are taken for the least type, a weak
+   scalar integer, and promotion and broadcasting lift it from there,
+
+and the rounds go on. The last round has evaluated all equations with the final types, and deferred
+nothing: whatever was assumed has been checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from tempoc.base.diagnostics import Diagnostic
 from tempoc.frontend import ast, equations, type_errors
 from tempoc.frontend.cell import Cell, Key, Plan
 from tempoc.frontend.cells import cause, finish
-from tempoc.frontend.draft import Origin
+from tempoc.frontend.draft import Doubt, Origin
 from tempoc.frontend.effects import effects
 from tempoc.frontend.endings import endings, extended
+from tempoc.frontend.guesses import doubt_of, is_open
 from tempoc.frontend.outputs import Result, outputs
 from tempoc.frontend.plan import make_plan
 from tempoc.frontend.problem import StillUnknown
 from tempoc.frontend.program import Program
 from tempoc.frontend.round import Frame, Known, Round
 from tempoc.frontend.scope import Scope, TensorName
-from tempoc.frontend.values import ERROR, Index, Number, Typed, Unknown, map_leaves
+from tempoc.frontend.values import (
+    ERROR,
+    Index,
+    Number,
+    Typed,
+    Unknown,
+    Value,
+    leaves,
+    map_leaves,
+)
 from tempoc.ops.types import DType, TensorType
 from tempoc.poly.space import Space
 from tempoc.symbolic.domain import Universe
@@ -32,45 +53,112 @@ MAX_ROUNDS = 24
 LEAST = TensorType(DType.I32, (), weak=True)
 
 
+@dataclass(slots=True)
+class _Findings:
+    """What is kept from round to round."""
+
+    space: Space
+    table: dict[Key, Known] = field(default_factory=dict)
+    plans: dict[Key, Plan] = field(default_factory=dict)
+    seeded: dict[Key, None] = field(default_factory=dict)
+    drawn: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    assumed: dict[Key, None] = field(default_factory=dict)
+    spoiled: dict[Key, None] = field(default_factory=dict)
+    dropped: dict[Key, None] = field(default_factory=dict)
+    unshaped: dict[Key, bool] = field(default_factory=dict)
+    partial: bool = False
+    guessing: bool = False
+    final: bool = False
+
+    def forget(self) -> None:
+        """Begin again, but for what was given up."""
+        for kept in (self.table, self.seeded, self.assumed, self.spoiled, self.dropped):
+            kept.clear()
+        self.partial = self.guessing = self.final = False
+
+    def round(self, program: Program, *, eager: bool) -> Round:
+        """The next round."""
+        return Round(
+            universe=self.space.universe,
+            space=self.space,
+            table=self.table,
+            language=program.language,
+            plans=self.plans,
+            drawn=self.drawn,
+            assumed=self.assumed,
+            spoiled=self.spoiled,
+            dropped=self.dropped,
+            unshaped=self.unshaped,
+            partial=self.partial,
+            guessing=self.guessing,
+            final=self.final,
+            eager=eager,
+        )
+
+    def size(self) -> int:
+        """How much is known, and how much was done about what is not: it grows only so often."""
+        trees = [known.tree for known in self.table.values()]
+        firm = sum(Doubt.SHAPE - doubt_of(tree) for tree in trees)
+        steps = len(self.assumed) + len(self.spoiled) + len(self.seeded)
+        return len(trees) + firm + steps + self.partial + self.guessing
+
+
 def run_rounds(program: Program) -> tuple[Round, list[Result]]:
     """Evaluate everything until a round finds nothing new; its state and the outputs."""
-    table: dict[Key, Known] = {}
-    plans: dict[Key, Plan] = {}
-    seeded: dict[Key, None] = {}
-    drawn: dict[int, tuple[str, ...]] = {}
-    spoiled: dict[Key, bool] = {}
-    space = Space(program.universe)
-    left = MAX_ROUNDS
-    while left:
-        left -= 1
-        round = Round(
-            universe=space.universe,
-            space=space,
-            table=table,
-            language=program.language,
-            plans=plans,
-            drawn=drawn,
-            spoiled=spoiled,
-        )
-        before = dict(table)
+    findings = _Findings(Space(program.universe))
+    most, left = -1, MAX_ROUNDS
+    while True:
+        round = findings.round(program, eager=most < 0)
+        before, given_up = dict(findings.table), dict(findings.unshaped)
         results = _round(program, round)
-        universe = extended(_assumed(space.universe, round), round)
-        if universe != space.universe:
-            if universe.bounds != space.universe.bounds:
-                plans.clear()  # what they say about lengths that vary may be wrong
-            space = Space(universe)
-        elif round.changed or _seed(round, seeded):
-            continue
-        elif _spoil(round):
-            table.clear()
-            seeded.clear()
-            left = MAX_ROUNDS
-        else:
+        if not _goes_on(round, findings):
             break
-    else:
-        _report_growth(round, before)
-    _report_guesses(round, seeded)
+        if findings.unshaped != given_up:
+            most, left = -1, MAX_ROUNDS
+            continue
+        left = MAX_ROUNDS if findings.size() > most else left - 1
+        most = max(most, findings.size())
+        if not left:
+            _report_growth(round, before)
+            break
+    if round.deferred:
+        _report_unknown(round)
+    _report_guesses(round, findings.seeded)
     return round, results
+
+
+def _goes_on(round: Round, findings: _Findings) -> bool:
+    """Whether another round can find more."""
+    universe = extended(_assumed(findings.space.universe, round), round)
+    if universe != findings.space.universe:
+        if universe.bounds != findings.space.universe.bounds:
+            findings.plans.clear()  # what they say about lengths that vary may be wrong
+        findings.space = Space(universe)
+        return True
+    if round.changed:
+        return True
+    if not findings.partial and (round.deferred or any(map(is_open, round.unknown.values()))):
+        findings.partial = True
+        return True
+    if not round.deferred:
+        return _seed(round, findings.seeded) or _starts_again(round, findings)
+    if round.firmer or _spoil(round):
+        return True
+    if not findings.guessing and _has_numbers(round):
+        findings.guessing = True
+        return True
+    if _assume(round) or _seed(round, findings.seeded):
+        return True
+    again, findings.final = not findings.final, True
+    return again or _starts_again(round, findings)
+
+
+def _starts_again(round: Round, findings: _Findings) -> bool:
+    """Whether tensors are given up without which the rounds begin again."""
+    if not _give_up(round):
+        return False
+    findings.forget()
+    return True
 
 
 def _report_growth(round: Round, before: Mapping[Key, Known]) -> None:
@@ -78,6 +166,18 @@ def _report_growth(round: Round, before: Mapping[Key, Known]) -> None:
     for key, cell in round.cells.items():
         if round.table.get(key) != before.get(key):
             round.report(type_errors.growing(cell.origin.span, cell.plan.name), cell.origin.calls)
+            return
+
+
+def _report_unknown(round: Round) -> None:
+    """A tensor whose type stays unknown without a mistake of which it could be told."""
+    if round.errors.found:
+        return
+    for key, cell in round.cells.items():
+        known = round.table.get(key)
+        if known is None or doubt_of(known.tree):
+            span, name = cell.origin.span, cell.plan.name
+            round.report(type_errors.never_known(span, name), cell.origin.calls)
             return
 
 
@@ -150,6 +250,46 @@ def top_cell(round: Round, name: TensorName) -> Cell:
 # ---------------------------------------------------------------- what stays unknown
 
 
+def _has_numbers(round: Round) -> bool:
+    """Whether some tensor may be more than the number that is all that is known of it."""
+    return any(
+        isinstance(leaf, Typed) and leaf.doubt is Doubt.SHAPE and not leaf.type.shape
+        for known in round.table.values()
+        for _, leaf in leaves(known.tree)
+    )
+
+
+def _spoil(round: Round) -> bool:
+    """Leave out tensors whose types a mistake hides: what is said of them would be noise."""
+    reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
+    before = len(round.spoiled)
+    for cell in round.cells.values():
+        if cell.key not in round.table and ERROR in _reached(cause(cell), reasons):
+            round.spoiled[cell.key] = None
+    return len(round.spoiled) > before
+
+
+def _assume(round: Round) -> bool:
+    """Take lower bounds for types: of what more than a number is known first; false if none."""
+    doubted = [
+        (key, cell)
+        for key, cell in round.cells.items()
+        if key not in round.assumed and key in round.table and doubt_of(round.table[key].tree)
+    ]
+    shaped = [key for key, cell in doubted if not _only_numbers(cell)]
+    chosen = shaped or [key for key, _ in doubted]
+    round.assumed.update(dict.fromkeys(chosen))
+    for key in chosen:
+        known = round.table[key]
+        tree = map_leaves(_firm, known.tree)
+        round.table[key] = replace(known, tree=tree)
+    return bool(chosen)
+
+
+def _firm(_: tuple[str, ...], leaf: Value) -> Value:
+    return Typed(leaf.type) if isinstance(leaf, Typed) else leaf
+
+
 def _seed(round: Round, seeded: dict[Key, None]) -> bool:
     """Guess the types of tensors that only read each other; false if there are none (left)."""
     reasons = {name: unknown.causes for name, unknown in round.unknown.items()}
@@ -170,7 +310,7 @@ def _seed(round: Round, seeded: dict[Key, None]) -> bool:
     return found
 
 
-def _spoil(round: Round) -> bool:
+def _give_up(round: Round) -> bool:
     """Give up tensors that are typed by numbers alone, as all else was refused; false if none is.
 
     A shape that is taken from what is left would cause mistakes where they are read. If without it
@@ -182,10 +322,10 @@ def _spoil(round: Round) -> bool:
         wrong = ERROR in _reached(cause(cell), reasons)
         known = [b.value for b in cell.branches if not isinstance(b.value, Unknown)]
         numbers = bool(known) and all(isinstance(v, Number | Index) for v in known)
-        if cell.key not in round.spoiled and wrong and numbers:
-            round.spoiled[cell.key] = changed = True
-        elif round.spoiled.get(cell.key) and not wrong:
-            round.spoiled[cell.key] = False
+        if cell.key not in round.unshaped and wrong and numbers:
+            round.unshaped[cell.key] = changed = True
+        elif round.unshaped.get(cell.key) and not wrong:
+            round.unshaped[cell.key] = False
             changed = True
     return changed
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from tempoc.base.source import Span
 from tempoc.frontend import ast
-from tempoc.frontend.draft import Draft
+from tempoc.frontend.draft import Doubt, Draft
 from tempoc.frontend.scope import Scope
 from tempoc.ops.types import TensorType
 from tempoc.symbolic.domain import Universe
@@ -25,6 +25,9 @@ from tempoc.symbolic.walk import symbols
 
 ERROR = "!"
 """The cause of an `Unknown` that has been reported already."""
+
+LATER = "?"
+"""The cause of an `Unknown` that went wrong with types that are only lower bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,10 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A leaf of which only the type matters."""
+    """A leaf of which only the type matters, and how far it is known."""
 
     type: TensorType
+    doubt: Doubt = Doubt.NONE
 
 
 @dataclass(frozen=True, slots=True)

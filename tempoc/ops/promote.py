@@ -65,6 +65,11 @@ def _name(kind: Kind) -> str:
     return kind[0].value
 
 
+def is_below(a: TensorType, b: TensorType) -> bool:
+    """Whether the kind of `a` can be promoted to that of `b`, and is another."""
+    return kind_of(a) != kind_of(b) and kind_of(b) in _ABOVE.get(kind_of(a), ())
+
+
 def promote(types: Iterable[TensorType]) -> Kind:
     """What operands of these types have in common. ``OperandError`` where they have nothing."""
     return reduce(join, (kind_of(t) for t in types))

@@ -21,7 +21,8 @@ CASES = {
         "h[0] = 0.0\nh[t] = W @ foo[t-1]\ng = 2. * h\ny = W @ g\noutput y", "RT020 2"
     ),
     "a number that does not fit": (
-        "h[0] = 0.0\nh[t] = W @ h[t-1]\nk[t] = foo\noutput h", "RT060 2, RT020 3"
+        'h[0] = 0.0\nh[t] = einsum("ij,jk->ik", W, h[t-1])\nk[t] = foo\noutput h',
+        "RT060 2, RT020 3",
     ),
     "a shape that is right though the dimensions are not": (
         "g[0] = 0.0\ng[t] = ones([D]) * x\nz = W @ g\nw = g + ones([2])\noutput z, w",

@@ -1,0 +1,119 @@
+"""Types through cycles: the order of equations does not matter, and all of them are checked."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.ops.shapes import type_text
+from tests.support.elaborated import graph_of
+from tests.support.inference_programs import BODY, CYCLES, GIVEN, GROWING, INSIDE
+
+SHUFFLES = 6
+T = "dim t < T\ninput x[t]: f32[3]\nparam W: f32[3, 3]\n"
+
+
+def orders(equations: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """All orders of a few equations, and some of many: as written and the other way round first."""
+    if len(equations) <= 3:
+        yield from itertools.permutations(equations)
+        return
+    yield tuple(equations)
+    yield tuple(reversed(equations))
+    shuffle = random.Random(0)
+    for _ in range(SHUFFLES):
+        yield tuple(shuffle.sample(equations, len(equations)))
+
+
+def types_of(text: str) -> dict[str, tuple[object, ...]]:
+    """Dtype, weakness, shape and dimensions of the tensors of a program; the parts do not count."""
+    return {
+        node.name: (*((type_text(t), t.weak) for t in node.types), node.domain.dims)
+        for node in graph_of(text).nodes.values()
+        if node.name.count(".") == 0
+    }
+
+
+def codes_of(text: str) -> list[str]:
+    """The codes of the mistakes in a program, sorted."""
+    with pytest.raises(DiagnosticError) as refused:
+        graph_of(text)
+    return sorted(d.code for d in refused.value.diagnostics)
+
+
+@pytest.mark.parametrize("name", CYCLES)
+def test_types_do_not_depend_on_the_order_of_equations(name: str) -> None:
+    head, rest = CYCLES[name].split("...\n")
+    *equations, output = rest.splitlines()
+    wanted = types_of(head + rest)
+    for order in orders(equations):
+        assert types_of("\n".join((head, *order, output, ""))) == wanted, order
+
+
+def test_nor_do_they_in_a_function() -> None:
+    for order in orders(BODY):
+        types = types_of(INSIDE.replace("...", "\n".join(order)))
+        assert types["y"] == (("f32[3]", False), ("t",)), order
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_shapes_grow_as_annotations_say(name: str) -> None:
+    graph = graph_of(GIVEN + GROWING[name] + "s = sum(h)\noutput s\n")
+    assert graph.nodes["h"].types[0].shape
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "type"),
+    [
+        ("empty", "y", "f32[2]"),
+        ("cov", "P", "f32[2, 2]"),
+        ("lstm", "h", "f32[5]"),
+        ("literal_matmul2", "h", "f32[3]"),
+        ("promote", "c", "f32"),
+        ("bools", "m", "bool"),
+        ("maxbool", "a", "bool"),
+        ("ints", "a", "i32"),
+        ("shape_not_dtype", "y", "f32[2, 2]"),
+    ],
+)
+def test_the_least_type_that_fits(name: str, tensor: str, type: str) -> None:
+    assert types_of(CYCLES[name].replace("...\n", ""))[tensor][0][0] == type  # type: ignore[index]
+
+
+def test_chains_may_be_long_and_stand_in_the_wrong_order() -> None:
+    chain = "".join(f"a{k}[t] = a{k + 1}[t-1] if t >= 1 else 0.5\n" for k in range(60))
+    types = types_of(T + chain + "a60[t] = x\noutput a0\n")
+    assert types["a0"] == (("f32[3]", False), ("t",))
+    inside = "".join(f"a{k}[i] = a{k + 1}[i] * 2.0\n" for k in range(40))
+    text = T + "def f(x, dim i) {\n" + inside + "a40[i] = x\nreturn a0\n}\ny = f(x, t)\noutput y\n"
+    assert types_of(text)["y"] == (("f32[3]", False), ("t",))
+
+
+@pytest.mark.parametrize(
+    ("equations", "codes"),
+    [
+        ("h[t] = h[t-1] if t >= 1 else zeros([4])\ng[t] = h[t] + x[t]", ["RT060"]),
+        (
+            "a[t] = b[t-1] if t >= 1 else zeros([2])\nb[t] = c[t] + x[t]\nc[t] = a[t]",
+            ["RT060"],
+        ),
+        ("a[t] = sum(b[0:t], axis=0)\nb[t] = W @ a[t]", ["RT081"]),
+        ("z[t]: f32[4] = W @ h[t]\nh[t] = z[t-1] if t >= 1 else 0.0", ["RT060"]),
+        ("a[t]: i32 = b[t-1] if t >= 1 else 0\nb[t] = a[t] + 1.5", ["RT079"]),
+        ("a[t] = concat([a[t-1], x[t]], 0) when t >= 1\na[t] = x[t] when t == 0", ["RT080"]),
+        ("a[t] = b[t-1][0:2] if t >= 1 else 0.0\nb[t] = a[t]", ["RT086"]),
+        ("s[t] = u[t] if t >= 1 else {a: x[t]}\nu[t] = {a: s[t-1].b} when t >= 1", ["RT069"]),
+        ("g: f32[4] = h * 2.0\nh[t] = g[t-1] if t >= 1 else x[t]", ["RT079"]),
+        ("h[t]: f32[4*(t+1)] = x when t == 0\nh[t] = 2.0 * h[t-1] when t >= 1", ["RT079"]),
+        ("h[0]: f32[3*(t+1)] = x[0]\nh[t] = concat([h[t-1], x], 0) when t >= 1", ["RT079"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_any_order(equations: str, codes: list[str]) -> None:
+    lines = equations.splitlines()
+    last = lines[-1].split("[")[0]
+    for order in orders(lines):
+        assert codes_of("\n".join((T, *order, f"output {last}\n"))) == codes, order
