@@ -284,7 +284,11 @@ def given_to(loaded: Loaded, known: Reference) -> Given:
 
 
 def resumed(loaded: Loaded, known: Reference) -> None:
-    """Hold a run at each boundary, go on from some of them: all end alike, to the bit."""
+    """Hold a run at each boundary, go on from some of them: all end alike, to the bit.
+
+    The program is loaded anew: what it prepared for runs without boundaries has other kernels.
+    """
+    loaded = Loaded(program=loaded.program, functions=loaded.functions)
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         short_calls(patch)
         held_everywhere(loaded, given_to(loaded, known), Path(folder), patch, most=3)
