@@ -34,7 +34,7 @@ fuzz: $(STAMPS)/test ## random programs against the reference evaluator (N=1000 
 	$(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) --jobs $(JOBS)
 
 test-gpu: $(STAMPS)/cuda ## what XLA makes of loops for a GPU, on a machine without one
-	TEMPOC_CUDA=build/cuda $(BIN)/python -m pytest -q tests/whole/test_gpu.py
+	TEMPOC_CUDA=build/cuda $(BIN)/python -m pytest -q tests/whole/device/test_gpu.py
 
 golden: $(STAMPS)/test ## bless what golden/ should hold; read the diff
 	$(BIN)/python -m pytest -q --bless

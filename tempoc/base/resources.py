@@ -1,8 +1,8 @@
 """Where the files live that come with tempoc: the grammar and the standard library.
 
-In a checkout they stand beside the package, where people look for them; a wheel carries them
-inside the package (`_grammar`, `_stdlib`). This module and `frontend/modules.py` read files; the
-rest of the front end works on strings.
+In a checkout they stand beside the package, where people look for them; a wheel carries them inside
+the package (`_grammar`, `_stdlib`). This module and `frontend/syntax/load_modules.py` read files;
+the rest of the front end works on strings.
 """
 
 from functools import cache

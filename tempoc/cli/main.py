@@ -15,8 +15,7 @@ import click
 
 from tempoc import __version__
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.cli.errors import out_of_memory
-from tempoc.cli.report import (
+from tempoc.cli.reports.diagnostics import (
     CHECK_FAILED,
     INTERRUPTED,
     CheckFailed,
@@ -26,8 +25,9 @@ from tempoc.cli.report import (
     report_system,
     report_usage,
 )
-from tempoc.runtime.problems import RunError
-from tempoc.runtime.streams import abandon_output, prepare_streams
+from tempoc.cli.reports.errors import out_of_memory
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
 COMMANDS = {
     "compile": "Compile a program into a directory that runs without tempoc.",
@@ -51,13 +51,13 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import `tempoc.cli.<name>_command` and return its `command`."""
+        """Import `tempoc.cli.commands.<name>` and return its `command`."""
         if cmd_name not in COMMANDS:
             return None
         # What is imported stays until the end: collecting garbage there costs a tenth of `check`.
         gc.disable()
         try:
-            module = importlib.import_module(f"tempoc.cli.{cmd_name}_command")
+            module = importlib.import_module(f"tempoc.cli.commands.{cmd_name}")
         finally:
             gc.freeze()
             gc.enable()

@@ -10,8 +10,10 @@ from typing import NamedTuple, TypeVar
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
-from tempoc.codegen.assemble import Emitted, assemble
-from tempoc.codegen.bundle import Other, write_bundle
+from tempoc.codegen.program.assemble import Emitted, assemble
+from tempoc.codegen.program.bundle import Other, write_bundle
+from tempoc.driver.elaborate import elaborate
+from tempoc.driver.memo import Shared
 from tempoc.driver.options import RECOMPUTE, Options
 from tempoc.driver.pipelines import (
     LEVELS,
@@ -23,34 +25,32 @@ from tempoc.driver.pipelines import (
     with_tiles,
     without_scans,
 )
-from tempoc.driver.shared import Shared
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import Loaded, load_file, load_source, read_source
+from tempoc.frontend.syntax.load_modules import Loaded, load_file, load_source, read_source
 from tempoc.memory.plan import plan
+from tempoc.memory.plan_types import Plan
 from tempoc.memory.proof import Proof, prove
-from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify as verify_memory
 from tempoc.offload.rewrite import offloaded
-from tempoc.passes.vectorize import Vectorize
+from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.manager import Outcome
 from tempoc.pipeline.spec import parse_pipeline
 from tempoc.pipeline.step import Remark
-from tempoc.poly.space import Space
-from tempoc.program.choices import Variant
-from tempoc.runtime.directory import beside, check_digest, load_program
-from tempoc.runtime.errors import damaged_program
-from tempoc.runtime.problems import RunError
+from tempoc.poly.relations.space import Space
+from tempoc.program.nodes.variants import Variant
+from tempoc.runtime.load.directory import beside, check_digest, load_program
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.messages.run import damaged_program
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.regions import with_regions
 from tempoc.schedule.tree import Tree
 from tempoc.schedule.verify import verify_schedule
-from tempoc.sdg.branches import grouped
-from tempoc.sdg.build import statements
-from tempoc.sdg.equivalence import Equivalence
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.statements import Statements
-from tempoc.sdg.text import show
-from tempoc.sdg.verify import verify as verify_graph
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.statements.branches import grouped
+from tempoc.sdg.statements.build import statements
+from tempoc.sdg.statements.statements import Statements
+from tempoc.sdg.text.text import show
+from tempoc.sdg.verification.equivalence import Equivalence
+from tempoc.sdg.verification.verify import verify as verify_graph
 from tempoc.symbolic.text import show as text
 
 R = TypeVar("R")

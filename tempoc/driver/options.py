@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from tempoc.program.bounds import BUDGET
-from tempoc.program.commands import COMMANDS
-from tempoc.program.precision import PRECISION, PRECISIONS
+from tempoc.program.nodes.bounds import BUDGET
+from tempoc.program.nodes.gpu_commands import COMMANDS
+from tempoc.program.nodes.precision import PRECISION, PRECISIONS
 
 BUCKET = 512
 """Room for so many steps costs little, and few kernels are compiled again when it is used up."""
@@ -28,10 +28,10 @@ class Options:
     `verify_each`: every stage is proved again, independently; `verify_values`: what passes make is
     also evaluated at small bounds. `precision`: of products of matrices. `away`: stores that live
     with the host, and how far from their uses they are brought (`offload/rewrite.py`), `ahead`:
-    those that come a step before;
-    `apart`: inputs and outputs are an array for each point, and no recurrence is a scan within one
-    kernel; `walk`: large points are computed one after the other where a loop runs anyway.
-    `commands`: how a GPU gets the commands of kernels (`program/commands.py`), `""` for all.
+    those that come a step before; `apart`: inputs and outputs are an array for each point, and no
+    recurrence is a scan within one kernel; `walk`: large points are computed one after the other
+    where a loop runs anyway. `commands`: how a GPU gets the commands of kernels
+    (`program/nodes/gpu_commands.py`), `""` for all.
     """
 
     level: int = 2

@@ -3,23 +3,23 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tempoc.passes.accumulate import Accumulate
-from tempoc.passes.algebra import Algebra
-from tempoc.passes.canonicalize import Canonicalize
 from tempoc.passes.context import PassContext
-from tempoc.passes.fuse import Fuse
-from tempoc.passes.lift import Lift
-from tempoc.passes.pin import Pin
-from tempoc.passes.reassociate import Reassociate
-from tempoc.passes.recompute import Recompute
-from tempoc.passes.reduce_domain import ReduceDomain
-from tempoc.passes.scans import Scans
-from tempoc.passes.split import Split
-from tempoc.passes.tile import Tile
-from tempoc.passes.vectorize import Vectorize
-from tempoc.passes.walk import PIECE, Walk
+from tempoc.passes.contraction.reassociate import Reassociate
+from tempoc.passes.domain.reduce_domain import ReduceDomain
+from tempoc.passes.domain.split import Split
+from tempoc.passes.fusion.fuse import Fuse
+from tempoc.passes.lifting.lift import Lift
+from tempoc.passes.lifting.recurrence_to_scan import Scans
+from tempoc.passes.memory.accumulate import Accumulate
+from tempoc.passes.memory.peel_head import Pin
+from tempoc.passes.memory.rematerialize import Recompute
+from tempoc.passes.memory.serialize import PIECE, Walk
+from tempoc.passes.simplify.algebra import Algebra
+from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.passes.tiling.tile import Tile
+from tempoc.passes.vectorization.vectorize import Vectorize
 from tempoc.pipeline.step import Step
-from tempoc.sdg.graph import Graph
+from tempoc.sdg.graph.graph import Graph
 
 Pass = Step[Graph, PassContext]
 

@@ -3,22 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tempoc.codegen.effects import to_effect
-from tempoc.codegen.equations import shown
-from tempoc.codegen.externs import extern
-from tempoc.codegen.signature import signature
-from tempoc.ops.effects import Effect, Save
-from tempoc.ops.externs import Extern, ExternHost, ExternVjp
-from tempoc.runtime import effects, externs
-from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.effects import Show
-from tempoc.runtime.hosts import Hosted
-from tempoc.runtime.imports import find
-from tempoc.runtime.replayed import Replayed
-from tempoc.runtime.whole import whole_inputs, whole_params
-from tempoc.sdg.graph import Graph, Node
-from tempoc.sdg.interpret import Externs, Perform, evaluate, nothing
-from tempoc.sdg.query import operand_types
+from tempoc.codegen.program.effects import to_effect
+from tempoc.codegen.program.externs import extern
+from tempoc.codegen.program.signature import signature
+from tempoc.codegen.text.source_lines import shown
+from tempoc.ops.control.effects import Effect, Save
+from tempoc.ops.control.externs import Extern, ExternHost, ExternVjp
+from tempoc.runtime.data.bindings import Given, bind
+from tempoc.runtime.data.dense import whole_inputs, whole_params
+from tempoc.runtime.host import effects, externs
+from tempoc.runtime.host.effects import Show
+from tempoc.runtime.host.host_calls import Hosted
+from tempoc.runtime.host.imports import find
+from tempoc.runtime.host.replay import Replayed
+from tempoc.sdg.evaluation.interpret import Externs, Perform, evaluate, nothing
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import operand_types
 
 
 def evaluate_given(

@@ -14,8 +14,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tempoc.program.arith import evaluate
-from tempoc.program.nodes import (
+from tempoc.program.analysis.traversal import calls
+from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.program.nodes.nodes import (
     Block,
     Call,
     Cell,
@@ -28,14 +29,13 @@ from tempoc.program.nodes import (
     Sequence,
     Statement,
 )  # fmt: skip
-from tempoc.program.parts import calls
-from tempoc.program.precision import precision_of
-from tempoc.program.spelling import variable
-from tempoc.runtime import backend
-from tempoc.runtime.blocks import whole_blocks
-from tempoc.runtime.load import Loaded
-from tempoc.runtime.rooms import groups
-from tempoc.runtime.stores import Layout, layout
+from tempoc.program.nodes.precision import precision_of
+from tempoc.program.nodes.spelling import variable
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.capacity import groups
+from tempoc.runtime.device.stores import Layout, layout
+from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.walk.blocks import whole_blocks
 
 Called = Region | Block | Call
 """What the runner calls a function for."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tempoc.program.arith import Arith, Operation, names
-from tempoc.program.nodes import Loop, Program
+from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.program.nodes.nodes import Loop, Program
 from tempoc.symbolic.expr import (
     FALSE,
     TRUE,

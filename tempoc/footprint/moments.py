@@ -3,7 +3,7 @@
 A *moment* is what may be live together at one place of the tree: stores, and what the runner holds
 beside them. A guard that cannot be decided may be taken or not; a loop has a first, a last, and any
 number of steps between these. So no run has more than the largest moment (`peak.py`); most have
-exactly that. The runner's own ledger says what a run had (`runtime/stores.py`).
+exactly that. The runner's own ledger says what a run had (`runtime/device/stores.py`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tempoc.footprint.formulas import Facts
-from tempoc.program.aliases import slot
-from tempoc.program.arith import Arith, text
-from tempoc.program.nodes import (
+from tempoc.program.analysis.aliases import slot
+from tempoc.program.analysis.traversal import every, given_back, starting_anew
+from tempoc.program.nodes.arithmetic import Arith, text
+from tempoc.program.nodes.nodes import (
     Block,
     Call,
     Cell,
@@ -34,9 +35,8 @@ from tempoc.program.nodes import (
     Statement,
     Store,
 )  # fmt: skip
-from tempoc.program.parts import every, given_back, starting_anew
-from tempoc.runtime.blocks import needed
-from tempoc.runtime.walk import filled_stores
+from tempoc.runtime.walk.blocks import needed
+from tempoc.runtime.walk.walk import filled_stores
 from tempoc.symbolic.expr import Expr, sub
 
 Live = Mapping[str, frozenset[str]]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tempoc.footprint.formulas import Facts
 from tempoc.footprint.moments import COPY, Part, moments
-from tempoc.program.nodes import Program, Store
-from tempoc.runtime.dtypes import NUMPY
+from tempoc.program.nodes.nodes import Program, Store
+from tempoc.runtime.data.dtypes import NUMPY
 from tempoc.symbolic.expr import Const, Expr, Sym, add, maximum, product, sub
 from tempoc.symbolic.walk import substitute
 

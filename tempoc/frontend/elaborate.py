@@ -11,36 +11,35 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Span
-from tempoc.frontend import (
-    ast,
-    causality,
-    data,
-    domain_errors,
-    equations,
-    expand,
-    name_errors,
-    unresolved,
-)
-from tempoc.frontend.assemble import assemble
-from tempoc.frontend.cell import Cell
-from tempoc.frontend.cells import value_of
-from tempoc.frontend.demand import place
-from tempoc.frontend.differentiate import differentiate
+from tempoc.frontend.build_graph import assemble
+from tempoc.frontend.calls import inline as expand
+from tempoc.frontend.declarations import inputs as data
+from tempoc.frontend.declarations import unresolved
+from tempoc.frontend.declarations.dimensions import make_universe
+from tempoc.frontend.declarations.module_scopes import Program, Scopes, check_defines
+from tempoc.frontend.domains import prove_accesses as causality
+from tempoc.frontend.domains.demand import place
+from tempoc.frontend.effect_order import number_turns
+from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import Cell
+from tempoc.frontend.environment.round import Arguments, Frame, Round
+from tempoc.frontend.environment.scope import Scope, TensorName
+from tempoc.frontend.environment.values import BAD, Ref, Unknown, Value, map_leaves
+from tempoc.frontend.equations import equations
+from tempoc.frontend.equations.merge_branches import value_of
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.errors import names as name_errors
 from tempoc.frontend.evaluate import evaluate
-from tempoc.frontend.modules import Loaded
-from tempoc.frontend.places import Places, places
-from tempoc.frontend.problem import Problem, StillUnknown
-from tempoc.frontend.program import Program, Scopes, check_defines
-from tempoc.frontend.round import Arguments, Frame, Round
-from tempoc.frontend.rounds import run_rounds, top_cell
-from tempoc.frontend.scope import Scope, TensorName
-from tempoc.frontend.turns import number_turns
-from tempoc.frontend.universe import make_universe
-from tempoc.frontend.values import BAD, Ref, Unknown, Value, map_leaves
-from tempoc.sdg.graph import Graph
+from tempoc.frontend.fixpoint import run_rounds, top_cell
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.load_modules import Loaded
+from tempoc.frontend.syntax.stable_places import Places, places
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
 
 STACK = 20_000
 """Python frames: nested expressions and calls are bounded by the parser and by `MAX_CALLS`."""
@@ -49,7 +48,14 @@ MAX_ACTIVE = 200
 """How many tensors may wait for each other in one round; what is left is for the next ones."""
 
 
-def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
+class Elaborated(NamedTuple):
+    """A graph in which gradients are still asked for (`Gradient`), and its space."""
+
+    graph: Graph
+    space: Space
+
+
+def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Elaborated:
     """The graph of a program. Raises `DiagnosticError` with all independent mistakes."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, STACK))
@@ -65,7 +71,7 @@ def elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
         sys.setrecursionlimit(limit)
 
 
-def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
+def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Elaborated:
     language = _Language(places(modules))
     scopes = Scopes(modules, language, dict(defines))
     scopes.errors.extend(modules.errors)
@@ -99,7 +105,7 @@ def _elaborate(modules: Loaded, defines: Mapping[str, str]) -> Graph:
     program.errors.raise_errors()
     name = modules.main.source.path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".rt")
     graph = assemble(name, modules.main.tree.doc or "", space, drafts, results)
-    return differentiate(graph, space)
+    return Elaborated(graph, space)
 
 
 def _touch(scope: Scope, name: str) -> None:
@@ -123,11 +129,11 @@ class _Language:
     def call(
         self, round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
     ) -> Value:
-        """See `expand.py`."""
+        """See `calls/inline.py`."""
         return expand.call(round, frame, function, arguments, span)
 
     def place(self, span: Span) -> str:
-        """See `places.py`."""
+        """See `syntax/stable_places.py`."""
         return self.places.name(span)
 
     def tensor(self, round: Round, name: TensorName, span: Span) -> Value:

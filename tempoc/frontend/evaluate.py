@@ -7,29 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from tempoc.base.source import Span
-from tempoc.frontend import (
-    annotate,
-    ast,
-    choice,
-    domain_errors,
-    indices,
-    name_errors,
-    type_errors,
-)
-from tempoc.frontend.access import pick, temporal
-from tempoc.frontend.arithmetic import binary, unary
-from tempoc.frontend.builtin_names import SIGNATURES
-from tempoc.frontend.cell import Cell
-from tempoc.frontend.cells import value_of
-from tempoc.frontend.guesses import doubt_of, later
-from tempoc.frontend.library_errors import about_method
-from tempoc.frontend.operate import elementwise, spread_all
-from tempoc.frontend.problem import Problem
-from tempoc.frontend.round import Arguments, Frame, Round
-from tempoc.frontend.scope import Foreign, Pending, Scope, TensorName, nearest
-from tempoc.frontend.spatial import Position, Range, select
-from tempoc.frontend.unroll import turns
-from tempoc.frontend.values import (
+from tempoc.frontend.calls.builtin_signatures import SIGNATURES
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.indexed_tensor import Cell
+from tempoc.frontend.environment.lower_bounds import doubt_of, later
+from tempoc.frontend.environment.round import Arguments, Frame, Round
+from tempoc.frontend.environment.scope import Foreign, Pending, Scope, TensorName, nearest
+from tempoc.frontend.environment.values import (
     BAD,
     Builtin,
     Listing,
@@ -45,7 +29,21 @@ from tempoc.frontend.values import (
     dims_of,
     unknown_in,
 )
-from tempoc.ops.movement import Transpose
+from tempoc.frontend.equations.merge_branches import value_of
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.errors.library import about_method
+from tempoc.frontend.expressions import annotations as annotate
+from tempoc.frontend.expressions import conditional as choice
+from tempoc.frontend.expressions import index_expressions as indices
+from tempoc.frontend.expressions.apply_operator import elementwise, spread_all
+from tempoc.frontend.expressions.arithmetic import binary, unary
+from tempoc.frontend.expressions.spatial_indexing import Position, Range, select
+from tempoc.frontend.expressions.temporal_access import pick, temporal
+from tempoc.frontend.expressions.unroll import turns
+from tempoc.frontend.syntax import ast
+from tempoc.ops.tensor.movement import Transpose
 from tempoc.symbolic.expr import Entry, Truth
 
 Rule = Callable[[Round, Frame, Any], Value]

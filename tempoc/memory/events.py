@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.memory.instances import END, OTHER, READ, Cell, Instance, Length, Time, World
-from tempoc.memory.storage import Plan, Store
-from tempoc.poly.formulas import Formula
-from tempoc.sdg.statements import Statement, Statements, Tensor, Write
+from tempoc.memory.plan_types import Plan, Store
+from tempoc.poly.relations.formulas import Formula
+from tempoc.sdg.statements.statements import Statement, Statements, Tensor, Write
 from tempoc.symbolic.expr import (
     ONE,
     TRUE,

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tempoc.memory.sizes import is_small
-from tempoc.memory.storage import Axis, Need, Store
-from tempoc.poly.space import Space
+from tempoc.memory.estimates import is_small
+from tempoc.memory.plan_types import Axis, Need, Store
+from tempoc.poly.relations.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Tree, executed
 from tempoc.schedule.tree import Sequence as TreeSequence
-from tempoc.sdg.statements import Statement, Statements
+from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, compare, sub
 from tempoc.symbolic.walk import substitute, symbols
 

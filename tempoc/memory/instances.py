@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tempoc.poly.formulas import Formula
-from tempoc.poly.lengths import largest
+from tempoc.poly.relations.formulas import Formula
+from tempoc.poly.relations.run_lengths import largest
 from tempoc.schedule.tree import Execute, Guard, Loop, Tree
 from tempoc.schedule.tree import Sequence as TreeSequence
-from tempoc.sdg.graph import Output
-from tempoc.sdg.statements import Statement, Statements
+from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import (
     ONE,

@@ -1,7 +1,7 @@
 """Live ranges of tensors under the frozen schedule, in terms of statements.
 
-A thin layer over ``poly/liveness.py``: reads and writes of statements become uses, outputs become
-what is kept after the last statement.
+A thin layer over ``poly/scheduling/liveness.py``: reads and writes of statements become uses,
+outputs become what is kept after the last statement.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tempoc.poly.liveness import Liveness, Release, Stored, Use
-from tempoc.poly.timeline import Timeline
+from tempoc.poly.scheduling.liveness import Liveness, Release, Stored, Use
+from tempoc.poly.scheduling.timeline import Timeline
 from tempoc.schedule.compute import Scheduled
-from tempoc.sdg.graph import Output
-from tempoc.sdg.statements import Read, Statement, Statements, Tensor, Write
+from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.statements.statements import Read, Statement, Statements, Tensor, Write
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice
 

@@ -12,18 +12,18 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tempoc.memory.axis_order import spatial_in_front
+from tempoc.memory.estimates import is_small, product_at, typical_bounds
+from tempoc.memory.frees import donations, releases
 from tempoc.memory.growth import growing, needs
 from tempoc.memory.lifetime import Lifetimes, lifetimes
-from tempoc.memory.order import spatial_in_front
-from tempoc.memory.releases import donations, releases
-from tempoc.memory.sizes import is_small, product_at, typical_bounds
-from tempoc.memory.storage import Axis, Key, Kind, Plan, Store
-from tempoc.poly import fast
-from tempoc.poly.space import Space
+from tempoc.memory.plan_types import Axis, Key, Kind, Plan, Store
+from tempoc.poly.relations import syntactic as fast
+from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.regions import moving
-from tempoc.sdg.graph import Graph, Output
-from tempoc.sdg.statements import Statements, Tensor
+from tempoc.sdg.graph.graph import Graph, Output
+from tempoc.sdg.statements.statements import Statements, Tensor
 from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice, Sym
 from tempoc.symbolic.walk import symbols
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 
 from tempoc.memory.events import Event, Events, endings, other_in_slot, same_slot
 from tempoc.memory.instances import OTHER, WRITE, Cell, Instance, Length, World, alike, before
-from tempoc.memory.storage import Axis, Need, Plan
-from tempoc.poly.formulas import Formulas, GivenUp
+from tempoc.memory.plan_types import Axis, Need, Plan
+from tempoc.poly.relations.formulas import Formulas, GivenUp
 from tempoc.schedule.tree import Tree
-from tempoc.sdg.graph import Output
-from tempoc.sdg.statements import Statements
+from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import (
     ZERO,

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tempoc.memory.errors import lost_value
-from tempoc.memory.storage import Plan, Store
+from tempoc.memory.plan_types import Plan, Store
 from tempoc.schedule.replay import World
 from tempoc.schedule.tree import Execute, Guard, Loop, Tree
 from tempoc.schedule.tree import Sequence as TreeSequence
-from tempoc.sdg.graph import Output
-from tempoc.sdg.statements import Statement, Statements, Write
+from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.statements.statements import Statement, Statements, Write
 from tempoc.symbolic.expr import ZERO, Entry, Expr, Slice
 from tempoc.symbolic.walk import evaluate
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tempoc.memory.storage import Plan, Store
-from tempoc.ops.types import DType
+from tempoc.memory.plan_types import Plan, Store
+from tempoc.ops.definition.types import DType
 from tempoc.symbolic.expr import Const, Expr, add, product
 from tempoc.symbolic.text import show as show_expr
 

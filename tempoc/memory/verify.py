@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+from tempoc.memory.plan_types import Plan
 from tempoc.memory.replay import Replay, TooLong
-from tempoc.memory.storage import Plan
-from tempoc.poly.space import Space
+from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.replay import Ends, World, endings
-from tempoc.sdg.graph import Output
-from tempoc.sdg.statements import Statements
+from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Entry, Slice
 from tempoc.symbolic.walk import evaluate, integers, symbols

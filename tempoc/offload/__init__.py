@@ -2,7 +2,7 @@
 
 In: the program that codegen made, and which stores are to go; or a budget, by which these are
 chosen. Out: the program with `load` and `evict` around what needs their cells. Whether these stand
-where they must is checked without all this (`program/places.py`).
+where they must is checked without all this (`program/analysis/places.py`).
 
 May import: program, runtime
 """

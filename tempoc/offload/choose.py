@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.offload.rewrite import NEAR, Reach, movable, moved
-from tempoc.program.nodes import Guard, Loop, Program, Sequence, Statement
-from tempoc.runtime.progress import count_calls
-from tempoc.runtime.rehearsal import Forecast, forecast
+from tempoc.program.nodes.nodes import Guard, Loop, Program, Sequence, Statement
+from tempoc.runtime.forecast.dry_run import Forecast, forecast
+from tempoc.runtime.report.progress import count_calls
 
 LEAST = 1024
 """Stores that never take so many bytes are not worth a copy, unless nothing else helps."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from tempoc.program.live import Names, afterwards, registers, wanted_within
-from tempoc.program.nodes import Cell, Evict, Free, Guard, Loop, Program, Sequence, Statement
+from tempoc.program.analysis.live import Names, afterwards, registers, wanted_within
+from tempoc.program.nodes.nodes import Cell, Evict, Free, Guard, Loop, Program, Sequence, Statement
 
 
 def without_dead(program: Program) -> Program:

@@ -25,10 +25,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tempoc.offload.dead import without_dead
-from tempoc.program.aliases import Key, are_apart, are_same, slot
-from tempoc.program.arith import FALSE, TRUE, Arith, Operation, names
-from tempoc.program.bounds import replaced
-from tempoc.program.nodes import (
+from tempoc.program.analysis.aliases import Key, are_apart, are_same, slot
+from tempoc.program.analysis.places import found_out
+from tempoc.program.analysis.traversal import cells_of, every, written
+from tempoc.program.analysis.verify import verify
+from tempoc.program.nodes.arithmetic import FALSE, TRUE, Arith, Operation, names
+from tempoc.program.nodes.bounds import replaced
+from tempoc.program.nodes.nodes import (
     Block,
     Call,
     Cell,
@@ -45,9 +48,6 @@ from tempoc.program.nodes import (
     Statement,
     Store,
 )
-from tempoc.program.parts import cells_of, every, written
-from tempoc.program.places import found_out
-from tempoc.program.verify import verify
 
 Reach = Mapping[str, int]
 """How far loads are away from uses, by store."""

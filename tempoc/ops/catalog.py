@@ -48,7 +48,28 @@ from __future__ import annotations
 
 import typing
 
-from tempoc.ops.arithmetic import (
+from tempoc.ops.control.associative_scan import AssociativeScan
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import After, Copy, Ensure, Merge, Select, StopGradient
+from tempoc.ops.control.effects import Print, Save
+from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
+from tempoc.ops.control.fold import Fold
+from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.control.until import Until
+from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, Sort, TopK
+from tempoc.ops.random.draws import (
+    Bernoulli,
+    Categorical,
+    Normal,
+    Permutation,
+    RandomKey,
+    Seed,
+    Uniform,
+)  # fmt: skip
+from tempoc.ops.tensor.arithmetic import (
     Add,
     And,
     Clip,
@@ -68,13 +89,9 @@ from tempoc.ops.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
-from tempoc.ops.branching import Cond
-from tempoc.ops.combining import AssociativeScan
-from tempoc.ops.contraction import Einsum, MatMul
-from tempoc.ops.control import After, Copy, Ensure, Merge, Select, StopGradient
-from tempoc.ops.convolution import Conv
-from tempoc.ops.effects import Print, Save
-from tempoc.ops.elementwise import (
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.elementwise import (
     Abs,
     Cast,
     Ceil,
@@ -104,12 +121,8 @@ from tempoc.ops.elementwise import (
     Tan,
     Tanh,
 )  # fmt: skip
-from tempoc.ops.ending import Until
-from tempoc.ops.externs import ExternHost, ExternJax, ExternVjp
-from tempoc.ops.folding import Fold
-from tempoc.ops.indexing import OneHot, SpatialIndex, Take, TakeAlong
-from tempoc.ops.joining import Concat, Split, Stack
-from tempoc.ops.movement import (
+from tempoc.ops.tensor.joining import Concat, Split, Stack
+from tempoc.ops.tensor.movement import (
     BroadcastTo,
     ExpandDims,
     Flip,
@@ -117,24 +130,11 @@ from tempoc.ops.movement import (
     Squeeze,
     Transpose,
 )  # fmt: skip
-from tempoc.ops.picking import Pick
-from tempoc.ops.random import (
-    Bernoulli,
-    Categorical,
-    Normal,
-    Permutation,
-    RandomKey,
-    Seed,
-    Uniform,
-)  # fmt: skip
-from tempoc.ops.recurrence import Recurrence
-from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
-from tempoc.ops.reshape import Reshape
-from tempoc.ops.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
-from tempoc.ops.scatter import ScatterAdd
-from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
-from tempoc.ops.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
-from tempoc.ops.window import Window
+from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
+from tempoc.ops.tensor.reshape import Reshape
+from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
+from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue, Input, Literal, Param
+from tempoc.ops.tensor.window import Window
 
 OPS: dict[str, type[typing.Any]] = {
     # source

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tempoc.pipeline.step import Remark, Remarks
-from tempoc.poly.space import Space
-from tempoc.sdg.graph import Graph
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.domain import Universe
 
 

@@ -1,7 +1,7 @@
 """Programs as JSON and back, strictly: a field too many or too few is an error.
 
-Nodes are objects with a field for each field of the dataclass; members of a union carry their
-class name as ``"node"``. Expressions have the form of ``arith.py``. The schema is read off the
+Nodes are objects with a field for each field of the dataclass; members of a union carry their class
+name as ``"node"``. Expressions have the form of ``nodes/arithmetic.py``. The schema is read off the
 dataclasses, so the two cannot differ.
 """
 
@@ -14,16 +14,18 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tempoc.program import arith, choices, nodes
-from tempoc.program.choices import Choices
-from tempoc.program.errors import (
+from tempoc.program.nodes import arithmetic as arith
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes import variants as choices
+from tempoc.program.nodes.errors import (
     bad_fields,
     bad_value,
     not_a_program,
     not_json,
     wrong_version,
 )  # fmt: skip
-from tempoc.program.nodes import VERSION, Program
+from tempoc.program.nodes.nodes import VERSION, Program
+from tempoc.program.nodes.variants import Choices
 
 Decoder = Callable[[object, str], Any]
 _SCALARS = {int: "an integer", str: "a string", bool: "true or false"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tempoc.program.arith import Arith, text
-from tempoc.program.functions import Extern
-from tempoc.program.nodes import (
+from tempoc.program.nodes.arithmetic import Arith, text
+from tempoc.program.nodes.functions import Extern
+from tempoc.program.nodes.nodes import (
     Axis,
     Block,
     Call,

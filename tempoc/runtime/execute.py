@@ -11,12 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
-from tempoc.runtime import backend, errors
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.curve import Curve
-from tempoc.runtime.dtypes import Array
-from tempoc.runtime.effects import Outside, saves
-from tempoc.runtime.files import (
+from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
+from tempoc.runtime.checkpoint.suspend import Keep, keep_of
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.files import (
     BUNDLES,
     check_file,
     check_writable,
@@ -26,15 +25,17 @@ from tempoc.runtime.files import (
     write_arrays,
     write_bytes,
 )  # fmt: skip
-from tempoc.runtime.interrupts import held_when_interrupted
-from tempoc.runtime.keeping import Keep, keep_of
-from tempoc.runtime.load import load
-from tempoc.runtime.problems import Problem, RunError
-from tempoc.runtime.progress import progress_bar
+from tempoc.runtime.data.source import Source
+from tempoc.runtime.device import backend
+from tempoc.runtime.host.effects import Outside, saves
+from tempoc.runtime.load.load import load
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import Problem, RunError
+from tempoc.runtime.report.memory_plot import Curve
+from tempoc.runtime.report.profile import Trace
+from tempoc.runtime.report.progress import progress_bar
+from tempoc.runtime.report.table import bytes_text, lengths_text, outputs_table, table
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tempoc.runtime.source import Source
-from tempoc.runtime.table import bytes_text, lengths_text, outputs_table, table
-from tempoc.runtime.trace import Trace
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 """An input, or a leaf of one that is a record."""

@@ -10,12 +10,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tempoc.program.precision import PRECISIONS
-from tempoc.runtime import errors
+from tempoc.program.nodes.precision import PRECISIONS
 from tempoc.runtime.execute import RunOptions, check_every, check_inputs, execute, parse_bounds
-from tempoc.runtime.problems import RunError, render, render_all
-from tempoc.runtime.sizes import parse_seconds, parse_size
-from tempoc.runtime.streams import abandon_output, prepare_streams
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError, render, render_all
+from tempoc.runtime.messages.units import parse_seconds, parse_size
+from tempoc.runtime.report.streams import abandon_output, prepare_streams
 
 INTERRUPTED = 130
 

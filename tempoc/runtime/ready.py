@@ -22,19 +22,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tempoc.program.nodes import Input
-from tempoc.runtime import backend
-from tempoc.runtime.alignment import aligned
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.dtypes import NUMPY, Array
-from tempoc.runtime.load import Loaded, load
-from tempoc.runtime.prepared import Known, Plain, known_by
-from tempoc.runtime.problems import RunError
+from tempoc.program.nodes.nodes import Input
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.alignment import aligned
+from tempoc.runtime.device.stores import Held
+from tempoc.runtime.execution.specialize import Known, Plain, known_by
+from tempoc.runtime.execution.variants import picked
+from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, apart, explained, gave_up, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import Held
-from tempoc.runtime.variants import picked
-from tempoc.runtime.walk import FILE
+from tempoc.runtime.walk.walk import FILE
 
 _NAMES = {"ndarray": np.ndarray, "asarray": np.asarray, "put": backend.put, "apart": apart}
 """What the text of a call takes from elsewhere."""

@@ -12,27 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.program.nodes import Output, Program
-from tempoc.runtime import backend, errors
-from tempoc.runtime.bindings import Bindings, Given
-from tempoc.runtime.curve import Curve
-from tempoc.runtime.dtypes import Array
-from tempoc.runtime.effects import Outside, Show
-from tempoc.runtime.hosts import Record, totals
-from tempoc.runtime.interrupts import held_when_interrupted
-from tempoc.runtime.keeping import Keep, Keeper, identity, keep_of, keeper_of
-from tempoc.runtime.ledger import Ledger
-from tempoc.runtime.load import Loaded, load
-from tempoc.runtime.machine import Machine, walked
-from tempoc.runtime.outputs import Taking, taking
-from tempoc.runtime.prepared import Known, Plain, Prepared, bound, known_by, prepare
-from tempoc.runtime.problems import RunError
-from tempoc.runtime.rehearsal import Forecast, forecast
-from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import Held, Layout, place_given
-from tempoc.runtime.trace import Trace
-from tempoc.runtime.variants import picked
-from tempoc.runtime.walk import Walk, Wishes
+from tempoc.program.nodes.nodes import Output, Program
+from tempoc.runtime.checkpoint.interrupts import held_when_interrupted
+from tempoc.runtime.checkpoint.suspend import Keep, Keeper, identity, keep_of, keeper_of
+from tempoc.runtime.data.bindings import Bindings, Given
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.accounting import Ledger
+from tempoc.runtime.device.stores import Held, Layout, place_given
+from tempoc.runtime.execution.machine import Machine, walked
+from tempoc.runtime.execution.outputs import Taking, taking
+from tempoc.runtime.execution.specialize import Known, Plain, Prepared, bound, known_by, prepare
+from tempoc.runtime.execution.variants import picked
+from tempoc.runtime.forecast.dry_run import Forecast, forecast
+from tempoc.runtime.host.effects import Outside, Show
+from tempoc.runtime.host.host_calls import Record, totals
+from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.report.memory_plot import Curve
+from tempoc.runtime.report.profile import Trace
+from tempoc.runtime.walk.walk import Walk, Wishes
 
 Watch = Callable[[Program, Mapping[str, int], list[int]], AbstractContextManager[object]]
 
@@ -113,11 +114,11 @@ def run(
 ) -> RunResult:
     """Run a compiled program on arrays. Raises ``RunError`` for everything that is wrong.
 
-    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/precision.py``. A run whose
-    stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a directory
-    into which the run writes what it needs to go on, ``every`` so many seconds (60; 0: at each
-    step) and at the first Ctrl-C (then raises ``KeyboardInterrupt``); with the same arguments and
-    ``resume``, such a directory, a run goes on from there. Where the directory holds several
+    ``precision``: ``highest``, ``high`` or ``default``, as in ``program/nodes/precision.py``. A run
+    whose stores would take more than ``memory_budget`` bytes is refused. ``checkpoint`` is a
+    directory into which the run writes what it needs to go on, ``every`` so many seconds (60; 0: at
+    each step) and at the first Ctrl-C (then raises ``KeyboardInterrupt``); with the same arguments
+    and ``resume``, such a directory, a run goes on from there. Where the directory holds several
     variants of a program, the result says which one ran.
     """
     if every is not None and checkpoint is None:

@@ -14,8 +14,8 @@ from tempoc.base.source import Span
 from tempoc.schedule import errors
 from tempoc.schedule.errors import Step
 from tempoc.schedule.replay import Cell, Instance, World, valuations
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.statements import Statement, Statements
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Universe
 
 # Small worlds only, and few: a cycle shows early or not at all.

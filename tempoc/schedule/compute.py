@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tempoc.base.diagnostics import Collector, DiagnosticError
-from tempoc.poly.guarded import SECONDS, TooSlow
-from tempoc.poly.lengths import Run
-from tempoc.poly.nest import build
-from tempoc.poly.scheduling import Problem, Unschedulable
-from tempoc.poly.space import Space
-from tempoc.poly.timeline import Timeline, lasting, timeline
+from tempoc.poly.relations.run_lengths import Run
+from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling.loop_nest import build
+from tempoc.poly.scheduling.problem import Problem, Unschedulable
+from tempoc.poly.scheduling.time_limit import SECONDS, TooSlow
+from tempoc.poly.scheduling.timeline import Timeline, lasting, timeline
 from tempoc.schedule import errors
 from tempoc.schedule.blame import blame
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.lower import lower
 from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.tree import Tree
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.statements import Statements
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.statements.statements import Statements
 
 MOST = 8
 """How many more cycles are reported after the first."""

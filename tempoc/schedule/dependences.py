@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tempoc.poly.lengths import Waits, may_wait
-from tempoc.poly.scheduling import Flow
-from tempoc.sdg.statements import Statement, Statements
-from tempoc.sdg.turns import Before, befores
+from tempoc.poly.relations.run_lengths import Waits, may_wait
+from tempoc.poly.scheduling.problem import Flow
+from tempoc.sdg.graph.effect_order import Before, befores
+from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import ZERO, Slice, Sym
 from tempoc.symbolic.walk import symbols

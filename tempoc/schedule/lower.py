@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tempoc.poly.nest import Block, For, Leaf, Let, Nest, When, binding, variable
+from tempoc.poly.scheduling.loop_nest import Block, For, Leaf, Let, Nest, When, binding, variable
 from tempoc.schedule.clean import EMPTY, guard, loop, sequence
 from tempoc.schedule.tree import Execute, Tree
 from tempoc.symbolic.comparisons import tidy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tempoc.poly.timeline import Occurrence
+from tempoc.poly.scheduling.timeline import Occurrence
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
 from tempoc.symbolic.expr import TRUE, Const, Expr, Sym, compare, conjunction, mod, sub
 

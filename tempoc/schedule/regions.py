@@ -30,13 +30,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tempoc.base.source import Span
-from tempoc.ops.control import After
-from tempoc.ops.externs import ExternHost
-from tempoc.poly.space import Space
+from tempoc.ops.control.control import After
+from tempoc.ops.control.externs import ExternHost
+from tempoc.poly.relations.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Place, Sequence, Tree, executed, variables
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.query import operand_types
-from tempoc.sdg.statements import Statement, Statements
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.statements import Statement, Statements
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import (
     TRUE,

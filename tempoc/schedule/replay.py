@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
-from tempoc.sdg.statements import Read, Statement, Statements
+from tempoc.sdg.statements.statements import Read, Statement, Statements
 from tempoc.symbolic.domain import Domain, Universe
 from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym
 from tempoc.symbolic.walk import evaluate, symbols

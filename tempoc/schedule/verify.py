@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.poly.scheduling import Problem
-from tempoc.poly.space import Space
-from tempoc.poly.timeline import complete, timeline, violated
+from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling.problem import Problem
+from tempoc.poly.scheduling.timeline import complete, timeline, violated
 from tempoc.schedule import errors
 from tempoc.schedule.compute import Scheduled
 from tempoc.schedule.dependences import flows
 from tempoc.schedule.occurrences import occurrences
 from tempoc.schedule.replay import Cell, Point, World, endings, trace, valuations
 from tempoc.schedule.tree import Tree
-from tempoc.sdg.statements import Statements
+from tempoc.sdg.statements.statements import Statements
 
 SIZES = (1, 2, 3)
 # A replay at more points than this would take longer than it tells.

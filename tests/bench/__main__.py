@@ -19,30 +19,30 @@ from functools import partial
 
 import jax
 
-from tests.bench.attention import attention
-from tests.bench.cartpole import cartpole
-from tests.bench.chains import chains
-from tests.bench.chunked import chunked
-from tests.bench.compilations import compilations
+from tests.bench.attention.attention import attention
+from tests.bench.attention.chunked import chunked
+from tests.bench.attention.windows import windows
 from tests.bench.compiled import BUILD
 from tests.bench.compiling import compiling
-from tests.bench.cumulative import cumulative
-from tests.bench.decode import QUICK, decode
-from tests.bench.decoding import decoding
-from tests.bench.dispatch import dispatch
 from tests.bench.examples import examples
-from tests.bench.frozen import frozen
+from tests.bench.llama.compilations import compilations
+from tests.bench.llama.decode import QUICK, decode
+from tests.bench.llama.decoding import decoding
+from tests.bench.llama.prefill import prefill
 from tests.bench.measure import Row
-from tests.bench.offload import offload
-from tests.bench.ppo import ppo
-from tests.bench.ppo_images import ppo_images
-from tests.bench.prefill import prefill
-from tests.bench.recompute import recompute
-from tests.bench.recurrences import recurrences
-from tests.bench.reinforce import reinforce
-from tests.bench.rnn import rnn
-from tests.bench.training import training
-from tests.bench.windows import windows
+from tests.bench.recurrences.chains import chains
+from tests.bench.recurrences.cumulative import cumulative
+from tests.bench.recurrences.dispatch import dispatch
+from tests.bench.recurrences.recurrences import recurrences
+from tests.bench.recurrences.rnn import rnn
+from tests.bench.rl.cartpole import cartpole
+from tests.bench.rl.ppo import ppo
+from tests.bench.rl.ppo_images import ppo_images
+from tests.bench.rl.reinforce import reinforce
+from tests.bench.training.frozen import frozen
+from tests.bench.training.offload import offload
+from tests.bench.training.recompute import recompute
+from tests.bench.training.training import training
 
 JOBS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "compile": compiling,

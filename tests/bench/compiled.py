@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import Loaded, load
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import Loaded, load
 from tempoc.runtime.ready import Ready as Often
 from tempoc.runtime.ready import ready as often
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tempoc.runtime.source import as_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "bench"

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from tempoc.runtime import blocks
+from tempoc.runtime.walk import blocks
 from tests.cli.session import Session
 from tests.support.examples import ROOT
 from tests.support.golden import Golden

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.ops.arithmetic import Add, Subtract
-from tempoc.passes.algebra import Algebra
-from tempoc.sdg.graph import Graph
+from tempoc.ops.tensor.arithmetic import Add, Subtract
+from tempoc.passes.simplify.algebra import Algebra
+from tempoc.sdg.graph.graph import Graph
 from tests.cli.session import FIB, Session
 from tests.support.golden import Golden
 

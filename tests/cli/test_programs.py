@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.cli import check_command
+from tempoc.cli.commands import check as check_command
 from tempoc.cli.main import COMMANDS
 from tests.cli.session import Session
 from tests.support.golden import Golden

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tempoc.codegen.assemble import Emitted, assemble
-from tempoc.codegen.bundle import write_bundle
-from tempoc.memory.storage import Axis, Key, Plan, Release, Store
-from tempoc.ops.source import Input, Param
-from tempoc.poly.space import Space
+from tempoc.codegen.program.assemble import Emitted, assemble
+from tempoc.codegen.program.bundle import write_bundle
+from tempoc.memory.plan_types import Axis, Key, Plan, Release, Store
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.poly.relations.space import Space
 from tempoc.runtime.run import run
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
-from tempoc.sdg.build import statements
-from tempoc.sdg.parse import parse_graph
+from tempoc.sdg.statements.build import statements
+from tempoc.sdg.text.parse import parse_graph
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.expr import TRUE, Expr
 from tempoc.symbolic.text import parse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.codegen.arith import to_arith
-from tempoc.program import arith
+from tempoc.codegen.text.arithmetic import to_arith
+from tempoc.program.nodes import arithmetic as arith
 from tempoc.symbolic.text import parse
 from tempoc.symbolic.walk import evaluate
 

@@ -12,7 +12,7 @@ import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
-from tempoc.codegen.bundle import write_bundle
+from tempoc.codegen.program.bundle import write_bundle
 from tempoc.program.codec import load
 from tests.codegen.programs import RNN_REGISTER
 

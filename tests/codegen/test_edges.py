@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tempoc.runtime.problems import RunError
-from tempoc.sdg.interpret import evaluate
-from tempoc.sdg.parse import parse_graph
+from tempoc.runtime.messages.problem import RunError
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.text.parse import parse_graph
 from tests.codegen import edges
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tempoc.codegen.folding import folded
-from tempoc.codegen.naming import is_source_name, local_names
-from tempoc.codegen.wrapping import wrapped
+from tempoc.codegen.text.inline_values import folded
+from tempoc.codegen.text.naming import is_source_name, local_names
+from tempoc.codegen.text.wrap_lines import wrapped
 
 FOLDED = {
     "used once": ("a = x * x\nb = jnp.sum(a)\nreturn b", "return jnp.sum(x * x)"),

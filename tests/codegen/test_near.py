@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.codegen import windows
-from tempoc.codegen.assemble import Emitted, assemble
-from tempoc.codegen.region_text import UPDATED
+from tempoc.codegen.kernels import shared_windows as windows
+from tempoc.codegen.program.assemble import Emitted, assemble
+from tempoc.codegen.regions.prelude import UPDATED
 from tempoc.driver import compilation
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.ops.contraction import MATVEC
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.tensor.contraction import MATVEC
 from tests.support.agreement import agree
 
 PLAIN = "canonicalize,vectorize,fuse"

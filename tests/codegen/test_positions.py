@@ -9,7 +9,7 @@ import pytest
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax.load_modules import load_source
 from tests.support.agreement import agree, all_equal
 
 PASSES = "canonicalize,algebra,canonicalize,vectorize,fuse"

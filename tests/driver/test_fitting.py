@@ -9,15 +9,15 @@ import pytest
 
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.fitting import Fit, fit
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.budget import needed, usual_given
-from tempoc.runtime.load import Loaded, namespace
-from tempoc.runtime.problems import RunError
+from tempoc.driver.search.budget import Fit, fit
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.forecast.budget import needed, usual_given
+from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tempoc.runtime.source import as_sources
 from tests.support.agreement import data
 
 RNN = """

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.driver import tuning
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.tuning import Once, in_turns, is_faster, tune
-from tempoc.driver.ways import KNOBS, Way
-from tempoc.frontend.modules import load_source
-from tempoc.program.commands import WAYS, commands_of
-from tempoc.runtime import backend
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import load
+from tempoc.driver.search import tuning
+from tempoc.driver.search.candidates import KNOBS, Way
+from tempoc.driver.search.tuning import Once, in_turns, is_faster, tune
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.program.nodes.gpu_commands import WAYS, commands_of
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device import backend
+from tempoc.runtime.load.load import load
 from tempoc.runtime.run import Settings
-from tempoc.runtime.source import as_sources
 
 STEPS = """dim t < T
 input x[t]: f32[4]

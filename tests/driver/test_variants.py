@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.driver import variants
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.variants import Reach, family, open_family
-from tempoc.frontend.modules import load_source
-from tempoc.runtime.budget import usual_given
-from tempoc.runtime.memory_errors import over_budget
-from tempoc.runtime.problems import RunError
+from tempoc.driver.search import variants
+from tempoc.driver.search.variants import Reach, family, open_family
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.runtime.forecast.budget import usual_given
+from tempoc.runtime.messages.memory import over_budget
+from tempoc.runtime.messages.problem import RunError
 
 HEAD = "dim t < T\ndim b < B\nassume T % 2 == 0 or T < 2\n"
 PLAIN = HEAD + "x[t, b] = f32(t + b)\ny = sum(x[0:T, 0:B])\noutput x, y\n"

@@ -1,6 +1,6 @@
 """Larger examples: bytes that runs take are those that were predicted.
 
-Those of `examples/rl` are looked at where they run anyway (`tests/whole/test_rl.py`).
+Those of `examples/rl` are looked at where they run anyway (`tests/whole/models/test_rl.py`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import pytest
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.program.arith import evaluate
-from tempoc.program.nodes import Program
-from tempoc.runtime.bindings import Given, leading_dims, points, tensor_name
-from tempoc.runtime.bounds import resolve
-from tempoc.runtime.dtypes import NUMPY, Array
-from tempoc.runtime.load import load
+from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.data.bindings import Given, leading_dims, points, tensor_name
+from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import load
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
 from tests.support.examples import ROOT
 
 pytestmark = pytest.mark.slow

@@ -16,28 +16,28 @@ from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.footprint.formulas import Facts
 from tempoc.footprint.peak import BEFORE, peak
-from tempoc.frontend.modules import load_source
-from tempoc.program.nodes import Program
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.bounds import resolve
-from tempoc.runtime.budget import largest_bound, usual_given
-from tempoc.runtime.ledger import Ledger
-from tempoc.runtime.load import Loaded, namespace
-from tempoc.runtime.problems import RunError
-from tempoc.runtime.rehearsal import Forecast, forecast
-from tempoc.runtime.rooms import Rooms, groups
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device.accounting import Ledger
+from tempoc.runtime.device.capacity import Rooms, groups
+from tempoc.runtime.forecast.budget import largest_bound, usual_given
+from tempoc.runtime.forecast.dry_run import Forecast, forecast
+from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.messages.units import parse_size
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tempoc.runtime.sizes import parse_size
-from tempoc.runtime.source import as_sources
-from tempoc.sdg.graph import Graph
+from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.expr import Sym
 from tempoc.symbolic.text import show
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import compile_text, data, free_bounds
 from tests.support.examples import EXAMPLES, Example
 from tests.support.examples import compiled as example_compiled
-from tests.support.mixes import mixes
-from tests.support.programs import Program as Generated
+from tests.support.generators.mixes import mixes
+from tests.support.generators.programs import Program as Generated
 
 RING = """
 dim t < T

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.ops.control import Copy, Merge
-from tempoc.ops.types import DType
-from tempoc.sdg.text import show
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.definition.types import DType
+from tempoc.sdg.text.text import show
 from tempoc.symbolic.text import show as shown
 from tests.support.elaborated import graph_of, value_of
 

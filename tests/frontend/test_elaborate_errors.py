@@ -9,8 +9,8 @@ import pytest
 from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.render import render_all
 from tempoc.base.resources import stdlib_names
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import PRELUDE, load_file
+from tempoc.driver.elaborate import elaborate
+from tempoc.frontend.syntax.load_modules import PRELUDE, load_file
 from tests.support.elaborated import errors_of
 from tests.support.golden import Golden
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import load_source
-from tempoc.sdg.interpret import evaluate
+from tempoc.driver.elaborate import elaborate
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of, value_of
 
 T = "dim t < T\ninput x[t]: f32\n"

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.frontend.format import format_module, format_source
-from tempoc.frontend.format_expression import expression_text
-from tempoc.frontend.parse import parse
+from tempoc.frontend.format.expressions import expression_text
+from tempoc.frontend.format.format import format_module, format_source
+from tempoc.frontend.syntax.parse import parse
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.rt"))
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source, Span
-from tempoc.frontend import ast
-from tempoc.frontend.format import format_module
-from tempoc.frontend.parse import parse
+from tempoc.frontend.format.format import format_module
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import parse
 
 NOWHERE = Span(Source("", ""), 0, 0)
 NAMES = st.sampled_from(("a", "b", "x1", "T", "dimension"))

@@ -6,8 +6,8 @@ import pytest
 
 from tempoc.base.resources import grammar_folder
 from tempoc.base.source import Source
-from tempoc.frontend.format import format_module
-from tempoc.frontend.parse import parse
+from tempoc.frontend.format.format import format_module
+from tempoc.frontend.syntax.parse import parse
 
 TEXT = (grammar_folder() / "README.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"^```rt\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from tempoc.frontend.library_errors import JAX
+from tempoc.frontend.errors.library import JAX
 from tests.support.elaborated import errors_of
 
 HEAD = "dim b < B\ndim t < T\nconst D = 3\ninput x[b, t]: f32\ninput A[t]: f32[D, D]\n"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.ops.shapes import type_text
+from tempoc.ops.definition.shapes import type_text
 from tests.support.elaborated import graph_of
 from tests.support.inference_programs import BODY, CYCLES, GIVEN, GROWING, INSIDE
 

@@ -3,13 +3,13 @@
 import numpy as np
 
 from tempoc.base.source import Source
-from tempoc.codegen.signature import signature
+from tempoc.codegen.program.signature import signature
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.source import as_sources
-from tempoc.runtime.whole import whole_params
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.runtime.data.bindings import Given, bind
+from tempoc.runtime.data.dense import whole_params
+from tempoc.runtime.data.source import as_sources
 
 TEXT = """
 dim t < T

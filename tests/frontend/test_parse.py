@@ -4,9 +4,9 @@ import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source, Span
-from tempoc.frontend import ast
-from tempoc.frontend.format_expression import expression_text
-from tempoc.frontend.parse import MAX_DEPTH, children, parse
+from tempoc.frontend.format.expressions import expression_text
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import MAX_DEPTH, children, parse
 
 NOWHERE = Span(Source("", ""), 0, 0)
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.rt"))

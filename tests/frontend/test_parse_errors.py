@@ -6,9 +6,9 @@ from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.grammar import Mismatch
 from tempoc.base.render import render_all
 from tempoc.base.source import Source
-from tempoc.frontend.explain import _stop
-from tempoc.frontend.parse import parse, rt_grammar
-from tempoc.frontend.samples import SAMPLES
+from tempoc.frontend.syntax.error_samples import SAMPLES
+from tempoc.frontend.syntax.explain_error import _stop
+from tempoc.frontend.syntax.parse import parse, rt_grammar
 from tests.support.golden import Golden
 
 MISTAKES = (

@@ -6,7 +6,7 @@ import pytest
 
 from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.source import Source
-from tempoc.frontend.modules import load_file, load_source, read_source, write_source
+from tempoc.frontend.syntax.load_modules import load_file, load_source, read_source, write_source
 
 
 def write(folder: Path, files: dict[str, str]) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import load_source
+from tempoc.driver.elaborate import elaborate
+from tempoc.frontend.syntax.load_modules import load_source
 
 CASES = {
     "a type": ("dim t < T\ninput x[t]: f23\ny = x + zz\noutput x, y", "RT012 2, RT020 3"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -119,7 +119,7 @@ def case_of(seed: int, number: int, *, tier: int | None = None, minutes: float =
     return Case(number=number, program=made, verdict=verdict, seconds=seconds, text=text)
 
 
-def cases(seed: int, numbers: range, tier: int | None, minutes: float) -> list[Case]:
+def cases(seed: int, numbers: range, *, tier: int | None, minutes: float) -> list[Case]:
     """What a process reports of some numbers."""
     return [sent(case_of(seed, number, tier=tier, minutes=minutes)) for number in numbers]
 
@@ -137,11 +137,11 @@ def campaign(
 ) -> Iterator[Case]:
     """All programs of some numbers, in processes that last for some hundreds each."""
     chunks = [numbers[k : k + PART] for k in range(0, len(numbers), PART)]
-    context = get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=15) as pool:
-        waiting = [pool.submit(cases, seed, chunk, tier, minutes) for chunk in chunks]
-        for done in as_completed(waiting):
-            yield from done.result()
+    some = partial(cases, seed, tier=tier, minutes=minutes)
+    # Not a ProcessPoolExecutor: with tasks that are limited it waits for ever in Python 3.11.
+    with get_context("spawn").Pool(jobs, maxtasksperchild=15) as pool:
+        for done in pool.imap_unordered(some, chunks):
+            yield from done
 
 
 def written(case: Case, seed: int, directory: Path) -> Path:

@@ -27,20 +27,20 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.format import format_source
-from tempoc.frontend.modules import load_source
-from tempoc.ops.effects import Effect
-from tempoc.ops.source import Input, Param
-from tempoc.ops.spell import numpy_dtype
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.dtypes import Array
-from tempoc.runtime.load import Loaded, namespace
-from tempoc.runtime.problems import RunError
+from tempoc.frontend.format.format import format_source
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.control.effects import Effect
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import Loaded, namespace
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.sdg.data import all_bounds
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.given_data import all_bounds
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.walk import evaluate as value_of
 from tests.support.agreement import draw
 from tests.support.checkpoints import held_everywhere, short_calls

@@ -15,13 +15,13 @@ import numpy as np
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
+from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options
-from tempoc.frontend import ast
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.text import bytes_of
-from tempoc.runtime.dtypes import Array
-from tempoc.sdg.data import all_bounds
+from tempoc.runtime.data.dtypes import Array
+from tempoc.sdg.evaluation.given_data import all_bounds
 from tempoc.symbolic.expr import add
 from tempoc.symbolic.walk import evaluate as value_of
 from tests.fuzz.check import Arrays, Bounds, DiffersError, Reference, compare, data, values

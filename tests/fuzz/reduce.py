@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tempoc.base.source import Source
+from tempoc.driver.elaborate import elaborate
 from tempoc.driver.options import Options
-from tempoc.frontend import ast
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.symbolic.text import show
 from tests.fuzz.check import Plan, Verdict, examine
 from tests.fuzz.tree import Path, nodes, put, rewrite, text_of, tree_of

@@ -14,8 +14,8 @@ import pytest
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.ops.elementwise import Cos, Sin
-from tempoc.sdg.graph import Graph
+from tempoc.ops.tensor.elementwise import Cos, Sin
+from tempoc.sdg.graph.graph import Graph
 from tests.fuzz.campaign import case_of
 from tests.fuzz.check import Plan, examine
 from tests.fuzz.generate import program

@@ -9,9 +9,9 @@ from typing import Any
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
-from tempoc.frontend import ast
-from tempoc.frontend.format import format_module
-from tempoc.frontend.parse import parse
+from tempoc.frontend.format.format import format_module
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import parse
 
 Path = tuple[tuple[str, int], ...]
 """From the root: the name of a field, and the place in it, or -1 where it holds one node."""

@@ -43,6 +43,11 @@ class File:
         return parts[0] if len(parts) > 1 else ""
 
     @property
+    def folder(self) -> str:
+        """The sub-package of the room that the file is in, dotted; empty for files beside them."""
+        return ".".join(self.path.relative_to(PACKAGE).parts[1:-1])
+
+    @property
     def module(self) -> str:
         """The dotted name under which the file is imported."""
         return ".".join(self.path.relative_to(ROOT).with_suffix("").parts)
@@ -79,8 +84,9 @@ class File:
             base = here[: len(here) - node.level + 1]
             module = ".".join((*base, *filter(None, [node.module])))
         # `from tempoc import ops` and `from . import ops` name a package, not a module's content.
-        if module == "tempoc" and (PACKAGE / node.names[0].name).is_dir():
-            return f"tempoc.{node.names[0].name}"
+        inside = PACKAGE.joinpath(*module.split(".")[1:], node.names[0].name)
+        if inside.is_dir() or inside.with_suffix(".py").is_file():
+            return f"{module}.{node.names[0].name}"
         return module
 
 
@@ -125,6 +131,23 @@ def rooms() -> tuple[str, ...]:
 def files_of(room: str) -> tuple[File, ...]:
     """The files of a package of `tempoc`; those beside the packages for an empty name."""
     return tuple(file for file in files() if file.room == room)
+
+
+def folders(room: str) -> tuple[str, ...]:
+    """The sub-packages of a package, dotted and sorted; empty for the files beside them."""
+    return tuple(sorted({file.folder for file in files_of(room)}))
+
+
+def imported_folders(room: str, folder: str) -> set[str]:
+    """The other sub-packages of a package that the files right in one of them import."""
+    known = {file.module: file.folder for file in files_of(room)}
+    found = {
+        known[item.module]
+        for file in files_of(room)
+        for item in file.imports()
+        if file.folder == folder and item.module in known
+    }
+    return found - {folder}
 
 
 def imported_rooms(room: str) -> set[str]:

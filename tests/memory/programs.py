@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tempoc.memory.plan import plan
-from tempoc.memory.storage import Plan
-from tempoc.poly.space import Space
+from tempoc.memory.plan_types import Plan
+from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import Scheduled, compute
-from tempoc.sdg.build import statements
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.parse import parse_graph
-from tempoc.sdg.statements import Statements
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.statements.build import statements
+from tempoc.sdg.statements.statements import Statements
+from tempoc.sdg.text.parse import parse_graph
 
 FIBONACCI = """
 sdg fibonacci

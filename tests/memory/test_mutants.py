@@ -11,16 +11,16 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.memory.plan_types import Plan
 from tempoc.memory.proof import Prover
-from tempoc.memory.storage import Plan
 from tempoc.memory.verify import verify
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.dtypes import Array
-from tempoc.runtime.load import Loaded, namespace
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import Loaded, namespace
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.sdg.graph import Graph
+from tempoc.sdg.graph.graph import Graph
 from tests.support.agreement import data, free_bounds
 from tests.support.examples import EXAMPLES
 from tests.support.mutants import Mutant, mutants

@@ -9,12 +9,12 @@ import pytest
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
-from tempoc.driver.memory_text import proof_text
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
+from tempoc.driver.report.memory import proof_text
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.memory.plan import plan
+from tempoc.memory.plan_types import Axis, Key, Release
 from tempoc.memory.proof import Prover, prove
-from tempoc.memory.storage import Axis, Key, Release
 from tempoc.memory.verify import verify
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import ONE, TRUE, Const, Sym, compare, maximum

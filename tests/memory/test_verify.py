@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
+from tempoc.memory.plan_types import Axis, Key, Release
 from tempoc.memory.proof import Prover
-from tempoc.memory.storage import Axis, Key, Release
 from tempoc.memory.verify import small_bounds, verify
 from tempoc.symbolic.domain import Bound, Universe
 from tempoc.symbolic.expr import ONE, TRUE, maximum

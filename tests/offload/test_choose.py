@@ -10,16 +10,16 @@ from tempoc.footprint.formulas import Facts
 from tempoc.footprint.peak import peak
 from tempoc.offload.choose import choose, copied, depth
 from tempoc.offload.rewrite import FAR, NEAR, offloaded
-from tempoc.program.nodes import Program
-from tempoc.runtime.bounds import resolve
-from tempoc.runtime.budget import check_budget, usual_given
-from tempoc.runtime.problems import RunError
-from tempoc.runtime.rehearsal import forecast
+from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.forecast.budget import check_budget, usual_given
+from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.messages.problem import RunError
 from tempoc.symbolic.walk import evaluate
 from tests.support.agreement import free_bounds
-from tests.support.mixes import mixes
+from tests.support.generators.mixes import mixes
+from tests.support.generators.programs import Program as Generated
 from tests.support.offloading import all_away, loaded
-from tests.support.programs import Program as Generated
 
 BY_HOST = {"regions": False, "apart": True, "bucket": 0}
 IMAGES = """

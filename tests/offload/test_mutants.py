@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tempoc.offload.rewrite import NEAR
-from tempoc.program.errors import ProgramError
-from tempoc.program.nodes import Evict, Free, Guard, Load, Loop, Program, Sequence, Statement
-from tempoc.program.verify import verify
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import Loaded
+from tempoc.program.analysis.verify import verify
+from tempoc.program.nodes.errors import ProgramError
+from tempoc.program.nodes.nodes import Evict, Free, Guard, Load, Loop, Program, Sequence, Statement
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import Loaded
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
 from tests.offload.test_runs import DEEP, PARAMS, RING
 from tests.support.agreement import data, free_bounds
 from tests.support.offloading import all_away, loaded

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from tempoc.offload.rewrite import FAR, NEAR, movable, offloaded
-from tempoc.program.arith import Operation
-from tempoc.program.bounds import Bound, Length
-from tempoc.program.errors import ProgramError
-from tempoc.program.nodes import (
+from tempoc.program.analysis.verify import verify
+from tempoc.program.nodes.arithmetic import Operation
+from tempoc.program.nodes.bounds import Bound, Length
+from tempoc.program.nodes.errors import ProgramError
+from tempoc.program.nodes.nodes import (
     Axis,
     Call,
     Cell,
@@ -30,7 +31,6 @@ from tempoc.program.nodes import (
     Store,
 )  # fmt: skip
 from tempoc.program.text import program_text
-from tempoc.program.verify import verify
 
 BACK = Operation("-", ("t", 1))
 NEXT = Operation("+", ("t", 1))

@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, note, settings
 from hypothesis import given as drawn
 
 from tempoc.offload.rewrite import FAR, NEAR
-from tempoc.runtime import backend
-from tempoc.runtime.backend import OnHost
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import Loaded
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.backend import OnHost
+from tempoc.runtime.load.load import Loaded
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
 from tests.support.agreement import free_bounds
 from tests.support.checkpoints import held_everywhere, short_calls
-from tests.support.mixes import endings, mixes
+from tests.support.generators.mixes import endings, mixes
+from tests.support.generators.programs import Program as Generated
 from tests.support.offloading import all_away, loaded, run_alike
-from tests.support.programs import Program as Generated
 
 DEEP = """
 dim k < K

@@ -6,8 +6,8 @@ import numpy as np
 
 from tempoc.offload.choose import choose
 from tempoc.offload.rewrite import offloaded
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import Loaded
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.load.load import Loaded
 from tempoc.runtime.run import run_given
 from tests.support.offloading import COUNTED, loaded
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tempoc.ops.arithmetic import (
+from tempoc.ops.control.associative_scan import AssociativeScan
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import After, Copy, Ensure, Select, StopGradient
+from tempoc.ops.control.fold import Fold
+from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.search import ArgMax, ArgMin, ArgSort, Sort, TopK
+from tempoc.ops.tensor.arithmetic import (
     Add,
     And,
     Clip,
@@ -22,10 +29,7 @@ from tempoc.ops.arithmetic import (
     Remainder,
     Subtract,
 )  # fmt: skip
-from tempoc.ops.branching import Cond
-from tempoc.ops.combining import AssociativeScan
-from tempoc.ops.control import After, Copy, Ensure, Select, StopGradient
-from tempoc.ops.elementwise import (
+from tempoc.ops.tensor.elementwise import (
     Abs,
     Cast,
     Ceil,
@@ -55,14 +59,10 @@ from tempoc.ops.elementwise import (
     Tan,
     Tanh,
 )  # fmt: skip
-from tempoc.ops.folding import Fold
-from tempoc.ops.recurrence import Recurrence
-from tempoc.ops.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
-from tempoc.ops.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
-from tempoc.ops.search import ArgMax, ArgMin, ArgSort, Sort, TopK
-from tempoc.ops.source import Arange, Eye, Full, IndexValue, Literal
-from tempoc.ops.types import DType
-from tempoc.ops.window import Window
+from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Sum, Var
+from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum
+from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue, Literal
+from tempoc.ops.tensor.window import Window
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Arg, Case, shape
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tempoc.ops.contraction import Einsum, MatMul
-from tempoc.ops.convolution import Conv
-from tempoc.ops.indexing import OneHot, Take, TakeAlong
-from tempoc.ops.joining import Concat, Split, Stack
-from tempoc.ops.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
-from tempoc.ops.opdef import Op
-from tempoc.ops.picking import Pick
-from tempoc.ops.reshape import Reshape, resolved
-from tempoc.ops.scatter import ScatterAdd
-from tempoc.ops.slicing import Range, Written, spatial_index
-from tempoc.ops.types import DType
+from tempoc.frontend.expressions.numpy_indexing import Range, Written, spatial_index
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.indexing import OneHot, Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.joining import Concat, Split, Stack
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Squeeze, Transpose
+from tempoc.ops.tensor.reshape import Reshape, resolved
 from tempoc.symbolic.expr import Expr
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Arg, Case, Sampled, shape

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tempoc.ops.random import Bernoulli, Categorical, Normal, Permutation, RandomKey, Uniform
-from tempoc.ops.types import DType
+from tempoc.ops.definition.types import DType
+from tempoc.ops.random.draws import Bernoulli, Categorical, Normal, Permutation, RandomKey, Uniform
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Arg, Case, shape
 

@@ -14,11 +14,11 @@ import numpy as np
 from jax import lax
 
 from tempoc.base.names import Names
-from tempoc.ops.emission import KernelEmitter
-from tempoc.ops.opdef import Op, Value
-from tempoc.ops.prelude import helpers_in
-from tempoc.ops.spell import numpy_dtype
-from tempoc.ops.types import DType, TensorType
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.definition.operator import Op, Value
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.emission.emitter import KernelEmitter
+from tempoc.ops.emission.prelude import helpers_in
 from tempoc.symbolic.expr import Expr, Sym
 from tempoc.symbolic.text import parse
 from tempoc.symbolic.walk import evaluate, substitute, symbols

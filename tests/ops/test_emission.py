@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tempoc.base.names import Names
-from tempoc.ops.control import Ensure
-from tempoc.ops.emission import KernelEmitter
-from tempoc.ops.indexing import Take
-from tempoc.ops.opdef import Value
-from tempoc.ops.spell import number, numpy_dtype
-from tempoc.ops.types import DType, TensorType
-from tempoc.runtime.faults import message
+from tempoc.ops.control.control import Ensure
+from tempoc.ops.definition.dtype_text import number, numpy_dtype
+from tempoc.ops.definition.operator import Value
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.emission.emitter import KernelEmitter
+from tempoc.ops.indexing.indexing import Take
+from tempoc.runtime.device.faults import message
 from tempoc.symbolic.text import parse
 from tempoc.symbolic.walk import evaluate
 from tests.ops.harness import Arg, Case, emitted, shape, upper

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tempoc.ops.catalog import OPS
-from tempoc.ops.gradients import FLAT, LATE, RULES
-from tempoc.sdg.interpret import evaluate
+from tempoc.ops.gradients.table import FLAT, LATE, RULES
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
 from tests.support.gradients import check, precise
 

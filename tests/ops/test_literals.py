@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.ops.arithmetic import Divide, Greater, Multiply
-from tempoc.ops.control import Select
-from tempoc.ops.elementwise import Exp
-from tempoc.ops.literals import settled
-from tempoc.ops.opdef import Op
-from tempoc.ops.source import Literal
-from tempoc.ops.types import DType, TensorType
+from tempoc.frontend.expressions.weak_literals import settled
+from tempoc.ops.control.control import Select
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.arithmetic import Divide, Greater, Multiply
+from tempoc.ops.tensor.elementwise import Exp
+from tempoc.ops.tensor.source import Literal
 
 WEAK_FLOAT, WEAK_INT = TensorType(DType.F32, weak=True), TensorType(DType.I32, weak=True)
 

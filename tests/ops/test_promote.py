@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tempoc.ops.opdef import OperandError
-from tempoc.ops.promote import inexact, join, promote
-from tempoc.ops.spell import meant_by, numpy_dtype
-from tempoc.ops.types import DType, TensorType
+from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.promotion import inexact, join, promote
+from tempoc.ops.definition.types import DType, TensorType
 
 STRONG = [d for d in DType if d is not DType.KEY]
 KINDS = [*((d, False) for d in STRONG), (DType.I32, True), (DType.F32, True)]

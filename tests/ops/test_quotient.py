@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.ops.reshape import quotient
+from tempoc.ops.tensor.reshape import quotient
 from tempoc.symbolic.expr import mul
 from tempoc.symbolic.text import parse
 from tempoc.symbolic.walk import evaluate

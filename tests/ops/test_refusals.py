@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.ops.arithmetic import Add, And, Less
-from tempoc.ops.branching import Cond
-from tempoc.ops.contraction import Einsum, MatMul
-from tempoc.ops.control import Ensure, Merge, Select
-from tempoc.ops.convolution import Conv
-from tempoc.ops.elementwise import Abs, Cast, Exp, Not
-from tempoc.ops.indexing import Take, TakeAlong
-from tempoc.ops.joining import Concat, Split, Stack
-from tempoc.ops.movement import BroadcastTo, Pad, Squeeze, Transpose
-from tempoc.ops.opdef import Op, OperandError
-from tempoc.ops.picking import Pick
-from tempoc.ops.reduction import Any, Max, Sum
-from tempoc.ops.reshape import Reshape
-from tempoc.ops.search import ArgMax, TopK
-from tempoc.ops.source import Arange, Param
-from tempoc.ops.types import DType, TensorType
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import Ensure, Merge, Select
+from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.indexing.indexing import Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.search import ArgMax, TopK
+from tempoc.ops.tensor.arithmetic import Add, And, Less
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.elementwise import Abs, Cast, Exp, Not
+from tempoc.ops.tensor.joining import Concat, Split, Stack
+from tempoc.ops.tensor.movement import BroadcastTo, Pad, Squeeze, Transpose
+from tempoc.ops.tensor.reduction import Any, Max, Sum
+from tempoc.ops.tensor.reshape import Reshape
+from tempoc.ops.tensor.source import Arange, Param
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Sampled, shape
 

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tempoc.ops.opdef import OperandError
-from tempoc.ops.slicing import Range, Written, spatial_index
-from tempoc.ops.types import DType, TensorType
+from tempoc.frontend.expressions.numpy_indexing import Range, Written, spatial_index
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.types import DType, TensorType
 from tempoc.symbolic.expr import Const
 from tempoc.symbolic.text import parse
 from tests.ops.harness import Sampled, shape

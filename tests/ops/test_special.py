@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.runtime.bindings import Given
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agreement import compile_text
 from tests.support.elaborated import graph_of
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from tempoc.base.names import Names
-from tempoc.ops import threefry
-from tempoc.ops.draw_text import DRAWING
-from tempoc.ops.emission import KernelEmitter
-from tempoc.ops.opdef import Value
-from tempoc.ops.random import KEY, RandomKey
+from tempoc.ops.definition.operator import Value
+from tempoc.ops.emission.emitter import KernelEmitter
+from tempoc.ops.random import threefry
+from tempoc.ops.random.draws import KEY, RandomKey
+from tempoc.ops.random.kernel_text import DRAWING
 from tempoc.symbolic.expr import Sym
 
 SEEDS = (0, 1, 2**31, 2**40 + 3)

@@ -7,25 +7,25 @@ from itertools import product
 from hypothesis import HealthCheck, Phase, given, note, settings
 
 from tempoc.base.source import Source
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import load_source
-from tempoc.passes.algebra import Algebra
-from tempoc.passes.canonicalize import Canonicalize
+from tempoc.driver.elaborate import elaborate
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.passes.context import PassContext
-from tempoc.passes.fuse import Fuse
-from tempoc.passes.reduce_domain import ReduceDomain
+from tempoc.passes.domain.reduce_domain import ReduceDomain
+from tempoc.passes.fusion.fuse import Fuse
+from tempoc.passes.simplify.algebra import Algebra
+from tempoc.passes.simplify.canonicalize import Canonicalize
 from tempoc.pipeline.manager import run_pipeline
-from tempoc.poly.space import Space
-from tempoc.sdg.build import is_computed, statements
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.parse import parse_graph
-from tempoc.sdg.statements import Statements
-from tempoc.sdg.text import show
-from tempoc.sdg.verify import verify
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.statements.build import is_computed, statements
+from tempoc.sdg.statements.statements import Statements
+from tempoc.sdg.text.parse import parse_graph
+from tempoc.sdg.text.text import show
+from tempoc.sdg.verification.verify import verify
 from tempoc.symbolic.domain import Domain
 from tempoc.symbolic.walk import evaluate
-from tests.support.graphs import assert_close, assert_same, bounds_at
-from tests.support.programs import Program, programs
+from tests.support.generators.graphs import assert_close, assert_same, bounds_at
+from tests.support.generators.programs import Program, programs
 
 
 @given(program=programs())

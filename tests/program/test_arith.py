@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tempoc.program.arith import (
+from tempoc.program.nodes.arithmetic import (
     FALSE,
     TRUE,
     Operation,

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from tempoc.program.analysis.verify import verify
 from tempoc.program.codec import dump, load
-from tempoc.program.errors import ProgramError
-from tempoc.program.verify import verify
+from tempoc.program.nodes.errors import ProgramError
 from tests.runtime.programs import FIBONACCI, RNN, SUMS
 
 PROGRAMS = [FIBONACCI, RNN, SUMS]

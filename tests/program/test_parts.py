@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.program import nodes
-from tempoc.program.parts import calls, every, starting_anew, touched
+from tempoc.program.analysis.traversal import calls, every, starting_anew, touched
+from tempoc.program.nodes import nodes
 
 
 def call(reads: tuple[str, ...], writes: tuple[str, ...]) -> nodes.Call:

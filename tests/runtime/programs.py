@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from tempoc.program.arith import Operation
-from tempoc.program.bounds import Assumption, Bound
 from tempoc.program.codec import dump
-from tempoc.program.nodes import (
+from tempoc.program.nodes.arithmetic import Operation
+from tempoc.program.nodes.bounds import Assumption, Bound
+from tempoc.program.nodes.nodes import (
     Axis,
     Call,
     Cell,

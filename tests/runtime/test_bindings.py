@@ -4,13 +4,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tempoc.program.arith import Operation
-from tempoc.program.bounds import Assumption, Bound
-from tempoc.program.nodes import Axis, Input, Key, Param, Program, Store
-from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.problems import RunError
-from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import layout, place_given
+from tempoc.program.nodes.arithmetic import Operation
+from tempoc.program.nodes.bounds import Assumption, Bound
+from tempoc.program.nodes.nodes import Axis, Input, Key, Param, Program, Store
+from tempoc.runtime.data.bindings import Given, bind
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device.stores import layout, place_given
+from tempoc.runtime.messages.problem import RunError
 
 
 def op(name, *args):

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from tempoc.runtime import backend
-from tempoc.runtime.curve import MOST, Curve, drawn, thinned, without
+from tempoc.runtime.device import backend
+from tempoc.runtime.report.memory_plot import MOST, Curve, drawn, thinned, without
 from tests.cli.session import Session, fill
 from tests.support.golden import Golden
 

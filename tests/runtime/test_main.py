@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tempoc.runtime.files import open_bundle
+from tempoc.runtime.data.files import open_bundle
 from tempoc.runtime.main import main
 from tests.runtime.programs import RNN, RNN_KERNELS, write
 

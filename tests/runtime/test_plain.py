@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.runtime import backend
 from tempoc.runtime import run as running
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import Loaded, load
-from tempoc.runtime.machine import Machine
-from tempoc.runtime.prepared import Known
-from tempoc.runtime.problems import RunError
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device import backend
+from tempoc.runtime.execution.machine import Machine
+from tempoc.runtime.execution.specialize import Known
+from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tempoc.runtime.source import as_sources
 from tests.runtime.programs import RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write
 
 

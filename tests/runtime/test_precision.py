@@ -14,12 +14,12 @@ import pytest
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.program.precision import PRECISIONS
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import load
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.program.nodes.precision import PRECISIONS
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import load
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
 
 PRODUCT = """
 dim t < T

@@ -10,9 +10,9 @@ import pytest
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime import ready as readily
-from tempoc.runtime.problems import RunError
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.ready import ready
 from tempoc.runtime.run import run, run_given
 from tests.runtime.programs import RNN, RNN_KERNELS, SUMS, SUMS_KERNELS, write

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.program.functions import ArrayType, Extern
-from tempoc.runtime.hosts import Made
-from tempoc.runtime.replayed import Diverged, Replayed
+from tempoc.program.nodes.functions import ArrayType, Extern
+from tempoc.runtime.host.host_calls import Made
+from tempoc.runtime.host.replay import Diverged, Replayed
 
 F32 = ArrayType(name="x", dtype="f32")
 

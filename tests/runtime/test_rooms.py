@@ -8,11 +8,11 @@ import jax
 import numpy as np
 import pytest
 
-from tempoc.runtime import backend
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.rooms import BUCKETS, MANY, Rooms, buckets
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.capacity import BUCKETS, MANY, Rooms, buckets
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
 from tests.support.agreement import compile_text
 
 

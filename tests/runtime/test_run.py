@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.runtime.problems import RunError
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
 from tests.runtime.programs import (
     FIBONACCI,

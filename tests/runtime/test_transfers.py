@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tempoc.runtime import backend
+from tempoc.runtime.device import backend
 
 
 @pytest.mark.parametrize(("device", "started"), [("cpu", 0), ("gpu", 2)])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tempoc.runtime import backend, turns
-from tempoc.runtime.turns import Pace, Turns
+from tempoc.runtime.device import backend
+from tempoc.runtime.walk import region_calls as turns
+from tempoc.runtime.walk.region_calls import Pace, Turns
 
 
 @pytest.mark.parametrize("steps", [range(0), range(1), range(3, 700), range(40, -1, -1)])

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tempoc.program.bounds import Bound
-from tempoc.program.nodes import (
+from tempoc.program.nodes.bounds import Bound
+from tempoc.program.nodes.nodes import (
     Axis,
     Call,
     Cell,
@@ -22,14 +22,14 @@ from tempoc.program.nodes import (
     Span,
     Store,
 )  # fmt: skip
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import load
-from tempoc.runtime.prepared import prepare
-from tempoc.runtime.progress import bar, count_calls
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.device.stores import layout
+from tempoc.runtime.execution.specialize import prepare
+from tempoc.runtime.load.load import load
+from tempoc.runtime.report.progress import bar, count_calls
 from tempoc.runtime.run import Settings, run, run_given
-from tempoc.runtime.stores import layout
-from tempoc.runtime.walk import Wishes
-from tempoc.runtime.walker import write_walk
+from tempoc.runtime.walk.walk import Wishes
+from tempoc.runtime.walk.write_walk import write_walk
 from tests.runtime.programs import FIBONACCI, RNN, RNN_KERNELS, SUMS, op, write
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tempoc.ops.types import TensorType
-from tempoc.poly.space import Space
-from tempoc.sdg.statements import Read, Statement, Statements, Tensor, Write
+from tempoc.ops.definition.types import TensorType
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.statements.statements import Read, Statement, Statements, Tensor, Write
 from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
 from tempoc.symbolic.expr import TRUE, Expr, Sym
 from tempoc.symbolic.text import parse, parse_expr

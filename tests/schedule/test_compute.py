@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tempoc.poly.space import Space
+from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import compute
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.driver.order import has_order
-from tempoc.poly.liveness import Liveness, Stored, Use
+from tempoc.driver.check_order import has_order
+from tempoc.poly.scheduling.liveness import Liveness, Stored, Use
 from tempoc.schedule.compute import Scheduled, compute
 from tempoc.schedule.replay import World, touched, trace, valuations
 from tempoc.schedule.text import parse, show
 from tempoc.schedule.verify import proof, replay
-from tempoc.sdg.loops import doubtful
+from tempoc.sdg.statements.certain_order import doubtful
 from tempoc.symbolic.text import show as show_index
 from tempoc.symbolic.walk import evaluate
 from tests.schedule.programs import Builder

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.poly.space import Space
+from tempoc.poly.relations.space import Space
 from tempoc.schedule.compute import compute
 from tempoc.schedule.replay import World, trace, valuations
 from tempoc.schedule.tree import Execute, Loop, Sequence, Tree
 from tempoc.schedule.verify import proof, replay
-from tempoc.sdg.build import statements
-from tempoc.sdg.statements import Statements
+from tempoc.sdg.statements.build import statements
+from tempoc.sdg.statements.statements import Statements
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.expr import Const
 from tests.support.elaborated import graph_of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tempoc.poly.space import Space
-from tempoc.sdg.build import statements
-from tempoc.sdg.statements import Read, Statements, Write
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.statements.build import statements
+from tempoc.sdg.statements.statements import Read, Statements, Write
 from tempoc.symbolic.text import show, show_entries
-from tests.support.graphs import graph
+from tests.support.generators.graphs import graph
 
 
 def build(text: str) -> Statements:

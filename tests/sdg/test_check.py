@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.sdg.check import read_graph
+from tempoc.sdg.verification.check import read_graph
 
 TEXT = "sdg a\nbound T\ndim t < T\n%x = input{dtype=f32} : [t] f32\n%y = neg %x : [t] f32\n"
 

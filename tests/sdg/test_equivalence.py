@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.sdg.equivalence import Equivalence
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.parse import parse_graph
-from tempoc.sdg.verify import VerifyError
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.text.parse import parse_graph
+from tempoc.sdg.verification.equivalence import Equivalence
+from tempoc.sdg.verification.verify import VerifyError
 
 BEFORE = """
 sdg test

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.sdg.data import all_bounds
-from tempoc.sdg.interpret import evaluate
-from tempoc.sdg.parse import parse_graph
+from tempoc.sdg.evaluation.given_data import all_bounds
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.text.parse import parse_graph
 
 HEAD = "sdg test\nbound T\ndim t < T\n"
 X = "%x = input{dtype=f32} : [t] f32\n"

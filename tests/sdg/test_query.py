@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tempoc.sdg.query import components, operand_type, reachable, topological, users
-from tempoc.sdg.text import show_type
-from tests.support.graphs import graph
+from tempoc.sdg.graph.query import components, operand_type, reachable, topological, users
+from tempoc.sdg.text.text import show_type
+from tests.support.generators.graphs import graph
 
 TEXT = """
 bound T

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.sdg.rewrite import compose, drop_dead, redirect, replace_edge
+from tempoc.sdg.graph.rewrite import compose, drop_dead, redirect, replace_edge
 from tempoc.symbolic.domain import Universe
 from tempoc.symbolic.text import parse, show_entries
-from tests.support.graphs import graph
+from tests.support.generators.graphs import graph
 
 
 def entries(text: str) -> tuple:

@@ -9,16 +9,16 @@ import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
-from tempoc.ops.convolution import Conv
-from tempoc.ops.indexing import SpatialIndex
-from tempoc.ops.movement import Pad
-from tempoc.ops.opdef import Op
-from tempoc.ops.reduction import Sum
-from tempoc.ops.reshape import Reshape
-from tempoc.ops.source import Arange, Literal, Param
-from tempoc.ops.types import DType
-from tempoc.sdg.parse import parse_graph
-from tempoc.sdg.text import show, show_node, show_op
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.movement import Pad
+from tempoc.ops.tensor.reduction import Sum
+from tempoc.ops.tensor.reshape import Reshape
+from tempoc.ops.tensor.source import Arange, Literal, Param
+from tempoc.sdg.text.parse import parse_graph
+from tempoc.sdg.text.text import show, show_node, show_op
 from tempoc.symbolic.expr import Const, Sym
 
 TEXT = """\

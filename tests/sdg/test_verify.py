@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tempoc.poly.space import Space
-from tempoc.sdg.parse import parse_graph
-from tempoc.sdg.verify import VerifyError, verify
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.text.parse import parse_graph
+from tempoc.sdg.verification.verify import VerifyError, verify
 
 GOOD = """
 sdg test

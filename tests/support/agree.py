@@ -12,9 +12,9 @@ import numpy as np
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.run import run
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
 
 LEVELS = (1, 2)

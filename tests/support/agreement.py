@@ -11,16 +11,16 @@ import numpy as np
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import BUCKET, Options
-from tempoc.frontend.modules import load_source
-from tempoc.ops.source import Input
-from tempoc.ops.spell import numpy_dtype
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.dtypes import Array
-from tempoc.runtime.load import Loaded, namespace
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.tensor.source import Input
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import Loaded, namespace
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
 from tempoc.symbolic.walk import evaluate as value_of
 
 LEVELS = (2,)

@@ -9,14 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tempoc.runtime import blocks, keeping, machine, turns
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.checkpoint import State, write_state
-from tempoc.runtime.dtypes import Array
-from tempoc.runtime.effects import Shown
-from tempoc.runtime.keeping import Keep
-from tempoc.runtime.load import Loaded
+from tempoc.runtime.checkpoint import suspend as keeping
+from tempoc.runtime.checkpoint.state import State, write_state
+from tempoc.runtime.checkpoint.suspend import Keep
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.execution import machine
+from tempoc.runtime.host.effects import Shown
+from tempoc.runtime.load.load import Loaded
 from tempoc.runtime.run import RunResult, Settings, run_given
+from tempoc.runtime.walk import blocks
+from tempoc.runtime.walk import region_calls as turns
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ The compiler is in two packages, too large for an everyday test. Install them wi
 JAX that is here, and say where they are, or let ``make test-gpu`` do so::
 
     pip install --no-deps --target build/cuda jax-cuda13-plugin==V jax-cuda13-pjrt==V
-    TEMPOC_CUDA=build/cuda pytest tests/whole/test_gpu.py
+    TEMPOC_CUDA=build/cuda pytest tests/whole/device/test_gpu.py
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import jax
 import pytest
 from jax.sharding import SingleDeviceSharding
 
-from tempoc.runtime import backend
-from tempoc.runtime.dtypes import NUMPY
+from tempoc.runtime.data.dtypes import NUMPY
+from tempoc.runtime.device import backend
 
 FOLDER = os.environ.get("TEMPOC_CUDA", "")
 LIBRARY = Path(FOLDER, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so")

@@ -9,12 +9,12 @@ import numpy as np
 
 from tempoc.base.diagnostics import Diagnostic, DiagnosticError
 from tempoc.base.source import Source
-from tempoc.frontend.elaborate import elaborate
-from tempoc.frontend.modules import load_source
-from tempoc.poly.space import Space
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import evaluate
-from tempoc.sdg.verify import verify
+from tempoc.driver.elaborate import elaborate
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.verification.verify import verify
 
 
 def graph_of(text: str, defines: Mapping[str, str] | None = None) -> Graph:

@@ -13,10 +13,10 @@ import pytest
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
 from tempoc.driver.reference import evaluate_given
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.problems import RunError, render_all
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.messages.problem import RunError, render_all
 from tempoc.runtime.run import run
-from tempoc.runtime.source import as_sources
 from tests.support.agree import LEVELS
 
 

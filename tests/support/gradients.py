@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tempoc.ops.source import Input
-from tempoc.poly.space import Space
-from tempoc.runtime.bindings import Given
+from tempoc.ops.tensor.source import Input
+from tempoc.poly.relations.space import Space
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import evaluate
-from tempoc.sdg.verify import verify
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.verification.verify import verify
 from tempoc.symbolic.walk import evaluate as value_of
 from tests.support.agreement import compile_text
 from tests.support.elaborated import graph_of

@@ -68,7 +68,7 @@ def started(pytestconfig: pytest.Config) -> Iterator[None]:
     import jax
     from jax._src.interpreters import mlir
 
-    from tempoc.runtime import backend
+    from tempoc.runtime.device import backend
 
     jax.devices()
     before = pytestconfig.stash[ENVIRONMENT]
@@ -90,7 +90,7 @@ def started(pytestconfig: pytest.Config) -> Iterator[None]:
 @pytest.fixture
 def each_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels that are equal are not the same, as in a process that runs one program."""
-    from tempoc.runtime import backend
+    from tempoc.runtime.device import backend
 
     made = backend.compile_kernel
     if isinstance(made, Shared):

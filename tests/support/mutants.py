@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.memory.storage import Key, Plan, Release, Store
-from tempoc.sdg.statements import Read, Statement, Statements, Write
+from tempoc.memory.plan_types import Key, Plan, Release, Store
+from tempoc.sdg.statements.statements import Read, Statement, Statements, Write
 from tempoc.symbolic.expr import ONE, TRUE, Expr, Slice, maximum
 
 Mutant = tuple[str, Plan]

@@ -9,16 +9,16 @@ import numpy as np
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.offload.rewrite import FAR, NEAR, movable, offloaded
 from tempoc.program.codec import dump, load
-from tempoc.program.nodes import Program
-from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.load import Loaded, namespace
-from tempoc.runtime.rehearsal import forecast
+from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.data.bindings import Given, bind
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.device.stores import given_stores
+from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.load.load import Loaded, namespace
 from tempoc.runtime.run import RunResult, Settings, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.runtime.stores import given_stores
 from tests.support.agreement import data
 
 REACHES = (NEAR, 1, FAR)

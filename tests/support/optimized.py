@@ -12,11 +12,11 @@ import numpy as np
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.ops.effects import Effect
-from tempoc.runtime.dtypes import Array
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import evaluate
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.control.effects import Effect
+from tempoc.runtime.data.dtypes import Array
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
 from tests.support.agreement import data, free_bounds
 
 PLAIN = Options(verify_each=True)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tempoc.base.diagnostics import DiagnosticError
-from tempoc.runtime.problems import RunError
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import LEVELS, agreed, compiled
 from tests.support.elaborated import graph_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
+from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.symbolic.walk import evaluate
 from tests.support.examples import ROOT, load
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.frontend.format import format_source
+from tempoc.frontend.format.format import format_source
 from tests.support.examples import ROOT
 
 PROGRAMS = sorted([*(ROOT / "examples").rglob("*.rt"), *(ROOT / "stdlib").glob("*.rt")])

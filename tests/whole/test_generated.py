@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from tests.support.agreement import BOTH, agree, free_bounds
-from tests.support.mixes import endings, mixes
-from tests.support.programs import Program, programs
+from tests.support.generators.mixes import endings, mixes
+from tests.support.generators.programs import Program, programs
 
 SIZES = ((1, 1, 1), (5, 4, 3))
 SMALL = ((1, 1, 1), (4, 3, 2))

@@ -16,7 +16,7 @@ import optax
 import pytest
 
 from tempoc.runtime.run import run
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import compiled
 from tests.support.elaborated import graph_of
 

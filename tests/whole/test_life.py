@@ -8,9 +8,9 @@ import pytest
 
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.driver.stages import STAGES, SUFFIX, stage_text
-from tempoc.driver.story import story
-from tempoc.driver.story_text import show_story
+from tempoc.driver.report.equations import story
+from tempoc.driver.report.equations_text import show_story
+from tempoc.driver.report.stages import STAGES, SUFFIX, stage_text
 from tests.support.examples import EXAMPLES, ROOT, compiled
 from tests.support.golden import Golden
 

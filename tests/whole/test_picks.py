@@ -11,10 +11,10 @@ from tempoc.base.diagnostics import DiagnosticError
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.runtime.problems import RunError
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import agreed, compiled
 from tests.support.elaborated import graph_of
 

@@ -12,12 +12,12 @@ from tempoc.base.source import Source
 from tempoc.cli.main import status
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.frontend.places import place_hash
-from tempoc.ops import threefry
-from tempoc.runtime.problems import RunError
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.frontend.syntax.stable_places import place_hash
+from tempoc.ops.random import threefry
+from tempoc.runtime.messages.problem import RunError
 from tempoc.runtime.run import run
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 
 HEAD = "dim b < B\ndim t < T\n"
 PROGRAM = """dim b < B

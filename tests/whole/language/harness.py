@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.codegen.signature import signature
+from tempoc.codegen.program.signature import signature
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.program.nodes import Program
-from tempoc.runtime.bindings import Given, bind
-from tempoc.runtime.dtypes import NUMPY
+from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.data.bindings import Given, bind
+from tempoc.runtime.data.dense import whole_inputs, whole_params
+from tempoc.runtime.data.dtypes import NUMPY
+from tempoc.runtime.data.source import as_sources
 from tempoc.runtime.run import run
-from tempoc.runtime.source import as_sources
-from tempoc.runtime.whole import whole_inputs, whole_params
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 
 Array = Any
 Arrays = dict[str, Array]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tempoc.runtime.bindings import Given
-from tempoc.runtime.load import Loaded
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.load.load import Loaded
 from tempoc.runtime.run import Settings, run_given
-from tempoc.runtime.source import as_sources
-from tempoc.sdg.graph import Graph
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
 from tests.support.agreement import compile_text
 
 Data = Mapping[str, Any]

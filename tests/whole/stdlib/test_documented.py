@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tempoc.base.source import Source
-from tempoc.frontend import ast
-from tempoc.frontend.parse import parse
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import parse
 from tests.support.elaborated import value_of
 
 FOLDER = Path(__file__).resolve().parents[3] / "stdlib"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tempoc.runtime.run import run
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agree import compiled
 from tests.support.elaborated import graph_of
 

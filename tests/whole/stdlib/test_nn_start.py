@@ -11,8 +11,8 @@ from scipy import stats
 from tempoc.base.source import Source
 from tempoc.driver.compilation import Compilation
 from tempoc.driver.options import Options
-from tempoc.frontend.modules import load_source
-from tempoc.sdg.interpret import evaluate
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.agreement import compile_text
 from tests.whole.stdlib.both import both, outputs
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import signal
 
-from tempoc.sdg.interpret import evaluate
+from tempoc.sdg.evaluation.interpret import evaluate
 from tests.support.elaborated import graph_of
 from tests.whole.stdlib.both import both
 from tests.whole.stdlib.reference import Case, check, normal

@@ -1,0 +1,148 @@
+"""Gradients in a finished graph: each placeholder is replaced by the nodes that compute it.
+
+Placeholders of one loss are expanded together where the derivative by one tensor does not need
+to pass another. A placeholder that the loss depends on comes before; there is always one to
+begin with, unless a gradient needs its own derivative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tempoc.autodiff import errors
+from tempoc.autodiff.cotangent_names import named
+from tempoc.autodiff.node_builder import Growing
+from tempoc.autodiff.reverse_sweep import Sweep
+from tempoc.autodiff.trim_domains import tighten
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.names import Names
+from tempoc.ops.control.control import Copy, StopGradient
+from tempoc.ops.control.gradient import Gradient
+from tempoc.ops.gradients.table import FLAT
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import reachable
+from tempoc.sdg.statements.branches import needs
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Sym
+
+
+def differentiate(graph: Graph, space: Space) -> Graph:
+    """The graph without placeholders. Raises `DiagnosticError`."""
+    while any(isinstance(n.op, Gradient) for n in graph.nodes.values()):
+        graph = _expanded(graph, space)
+    nodes = {
+        name: replace(node, op=Copy()) if isinstance(node.op, StopGradient) else node
+        for name, node in graph.nodes.items()
+    }
+    return replace(graph, nodes=nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Placeholders expanded together: by `wrt`, through the nodes of `active`."""
+
+    losses: tuple[Edge, ...]
+    wrt: tuple[str, ...]
+    active: frozenset[str]
+    placeholders: tuple[Node, ...]
+
+
+def _expanded(graph: Graph, space: Space) -> Graph:
+    pending = [n for n in graph.nodes.values() if isinstance(n.op, Gradient)]
+    jobs = [_job(graph, n) for n in pending]
+    names = [n.name for n in pending]
+    ready = [j for j in jobs if not any(name in j.active for name in names)]
+    if not ready:
+        raise DiagnosticError(errors.itself(pending[0].spans[0]))
+    job = ready[0]
+    for other in ready[1:]:
+        job = _joined(job, other) or job
+    growing = Growing(graph=graph, space=space, nodes=dict(graph.nodes), names=Names(graph.nodes))
+    domains: dict[str, Domain] = {}
+    for node in job.placeholders:
+        target = _target(node).source
+        before = domains.get(target)
+        domains[target] = node.domain if before is None else space.union(before, node.domain)
+    sweep = Sweep(
+        growing=growing,
+        losses=job.losses,
+        active=job.active,
+        domains=domains,
+        spans=job.placeholders[0].spans,
+        needed=needs(graph),
+    )
+    sweep.run()
+    for node in job.placeholders:
+        source = sweep.cotangent(_target(node))
+        here = tuple(Sym(d) for d in node.domain.dims)
+        edge = Edge(source=source, entries=here)
+        growing.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
+    found = _without_dead(graph, growing)
+    made = dict.fromkeys(name for name in found.nodes if name not in graph.nodes)
+    return named(found, made, [n.name for n in job.placeholders if "." not in n.name])
+
+
+def _without_dead(graph: Graph, growing: Growing) -> Graph:
+    """Of the new nodes those that something needs, where it does; those that were there stay."""
+    kept = list(graph.nodes)
+    needed = reachable(replace(graph, nodes=growing.nodes), kept)
+    nodes = {k: v for k, v in growing.nodes.items() if k in needed}
+    tighten(nodes, [k for k in nodes if k not in graph.nodes], growing.space)
+    needed = reachable(replace(graph, nodes=nodes), kept)  # branches may be gone
+    return replace(graph, nodes={k: v for k, v in nodes.items() if k in needed})
+
+
+def _target(node: Node) -> Edge:
+    assert isinstance(node.op, Gradient)
+    return node.inputs[node.op.losses + node.op.wrt]
+
+
+def _job(graph: Graph, node: Node) -> Job:
+    assert isinstance(node.op, Gradient)
+    losses, wrt = node.inputs[: node.op.losses], node.inputs[node.op.losses :]
+    names = tuple(dict.fromkeys(e.source for e in wrt))
+    active = _active(graph, tuple(e.source for e in losses), names)
+    return Job(losses=losses, wrt=names, active=active, placeholders=(node,))
+
+
+def _joined(a: Job, b: Job) -> Job | None:
+    """Both at once, if neither's tensors stand in the other's way."""
+    same = [(e.source, e.out) for e in a.losses] == [(e.source, e.out) for e in b.losses]
+    between = any(x in a.active for x in b.wrt if x not in a.wrt) or any(
+        x in b.active for x in a.wrt if x not in b.wrt
+    )
+    if not same or between:
+        return None
+    return Job(
+        losses=a.losses,
+        wrt=tuple(dict.fromkeys((*a.wrt, *b.wrt))),
+        active=a.active | b.active,
+        placeholders=(*a.placeholders, *b.placeholders),
+    )
+
+
+def _active(graph: Graph, losses: tuple[str, ...], wrt: tuple[str, ...]) -> frozenset[str]:
+    """The nodes on the ways from the losses back to what is differentiated by."""
+    readers: dict[str, list[str]] = {}
+    seen = dict.fromkeys(losses)
+    waiting = list(seen)
+    while waiting:
+        name = waiting.pop()
+        node = graph.nodes[name]
+        if name in wrt or node.op.name in FLAT:
+            continue
+        for edge in node.inputs:
+            if graph.nodes[edge.source].types[edge.out].dtype.is_float:
+                readers.setdefault(edge.source, []).append(name)
+                if edge.source not in seen:
+                    seen[edge.source] = None
+                    waiting.append(edge.source)
+    found = dict.fromkeys(x for x in wrt if x in seen)
+    waiting = list(found)
+    while waiting:
+        for reader in readers.get(waiting.pop(), ()):
+            if reader not in found:
+                found[reader] = None
+                waiting.append(reader)
+    return frozenset(found)

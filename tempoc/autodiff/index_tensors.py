@@ -1,0 +1,98 @@
+"""Index expressions over ranges of dimensions, as tensors with an axis for each range.
+
+Where many points of a tensor are read at once, what an index says at each of them is an `i32`
+tensor: `t // 2` for `t` in `4:8` is `[2, 2, 3, 3]`. Conditions become `bool` tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.tensor.arithmetic import (
+    Add,
+    And,
+    Equal,
+    FloorDivide,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    Maximum,
+    Minimum,
+    Multiply,
+    NotEqual,
+    Or,
+    Remainder,
+)
+from tempoc.ops.tensor.elementwise import Not
+from tempoc.ops.tensor.source import Arange, IndexValue
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.expr import Expr, Slice
+from tempoc.symbolic.walk import children, symbols
+
+COMPARISONS: dict[str, Callable[[], Op]] = {
+    "<": Less, "<=": LessEqual, ">": Greater, ">=": GreaterEqual, "==": Equal, "!=": NotEqual,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranging:
+    """Axes `0`, `1`, ... of results run over the slices of these dimensions, in this order."""
+
+    calculus: Calculus
+    over: dict[str, Slice]
+
+    def value(self, e: Expr) -> Term:
+        """The expression at all points; an axis that it does not vary along has extent 1.
+
+        One that varies along none has no axis.
+        """
+        c = self.calculus
+        if not any(n in self.over for n in symbols(e)):
+            if isinstance(e, ix.Const):
+                return c.number(e.value, DType.I32)
+            return c.op(IndexValue(expr=e))
+        match e:
+            case ix.Sym(name=name):
+                return self.axis(name)
+            case ix.Sum(terms=terms, const=k):
+                parts = [self.times(factor, self.value(x)) for factor, x in terms]
+                parts += [c.number(k, DType.I32)] if k else []
+                return self.joined(Add(), parts)
+            case ix.FloorDiv(arg=a, divisor=k):
+                return c.op(FloorDivide(), self.value(a), c.number(k, DType.I32))
+            case ix.Mod(arg=a, divisor=k):
+                return c.op(Remainder(), self.value(a), c.number(k, DType.I32))
+            case ix.Compare(op=op, left=a, right=b):
+                return c.op(COMPARISONS[op](), self.value(a), self.value(b))
+            case ix.Not(arg=a):
+                return c.op(Not(), self.value(a))
+            case _:
+                return self.joined(_OPERATORS[type(e)](), [self.value(x) for x in children(e)])
+
+    def axis(self, name: str) -> Term:
+        """The values of a dimension, along its axis."""
+        place = list(self.over).index(name)
+        axes = [k for k in range(len(self.over)) if k != place]
+        over = self.over[name]
+        numbers = Arange(start=over.lo, stop=over.hi, step=over.step)
+        return self.calculus.expand(self.calculus.op(numbers), axes)
+
+    def times(self, factor: int, x: Term) -> Term:
+        """A multiple."""
+        c = self.calculus
+        return x if factor == 1 else c.op(Multiply(), c.number(factor, DType.I32), x)
+
+    def joined(self, op: Op, parts: list[Term]) -> Term:
+        """All parts by an associative operator."""
+        return reduce(lambda a, b: self.calculus.op(op, a, b), parts)
+
+
+_OPERATORS: dict[type[Expr], Callable[[], Op]] = {
+    ix.Min: Minimum, ix.Max: Maximum, ix.And: And, ix.Or: Or, ix.Prod: Multiply,
+}  # fmt: skip

@@ -1,0 +1,155 @@
+"""What a tensor gets through a read: from which of its readers, in which way.
+
+Who reads a point is a slice, or several, each under its condition. Where it is not (`x[i+j]`, read
+at `i` and `j`), there may be a tensor in between with some of the readers' dimensions, to which it
+is and from which it is: `m[i, k] = g[i, k-i]`, summed over `i`. Where nothing of the kind is found,
+the readers are covered by slices, and those in them that do not read the point count as 0: for
+each point time and memory as for all readers in the slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from tempoc.autodiff import errors
+from tempoc.autodiff.covering_reads import widened
+from tempoc.autodiff.node_builder import Growing, PointBuild
+from tempoc.autodiff.transpose_read import Contribution, Reading, sent
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.ops.gradients.calculus import Term
+from tempoc.poly.relations.inverse import Inverse, covering, readers
+from tempoc.poly.relations.run_lengths import loses_lengths
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Entry, Sym
+from tempoc.symbolic.walk import symbols
+
+
+def contributions(
+    growing: Growing, reading: Reading, source: Domain, prefix: str
+) -> list[Contribution]:
+    """What a tensor with this domain gets through a read."""
+    if growing.space.is_empty(reading.sink):
+        return []
+    for wanted in _ways(growing, reading, source, prefix):
+        found = _exactly(growing, wanted, source, prefix)
+        if found is not None:
+            return found
+        if _has_slices(growing, wanted.sink, wanted.entries, source):
+            cover = covering(growing.space, wanted.sink, wanted.entries, source)
+            return [Contribution(where=cover.where, reading=wanted, inverse=cover)]
+    universe = growing.space.universe
+    bound = next(universe.dim(d).bound for d in source.dims if universe.outer(d))
+    raise DiagnosticError(
+        errors.other_lengths(reading.spans, bound, universe.outer(bound)[0])
+    )
+
+
+def _ways(
+    growing: Growing, reading: Reading, source: Domain, prefix: str
+) -> Iterator[Reading]:
+    """The read as it is, then one of all that any of its points read, then by all points."""
+    yield reading
+    wide = widened(growing, reading, source, prefix)
+    if wide is None:
+        return
+    yield wide
+    build = PointBuild(growing=growing, domain=wide.sink, prefix=prefix, spans=wide.spans)
+    yield replace(wide, sink=Domain(wide.sink.dims), term=build.everywhere(wide.term))
+
+
+def _exactly(
+    growing: Growing, reading: Reading, source: Domain, prefix: str
+) -> list[Contribution] | None:
+    """The same, if slices say it; `None` if they do not."""
+    reading = _settled(growing, reading, source, prefix)
+    found = _readers(growing, reading.sink, reading.entries, source)
+    if found is not None:
+        return [Contribution(where=p.where, reading=reading, inverse=p) for p in found]
+    for middle, inner, on in _between(growing, reading, source):
+        first = _readers(growing, inner.sink, inner.entries, middle)
+        if first is None:
+            continue
+        parts: list[Contribution] = []
+        for piece in first:
+            term, here = _through(growing, inner, piece, middle, prefix)
+            outer = replace(reading, sink=here, term=term, entries=on)
+            rest = _exactly(growing, outer, source, prefix)
+            if rest is None:
+                break
+            parts += rest
+        else:
+            return parts
+    return None
+
+
+def _settled(growing: Growing, reading: Reading, source: Domain, prefix: str) -> Reading:
+    """The read from all points, of 0 at more, if lengths matter for where it happens alone."""
+    if _has_slices(growing, reading.sink, reading.entries, source):
+        return reading
+    box = Domain(reading.sink.dims)
+    if not _has_slices(growing, box, reading.entries, source):
+        return reading
+    build = PointBuild(growing=growing, domain=reading.sink, prefix=prefix, spans=reading.spans)
+    return replace(reading, sink=box, term=build.everywhere(reading.term))
+
+
+def _readers(
+    growing: Growing, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> tuple[Inverse, ...] | None:
+    """The readers of each point, if slices and conditions say it in terms of lengths there."""
+    if not _has_slices(growing, sink, entries, source):
+        return None
+    return readers(growing.space, sink, entries, source)
+
+
+def _has_slices(
+    growing: Growing, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> bool:
+    """Whether readers can be slices: not if they have several lengths.
+
+    Over steps whose number varies one sums for each point of what it varies with.
+    """
+    return not loses_lengths(growing.space.universe, sink, entries, source)
+
+
+def _through(
+    growing: Growing, inner: Reading, piece: Inverse, middle: Domain, prefix: str
+) -> tuple[Term, Domain]:
+    """What the tensor in between gets, and where it gets that."""
+    space = growing.space
+    here = Domain(middle.dims, space.symbolic.simplify(piece.where, middle))
+    here = space.intersect(middle, here)
+    build = PointBuild(growing=growing, domain=here, prefix=prefix, spans=inner.spans)
+    part = Contribution(where=piece.where, reading=inner, inverse=piece)
+    return sent(build, part), here
+
+
+Way = tuple[Domain, Reading, tuple[Entry, ...]]
+"""A domain in between, how the readers read it, and how it reads the source."""
+
+
+def _between(growing: Growing, reading: Reading, source: Domain) -> Iterator[Way]:
+    """Without one dimension that the read does not name, then with the source's dimensions."""
+    space, sink = growing.space, reading.sink
+    named = [n for e in reading.entries for n in symbols(e)]
+    for dim in reversed(sink.dims):
+        if dim not in named:
+            rest = tuple(d for d in sink.dims if d != dim)
+            same = tuple(Sym(d) for d in rest)
+            inner = replace(reading, entries=same, dims=rest, shape=reading.term.shape)
+            yield space.project(sink, rest), inner, reading.entries
+    here = tuple(Sym(d) for d in source.dims)
+    if reading.entries == here:
+        return
+    own = dict(zip(source.dims, reading.entries, strict=True))
+    free = [d for d in sink.dims if d not in source.dims]
+    for count in range(1, len(free) + 1):
+        for kept in combinations(free, count):
+            dims = growing.graph.universe.ordered((*source.dims, *kept))
+            entries = tuple(own.get(d, Sym(d)) for d in dims)
+            box = Domain(dims, source.where)
+            read = space.symbolic.access_map(sink, entries, box).range()
+            inner = replace(reading, entries=entries, dims=dims)
+            yield space.symbolic.domain(read, dims), inner, here

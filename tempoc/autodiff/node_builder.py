@@ -1,0 +1,133 @@
+"""Makes nodes of a finished graph, at the points of one domain, for derivative rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tempoc.base.names import Names
+from tempoc.base.source import Span
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.tensor.source import Full, Literal
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import expressions, operand_type
+from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, Entry, Sym, negation
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Growing:
+    """A graph to which nodes are added; equal nodes are made once."""
+
+    graph: Graph
+    space: Space
+    nodes: dict[str, Node]
+    names: Names
+    known: dict[tuple[Op, tuple[Edge, ...], Domain], str] = field(default_factory=dict)
+
+    def type_of(self, edge: Edge, domain: Domain) -> TensorType:
+        """The type of a read at the points of a domain."""
+        found = operand_type_in(self.nodes, self.graph, edge)
+        shape = tuple(self.space.reduce(e, domain) for e in found.shape)
+        return TensorType(found.dtype, shape, found.weak)
+
+
+def operand_type_in(nodes: dict[str, Node], graph: Graph, edge: Edge) -> TensorType:
+    """`operand_type` while the graph grows."""
+    view = Graph(name=graph.name, universe=graph.universe, nodes=nodes, outputs=())
+    return operand_type(view, edge)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointBuild:
+    """Nodes at the points of `domain`, named after `prefix`."""
+
+    growing: Growing
+    domain: Domain
+    prefix: str
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def facts(self) -> DomainFacts:
+        """What holds at these points."""
+        return DomainFacts(self.growing.space, self.domain)
+
+    @property
+    def calculus(self) -> Calculus:
+        """Arithmetic at these points."""
+        return Calculus(self)
+
+    def read(self, edge: Edge) -> Term:
+        """An operand."""
+        node = self.growing.nodes[edge.source]
+        number = node.op.value if isinstance(node.op, (Literal, Full)) else None
+        type = self.growing.type_of(edge, self.domain)
+        return Term(type, edge, None if number is None else float(number))
+
+    def make(self, op: Op, args: Sequence[Term]) -> tuple[Term, ...]:
+        """The results of an operator, over the dimensions that its operands vary with."""
+        edges = tuple(edge_of(a) for a in args)
+        types = op.infer(tuple(a.type for a in args), self.facts)
+        entries: list[Entry] = [e for edge in edges for e in edge.entries]
+        entries += [*expressions(op), *(e for t in types for e in t.shape)]
+        universe = self.growing.space.universe
+        names = universe.ordered(tuple(n for e in entries for n in symbols(e)))
+        domain = self.growing.space.project(self.domain, names)
+        if not universe.has_lengths(domain.where, domain.dims):
+            names = universe.ordered((*names, *symbols(domain.where)))
+            domain = self.growing.space.project(self.domain, names)
+        return self.node(op, edges, domain, types)
+
+    def node(
+        self, op: Op, edges: tuple[Edge, ...], domain: Domain, types: tuple[TensorType, ...]
+    ) -> tuple[Term, ...]:
+        """The results of a new node, or of one that is the same."""
+        growing = self.growing
+        key = (op, edges, domain)
+        name = growing.known.get(key)
+        if name is None:
+            name = growing.names.fresh(f"{self.prefix}.{op.name}")
+            growing.known[key] = name
+            growing.nodes[name] = Node(
+                name=name, op=op, domain=domain, inputs=edges, types=types, spans=self.spans
+            )
+        here = tuple(Sym(d) for d in domain.dims)
+        number = op.value if isinstance(op, (Literal, Full)) else None
+        return tuple(
+            Term(t, Edge(source=name, out=k, entries=here), number) for k, t in enumerate(types)
+        )
+
+    def whole(self, x: Term) -> Term:
+        """The term as a node at all these points, whatever it varies with."""
+        edge = edge_of(self.calculus.held(x))
+        here = tuple(Sym(d) for d in self.domain.dims)
+        node = self.growing.nodes[edge.source]
+        if edge.entries == here and node.domain == self.domain:
+            return Term(x.type, edge, x.number)
+        return self.node(Copy(), (edge,), self.domain, (x.type,))[0]
+
+    def everywhere(self, x: Term) -> Term:
+        """The term as a node at all points of the box, 0 where it is not."""
+        x = self.whole(x)
+        where = self.domain.where
+        if where == TRUE:
+            return x
+        box, rest = Domain(self.domain.dims), Domain(self.domain.dims, negation(where))
+        there = replace(self, domain=rest)
+        zero = there.whole(there.calculus.number(0.0, x.type.dtype, x.shape))
+        here = tuple(Sym(d) for d in box.dims)
+        edges = (replace(edge_of(x), guard=where), replace(edge_of(zero), guard=rest.where))
+        merge = Merge(targets=(here, here))
+        return replace(self, domain=box).node(merge, edges, box, (x.type,))[0]
+
+
+def edge_of(x: Term) -> Edge:
+    """The read that a term is."""
+    assert isinstance(x.handle, Edge)
+    return x.handle

@@ -1,0 +1,163 @@
+"""Reverse mode: from the losses backwards, node by node, over all points at once.
+
+Each output on the way has a cotangent, a node of the same domain and type. A node is visited
+once: its derivative rule says what its operands get, at its own points; `transposed` says what
+that means at the points of what was read. A recurrence gives a recurrence the other way, as
+cotangents are known by name before they are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tempoc.autodiff.accumulate_cotangents import gather
+from tempoc.autodiff.branch_gradients import guarded
+from tempoc.autodiff.node_builder import Growing, PointBuild
+from tempoc.autodiff.transpose_read import Reading
+from tempoc.base.names import COTANGENT
+from tempoc.base.source import Span
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.gradients.calculus import Term
+from tempoc.ops.gradients.table import FLAT, RULES
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.statements.branches import Need
+from tempoc.sdg.statements.build import identity
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, conjunction
+
+Output = tuple[str, int]
+
+
+@dataclass(slots=True, kw_only=True)
+class Sweep:
+    """One pass from the losses to what is differentiated by (the keys of `domains`)."""
+
+    growing: Growing
+    losses: tuple[Edge, ...]
+    active: frozenset[str]
+    domains: dict[str, Domain]
+    spans: tuple[Span, ...]
+    needed: Mapping[str, tuple[Need, ...]]
+    cotangents: dict[Output, str] = field(default_factory=dict)
+    readings: dict[Output, list[Reading]] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Make all cotangents."""
+        for edge in self.losses:
+            self.want((edge.source, edge.out))
+        for name in self.domains:
+            self.want((name, 0))
+        while self.waiting:
+            self.visit(self.growing.nodes[self.waiting.pop(0)])
+        for output in list(self.cotangents):
+            self.assemble(output)
+
+    def cotangent(self, edge: Edge) -> str:
+        """The node that holds the cotangent of an output."""
+        return self.cotangents[edge.source, edge.out]
+
+    def want(self, output: Output) -> None:
+        """Give an output a cotangent, and have its node visited."""
+        if output in self.cotangents:
+            return
+        name, out = output
+        loss = self.losses[0].source if self.losses else name
+        suffix = f".out{out}" if out else ""
+        self.cotangents[output] = self.growing.names.fresh(f"{loss}.{COTANGENT}.{name}{suffix}")
+        node = self.growing.nodes[name]
+        held = self.cotangents[output]
+        type = replace(node.types[out], weak=False)
+        here = replace(node, name=held, op=Copy(), domain=self.domain(name), types=(type,))
+        self.growing.nodes[held] = here  # stands in until it is assembled
+        if name in self.active and name not in self.domains and name not in self.waiting:
+            self.waiting.append(name)
+            for other, t in enumerate(node.types):
+                if t.dtype.is_float:
+                    self.want((name, other))
+
+    def domain(self, name: str) -> Domain:
+        """The points at which cotangents of a node are computed."""
+        return self.domains.get(name) or self.growing.nodes[name].domain
+
+    def term(self, node: Node, out: int) -> Term:
+        """The cotangent of an output, as a term at the node's points."""
+        name = self.cotangents.get((node.name, out))
+        if name is None:
+            return Term(node.types[out], None, 0.0)
+        type = replace(node.types[out], weak=False)
+        if self.is_seed(node, out):
+            return Term(type, None, 1.0)
+        return Term(type, Edge(source=name, entries=identity(node.domain)))
+
+    def is_seed(self, node: Node, out: int) -> bool:
+        """Whether an output is a loss that nothing else on the way reads."""
+        count = sum((e.source, e.out) == (node.name, out) for e in self.losses)
+        read = any(e.source == node.name for n in self.active for e in self.growing.nodes[n].inputs)
+        return count == 1 and not read
+
+    def visit(self, node: Node) -> None:
+        """Pass on what a node's operands get."""
+        cots = tuple(self.term(node, k) for k in range(len(node.types)))
+        if isinstance(node.op, Merge):
+            for edge in node.inputs:
+                where = conjunction(node.domain.where, edge.guard)
+                simple = self.growing.space.symbolic.simplify(where, Domain(node.domain.dims))
+                self.pass_on(node, edge, cots[0], Domain(node.domain.dims, simple))
+            return
+        if node.op.name in FLAT:
+            return
+        build = PointBuild(
+            growing=self.growing,
+            domain=node.domain,
+            prefix=self.cotangents.get((node.name, 0), node.name),
+            spans=node.spans,
+        )
+        args = tuple(build.read(replace(e, guard=TRUE)) for e in node.inputs)
+        results = tuple(
+            Term(t, Edge(source=node.name, out=k, entries=identity(node.domain)))
+            for k, t in enumerate(node.types)
+        )
+        if isinstance(node.op, Cond):
+            found: tuple[Term | None, ...] = (None, cots[0], cots[0])
+        else:
+            found = RULES[node.op.name](node.op, build.calculus, args, results, cots)
+        for slot, part in enumerate(found):
+            edge = node.inputs[slot]
+            if part is not None and self.flows(edge) and part.number != 0:
+                graph = self.growing.graph
+                part = guarded(build, graph, self.needed, node, slot, part)
+                self.pass_on(node, edge, part, node.domain)
+
+    def flows(self, edge: Edge) -> bool:
+        """Whether the derivative by what an operand reads is wanted."""
+        type = self.growing.nodes[edge.source].types[edge.out]
+        return edge.source in self.active and type.dtype.is_float
+
+    def pass_on(self, node: Node, edge: Edge, part: Term, sink: Domain) -> None:
+        """Remember what an operand gets."""
+        if not self.flows(edge) or part.number == 0:
+            return
+        source, output = self.growing.nodes[edge.source], (edge.source, edge.out)
+        self.want(output)
+        self.readings.setdefault(output, []).append(
+            Reading(
+                sink=sink,
+                entries=edge.entries,
+                dims=source.domain.dims,
+                term=part,
+                shape=source.types[edge.out].shape,
+                spans=node.spans,
+            )
+        )
+
+    def assemble(self, output: Output) -> None:
+        """Put together what the readers of an output send."""
+        name = output[0]
+        node = self.growing.nodes[name]
+        held = self.growing.nodes[self.cotangents[output]]
+        seeds = sum((e.source, e.out) == output for e in self.losses)
+        readings = self.readings.get(output, [])
+        gather(self.growing, held, node.domain, readings, seeds, node.spans)

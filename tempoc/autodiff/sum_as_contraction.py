@@ -1,0 +1,114 @@
+"""Sums of products over time as one contraction.
+
+The derivative by weights that all steps share is a sum over the steps of outer products. Summed as
+they stand they would all be stored; as one product with the steps for an axis none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from string import ascii_letters
+
+from tempoc.autodiff.node_builder import PointBuild, edge_of
+from tempoc.ops.gradients.calculus import Term
+from tempoc.ops.tensor.contraction import Einsum
+from tempoc.ops.tensor.movement import Transpose
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.rewrite import compose
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Entry, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+Taken = Callable[[Term], tuple[Term, tuple[str, ...]]]
+
+
+def contracted(
+    build: PointBuild,
+    sink: PointBuild,
+    term: Term,
+    by: Mapping[str, Entry],
+    slices: int,
+    taken: Taken,
+) -> Term | None:
+    """The sum of a product over the slices among `by`, which says where it is read.
+
+    The first `slices` axes of the term are positions, of which one is wanted; `taken` finds it in
+    an operand, made by `sink`, that has these axes first. `None` if the term is no product, or its
+    operands cannot be read at the slices.
+    """
+    nodes = build.growing.nodes
+    node = nodes[edge_of(term).source]
+    here = edge_of(term).entries == tuple(Sym(d) for d in node.domain.dims)
+    if not isinstance(node.op, Einsum) or not here:
+        return None
+    ranging = [d for d in node.domain.dims if isinstance(by[d], Slice)]
+    if not ranging:
+        return None
+    terms, result = node.op.letters(tuple(len(_shape(nodes, e)) for e in node.inputs))
+    spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
+    letters = {d: next(spare) for d in ranging}
+    holder = _holder(terms, result[:slices])
+    if slices and holder is None:
+        return None
+    operands: list[Term] = []
+    specs: list[str] = []
+    for k, (own, edge) in enumerate(zip(terms, node.inputs, strict=True)):
+        if k == holder:
+            first = "".join(sorted(own, key=lambda x: (result[:slices] + own).index(x)))
+            moved = _moved(sink, sink.read(edge), own, first)
+            if any(n in ranging for e in moved.shape[slices:] for n in symbols(e)):
+                return None  # readers differ in how much they sum
+            picked, dims = taken(moved)
+            operands.append(picked)
+            specs.append("".join(letters[d] for d in dims) + first[slices:])
+            continue
+        found = _read(build.growing.space.universe, nodes, node, edge, by)
+        if found is None:
+            return None
+        operands.append(build.read(found))
+        met = [d for e in edge.entries for d in symbols(e) if d in letters]
+        specs.append("".join(letters[d] for d in met) + own)
+    if any(letter not in "".join(specs) for letter in letters.values()):
+        return None
+    return build.calculus.op(Einsum(spec=f"{','.join(specs)}->{result[slices:]}"), *operands)
+
+
+def _holder(terms: list[str], positions: str) -> int | None:
+    """The one operand that has all these axes, each once."""
+    found = [k for k, t in enumerate(terms) if any(x in t for x in positions)]
+    good = len(found) == 1 and all(terms[found[0]].count(x) == 1 for x in positions)
+    return found[0] if good else None
+
+
+def _moved(sink: PointBuild, x: Term, own: str, first: str) -> Term:
+    """The operand with its axes in another order."""
+    if own == first:
+        return x
+    return sink.calculus.op(Transpose(axes=tuple(own.index(c) for c in first)), x)
+
+
+def _shape(nodes: Mapping[str, Node], edge: Edge) -> tuple[object, ...]:
+    """As many things as the operand has axes."""
+    slices = [e for e in edge.entries if isinstance(e, Slice)]
+    return (*slices, *nodes[edge.source].types[edge.out].shape)
+
+
+def _read(
+    universe: Universe,
+    nodes: Mapping[str, Node],
+    node: Node,
+    edge: Edge,
+    by: Mapping[str, Entry],
+) -> Edge | None:
+    """An operand's read with the slices in place of the node's dimensions."""
+    named = [n for e in edge.entries for n in symbols(e)]
+    dims = tuple(d for d in node.domain.dims if d in named or not isinstance(by[d], Slice))
+    entries = compose(tuple(by[d] for d in dims), dims, edge.entries, universe)
+    if entries is None:
+        return None
+    source = nodes[edge.source]
+    extents = [n for e in source.types[edge.out].shape for n in symbols(e)]
+    for dim, entry in zip(source.domain.dims, entries, strict=True):
+        if isinstance(entry, Slice) and dim in extents:
+            return None
+    return Edge(source=edge.source, out=edge.out, entries=entries)

@@ -1,0 +1,42 @@
+"""`tempoc check`: the front end, and whether there is an order of execution."""
+
+import click
+
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
+from tempoc.cli.options.options import FileName, define_option, error_format_option, options_from
+from tempoc.driver.check import Checked, check_file
+from tempoc.driver.options import Options
+
+
+@click.command("check")
+@click.argument("files", nargs=-1, required=True, type=FileName(), metavar="FILE...")
+@define_option
+@error_format_option
+def command(files: tuple[str, ...], defines: tuple[str, ...], error_format: str) -> None:
+    """Check programs without compiling them; `-` reads standard input."""
+    mistakes: list[Diagnostic] = []
+    options = options_from(defines)
+    for file in files:
+        try:
+            checked = check_file(file, options)
+            if checked.doubtful:
+                _check_order(checked, options)
+            click.echo(f"{file}: fine, {len(checked.graph.nodes)} operators", err=True)
+        except DiagnosticError as error:
+            mistakes += error.diagnostics
+    if mistakes:
+        raise DiagnosticError(*mistakes)
+
+
+def _check_order(checked: Checked, options: Options) -> None:
+    """Refuse what `compile` refuses because there is no order of execution, in the same words."""
+    from tempoc.driver.check_order import has_order
+
+    if has_order(checked.statements, checked.space, checked.doubtful):
+        return
+    from tempoc.driver.compilation import Compilation
+
+    # Passes may take the cycle away (what is multiplied by nothing), so they have the last word.
+    compilation = Compilation(checked.loaded, options)
+    compilation.graph = checked.graph
+    _ = compilation.ordered

@@ -1,0 +1,65 @@
+"""`tempoc compile`: from a program to a directory that runs by itself."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from tempoc.cli.options.memory import budget_option
+from tempoc.cli.options.options import FileName, compile_options, dump_options, options_from, refuse
+from tempoc.cli.reports.dumps import echo_about, write_dumps
+from tempoc.driver.compilation import Compilation
+from tempoc.program.nodes.variants import Variant
+
+
+@click.command("compile")
+@click.argument("file", type=FileName())
+@click.option(
+    "-o", "--out", type=FileName(), required=True, metavar="DIR", help="The directory to make."
+)
+@compile_options
+@budget_option
+@click.option(
+    "--bounds",
+    multiple=True,
+    metavar="T=1..4096,B=2",
+    help="Bounds, or ranges of them, with which a run is to keep to --memory-budget.",
+)
+@dump_options
+def command(
+    file: str,
+    out: str,
+    defines: tuple[str, ...],
+    level: str,
+    passes: str | None,
+    tile: int | None,
+    recompute: str | None,
+    regions: bool | None,
+    bucket: int,
+    precision: str | None,
+    verify_each: bool,
+    timing: bool,
+    remarks: bool,
+    stats: bool,
+    error_format: str,
+    memory_budget: int | None,
+    bounds: tuple[str, ...],
+    dump_after: str | None,
+    dump_dir: Path | None,
+) -> None:
+    """Compile FILE (`-` reads standard input) into a directory for `tempoc run` or `python`."""
+    how = verify_each, tile, regions, bucket, precision, recompute
+    options = options_from(defines, level, passes, *how)
+    options = replace(options, memory_budget=memory_budget)
+    if bounds and memory_budget is None:
+        refuse("--bounds are those with which a run is to keep to --memory-budget")
+    compilation = Compilation.from_path(file, options)
+    family: dict[Variant, Compilation] = {}
+    if memory_budget is not None:
+        from tempoc.cli.reports.memory import within_budget
+
+        family = within_budget(compilation, bounds, memory_budget)
+        compilation = next(iter(family.values()))
+    write_dumps(compilation, dump_after, dump_dir)
+    compilation.write(out, family if len(family) > 1 else None)
+    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)

@@ -1,0 +1,115 @@
+"""`tempoc explain`: what the compiler makes of a program."""
+
+from pathlib import Path
+
+import click
+
+from tempoc.cli.options.memory import memory_options
+from tempoc.cli.options.options import (
+    FileName,
+    compile_options,
+    dump_options,
+    options_from,
+    refuse,
+    refuse_if_compiled,
+)
+from tempoc.cli.reports.dumps import echo_about, echo_stages, echo_variants, write_dumps
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.report.stages import VIEWS
+
+
+@click.command("explain")
+@click.argument("file", type=FileName())
+@click.option("--dump-sdg", is_flag=True, help="The graph after the front end.")
+@click.option("--dump-passes", is_flag=True, help="The graph after each pass; what is new, marked.")
+@click.option("--dump-optimized", is_flag=True, help="The graph after all passes.")
+@click.option("--dump-schedule", is_flag=True, help="The loops.")
+@click.option(
+    "--dump-memory", is_flag=True, help="Where every tensor lives, with sizes as formulas."
+)
+@click.option(
+    "--memory", is_flag=True, help="The peak of all stores as a formula of the bounds, by store."
+)
+@click.option(
+    "--copies",
+    is_flag=True,
+    help="What XLA updates in place, needs beside stores, and copies, for given --bounds.",
+)
+@memory_options
+@click.option(
+    "--variants",
+    is_flag=True,
+    help="Which programs a compiled directory holds that compute the same, and when each is run.",
+)
+@click.option("--dump-program", is_flag=True, help="What the runner executes.")
+@click.option("--dump-kernels", is_flag=True, help="The emitted JAX.")
+@compile_options
+@dump_options
+def command(
+    file: str,
+    memory: bool,
+    copies: bool,
+    bounds: tuple[str, ...],
+    solve: str | None,
+    memory_budget: int | None,
+    variants: bool,
+    defines: tuple[str, ...],
+    level: str,
+    passes: str | None,
+    tile: int | None,
+    recompute: str | None,
+    regions: bool | None,
+    bucket: int,
+    precision: str | None,
+    verify_each: bool,
+    timing: bool,
+    remarks: bool,
+    stats: bool,
+    error_format: str,
+    dump_after: str | None,
+    dump_dir: Path | None,
+    **dumps: bool,
+) -> None:
+    """Show stages of FILE, a program or a directory made by `tempoc compile`.
+
+    Without --dump options: the schedule, and where every tensor lives. With --memory the most bytes
+    that are in stores at one time, with --copies what XLA makes of the kernels.
+    """
+    is_compiled = file != "-" and Path(file).is_dir()
+    if is_compiled:
+        refuse_if_compiled(file, "precision")
+    elif variants:
+        refuse("--variants is about directories that tempoc compile made")
+    how = verify_each, tile, regions, bucket, precision, recompute
+    options = options_from(defines, level, passes, *how)
+    compilation = Compilation.from_path(file, options)
+    chosen = [view for view in VIEWS if dumps[f"dump_{view}"]]
+    reports = memory or copies
+    _refuse_alone(memory, reports, bounds, solve, memory_budget)
+    usual = not (chosen or reports or variants or dump_after or dump_dir)
+    chosen = ["schedule", "memory"] if usual else chosen
+    echo_stages(compilation, chosen)
+    if is_compiled and (usual or variants):
+        echo_variants(file, wanted=variants, after=bool(chosen))
+    if (chosen or variants) and reports:
+        click.echo()
+    if memory:
+        from tempoc.cli.reports.memory import echo_memory
+
+        echo_memory(compilation, bounds, solve, memory_budget)
+    if copies:
+        from tempoc.cli.reports.copies import echo_copies
+
+        echo_copies(compilation, bounds, memory)
+    write_dumps(compilation, dump_after, dump_dir)
+    echo_about(compilation, error_format, remarks=remarks, stats=stats, timing=timing)
+
+
+def _refuse_alone(
+    memory: bool, reports: bool, bounds: tuple[str, ...], solve: str | None, budget: int | None
+) -> None:
+    """Options that say something about a report that nobody wants."""
+    if not memory and (solve is not None or budget is not None):
+        refuse("--solve and --memory-budget belong to --memory")
+    if bounds and not reports:
+        refuse("--bounds belongs to --memory and --copies")

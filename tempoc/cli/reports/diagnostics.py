@@ -1,0 +1,81 @@
+"""What a user sees when something is wrong."""
+
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Sequence
+from itertools import pairwise
+
+import click
+
+from tempoc.base.diagnostics import Diagnostic, DiagnosticError
+from tempoc.base.render import render_all, render_json
+from tempoc.cli.reports import errors
+from tempoc.runtime.messages.problem import Problem
+
+WRONG_PROGRAM = 1
+WRONG_COMMAND_LINE = 2
+CHECK_FAILED = 3
+BUG = 70
+INTERRUPTED = 130
+
+
+class CheckFailed(DiagnosticError):
+    """`--verify` found a difference: exit status 3 instead of 1."""
+
+
+def use_color() -> bool:
+    """Whether standard error is a terminal that wants colours (`NO_COLOR` is respected)."""
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def report_diagnostics(diagnostics: Sequence[Diagnostic], argv: Sequence[str]) -> int:
+    """Print diagnostics on standard error, as text or as JSON if the command line says so.
+
+    Returns the exit status: a text that was an option's value makes a wrong command line.
+    """
+    if _wants_json(argv):
+        click.echo(render_json(diagnostics), err=True, nl=False)
+    else:
+        click.echo(render_all(diagnostics, color=use_color()), err=True, nl=False)
+    paths = [d.primary.span.source.path for d in diagnostics if d.primary is not None]
+    return WRONG_COMMAND_LINE if any(p.startswith("--") for p in paths) else WRONG_PROGRAM
+
+
+def report_problems(problems: Sequence[Problem], argv: Sequence[str]) -> int:
+    """Print what is wrong with a run, which has its own kind of diagnostics (without spans)."""
+    same = [
+        Diagnostic(code=p.code, message=p.message, notes=p.notes, help=p.help) for p in problems
+    ]
+    return report_diagnostics(same, argv)
+
+
+def report_usage(error: click.ClickException, argv: Sequence[str]) -> int:
+    """Say what is wrong with a command line and where its help is."""
+    if _wants_json(argv):
+        context = getattr(error, "ctx", None)
+        command = "tempoc" if context is None else context.command_path
+        message = error.format_message().rstrip(".")
+        report_diagnostics([errors.wrong_command_line(message, f"{command} --help")], argv)
+    else:
+        error.show()
+    return error.exit_code
+
+
+def report_system(error: OSError, argv: Sequence[str]) -> int:
+    """A full disk, a missing temporary directory: not what was expected, but no bug either."""
+    what = str(error.filename) if error.filename is not None else "the output"
+    return report_diagnostics([errors.system_refuses(what, error.strerror or str(error))], argv)
+
+
+def report_bug(error: BaseException, argv: Sequence[str]) -> int:
+    """Say that this is our fault, and how to report it; the traceback only on request."""
+    report_diagnostics([errors.bug(error, shlex.join(["tempoc", *argv]))], argv)
+    if os.environ.get("TEMPOC_TRACEBACK"):
+        traceback.print_exception(error)
+    return BUG
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    return "--error-format=json" in argv or ("--error-format", "json") in pairwise(argv)

@@ -1,0 +1,81 @@
+"""Dumps, remarks and timings of a compilation, printed or written."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tempoc.cli.options.options import refuse
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.report.counts import counts, show_counts
+from tempoc.driver.report.equations import story
+from tempoc.driver.report.equations_text import show_story, story_json
+from tempoc.driver.report.stages import STAGES, SUFFIX, stage_text
+
+
+def write_dumps(compilation: Compilation, dump_after: str | None, dump_dir: Path | None) -> None:
+    """`--dump-after PASS` prints graphs; `--dump-dir` writes every stage, numbered."""
+    if dump_after is not None:
+        texts = compilation.texts_after(dump_after)
+        if not texts:
+            names = ", ".join(r.step for r in compilation.passes.records) or "none"
+            refuse(f"no pass named '{dump_after}' ran; passes that ran: {names}")
+        for text in texts:
+            click.echo(text, nl=False)
+    if dump_dir is not None:
+        dump_dir.mkdir(parents=True, exist_ok=True)
+        for number, stage in enumerate(STAGES, 1):
+            path = dump_dir / f"{number:02}_{stage}.{SUFFIX.get(stage, 'txt')}"
+            path.write_text(stage_text(compilation, stage), encoding="utf-8")
+
+
+def echo_stages(compilation: Compilation, chosen: Sequence[str]) -> None:
+    """Some stages as text, with headings if there are several."""
+    texts = [(stage, stage_text(compilation, stage)) for stage in chosen]
+    for number, (stage, text) in enumerate(texts):
+        if len(chosen) > 1:
+            click.echo(("\n" if number else "") + f"# {stage}")
+        click.echo(text, nl=False)
+
+
+def echo_variants(directory: str, *, wanted: bool, after: bool) -> None:
+    """Which programs of a directory compute the same, if there are several or that is `wanted`.
+
+    `after` other stages it has a heading.
+    """
+    from tempoc.driver.report.variants import variants_text
+
+    text = variants_text(directory)
+    if text or wanted:
+        click.echo(("\n# variants\n" if after else "") + (text or "this one alone\n"), nl=False)
+
+
+def echo_about(
+    compilation: Compilation, error_format: str, *, remarks: bool, stats: bool, timing: bool
+) -> None:
+    """What somebody wants to know about the compilation itself."""
+    if remarks:
+        echo_remarks(compilation, error_format)
+    if stats:
+        echo_counts(compilation)
+    if timing:
+        echo_timing(compilation)
+
+
+def echo_remarks(compilation: Compilation, error_format: str) -> None:
+    """What became of each equation, on standard error; as JSON where errors are JSON."""
+    chapters = story(compilation)
+    path = compilation.loaded.main.source.path
+    text = story_json(chapters) if error_format == "json" else show_story(chapters, path)
+    click.echo(text, err=True, nl=False)
+
+
+def echo_counts(compilation: Compilation) -> None:
+    """How much there is after each pass, on standard error."""
+    click.echo(show_counts(counts(compilation)), err=True, nl=False)
+
+
+def echo_timing(compilation: Compilation) -> None:
+    """A line for each stage and pass, in milliseconds, on standard error."""
+    for name, seconds in compilation.timings:
+        click.echo(f"{seconds * 1e3:9.1f} ms  {name}", err=True)

@@ -1,0 +1,150 @@
+"""The report of `explain --memory`, and the limit of `compile --memory-budget`.
+
+Imports what a run needs: commands import this file late.
+"""
+
+from collections.abc import Mapping
+
+import click
+
+from tempoc.cli.options.options import refuse
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.report.caches import caches_text
+from tempoc.driver.report.memory import exactly, fit_text, memory_text, proof_text
+from tempoc.driver.search.budget import Fit, fit
+from tempoc.driver.search.variants import Family, Reach, family, open_family
+from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes.variants import Variant
+from tempoc.runtime.data.bindings import bind
+from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.device.stores import given_stores
+from tempoc.runtime.execute import RunOptions, gather, parse_bounds
+from tempoc.runtime.forecast.budget import largest_bound, usual_given
+from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.messages.memory import missing_for_memory
+from tempoc.runtime.messages.problem import RunError
+
+
+def echo_memory(
+    compilation: Compilation, given: tuple[str, ...], solve: str | None, budget: int | None
+) -> None:
+    """Print the report about a program."""
+    compilation = _echo_peak(compilation, given, solve, budget)
+    if found := caches_text(compilation):
+        click.echo(f"\n{found}", nl=False)
+    click.echo(f"\n{proof_text(compilation.proof)}", nl=False)
+
+
+def within_budget(
+    compilation: Compilation, given: tuple[str, ...], budget: int
+) -> dict[Variant, Compilation]:
+    """The programs that keep to a budget in the ranges of bounds given; a single one for values.
+
+    Without bounds all of them rise together, as far as something is found. Raises `RunError`.
+    """
+    least, most = _ends(parse_bounds(given, refuse))
+    program = compilation.emitted.program
+    free = [b.name for b in program.bounds if b.value is None]
+    if not least:
+        return _told(open_family(compilation, usual_given, budget))
+    if missing := [name for name in free if name not in least]:
+        raise RunError(missing_for_memory(missing))
+    low, high = _values(program, least), _values(program, most)
+    if least == most:
+        found = _said(fit(compilation, {n: low[n] for n in free}, usual_given, budget))
+        return {Variant(name="", about=""): found}
+    reach = Reach(least={n: low[n] for n in free}, most={n: high[n] for n in free})
+    return _told(family(compilation, reach, usual_given, budget))
+
+
+def _ends(bounds: Mapping[str, str]) -> tuple[dict[str, object], dict[str, object]]:
+    """The smallest and the largest bounds of ranges (`T=1024..65536`); values are both."""
+    least: dict[str, object] = {}
+    most: dict[str, object] = {}
+    for name, value in bounds.items():
+        low, dots, high = value.partition("..")
+        least[name], most[name] = low, high if dots else low
+        if dots and not (low and high):
+            refuse(f"--bounds {name}={value}: a range has two ends, such as 1..4096")
+        if dots and low.isdecimal() and high.isdecimal() and int(low) > int(high):
+            refuse(f"--bounds {name}={value}: a range begins with the smaller number")
+    return least, most
+
+
+def _told(found: Family) -> dict[Variant, Compilation]:
+    click.echo(found.note(), err=True, nl=False)
+    return {**found.members}
+
+
+def within_budget_of_run(compilation: Compilation, wanted: RunOptions, budget: int) -> Compilation:
+    """The same with the bounds and data of a run. Raises `RunError`."""
+    program = compilation.emitted.program
+    bindings = bind(program, gather(wanted))
+    values = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
+    return _said(fit(compilation, values, lambda p: given_stores(p, bindings), budget))
+
+
+def _said(found: Fit) -> Compilation:
+    click.echo(found.note(), err=True, nl=False)
+    return found.chosen.compilation
+
+
+def _echo_peak(
+    compilation: Compilation, given: tuple[str, ...], solve: str | None, budget: int | None
+) -> Compilation:
+    """The formula, with numbers where bounds are given, or the largest bound that fits.
+
+    Returns the program that it is about.
+    """
+    program = compilation.emitted.program
+    bounds: dict[str, object] = {**parse_bounds(given, refuse)}
+    free = [b.name for b in program.bounds if b.value is None]
+    if solve is not None:
+        if budget is None:
+            refuse("--solve wants a --memory-budget")
+        if solve in bounds:
+            refuse(f"--solve {solve}: --bounds has a value for it")
+        # The name must be right; its value is what is looked for.
+        bounds[solve] = 1
+        if solve not in free:
+            _values(program, bounds)
+    missing = [name for name in free if name not in bounds]
+    if solve is None and budget is not None and missing and not bounds:
+        refuse("--memory-budget wants --bounds or --solve here; with compile or run it is a limit")
+    if bounds and missing:
+        raise RunError(missing_for_memory(missing))
+    if solve is None and budget is not None:
+        at = {name: _values(program, bounds)[name] for name in free}
+        fitting = fit(compilation, at, usual_given, budget)
+        click.echo(fit_text(fitting))
+        compilation = fitting.chosen.compilation
+        program = compilation.emitted.program
+    if solve is None:
+        values = _values(program, bounds) if bounds or not free else None
+        click.echo(memory_text(program, values), nl=False)
+        return compilation
+    others = _others(program, bounds, solve)
+    stores = usual_given(program)
+    found = largest_bound(program, others, solve, stores, budget or 0)
+    values = _values(program, {**bounds, solve: found})
+    click.echo(memory_text(program, values))
+    size = forecast(program, values, stores).peak
+    click.echo(f"largest {solve}  {found}, with {exactly(size)} of {exactly(budget or 0)}")
+    return compilation
+
+
+def _values(program: Program, bounds: dict[str, object]) -> dict[str, int]:
+    """All bounds. Raises `RunError`."""
+    found = resolve(program, bounds, (), {})
+    if found.problems:
+        raise RunError(*found.problems)
+    return found.values
+
+
+def _others(program: Program, bounds: dict[str, object], solve: str) -> dict[str, int]:
+    """The bounds beside the one that is looked for, whose value no assumption may judge yet."""
+    found = resolve(program, bounds, (), {})
+    wrong = [p for p in found.problems if p.code not in ("RT515", "RT516")]
+    if wrong:
+        raise RunError(*wrong)
+    return found.values

@@ -1,0 +1,40 @@
+"""`run --tune`: which way to compute is the fastest here, measured and recorded."""
+
+import click
+
+from tempoc.cli.options.options import refuse
+from tempoc.driver.search.recording import tune_and_record
+from tempoc.runtime.data.files import check_writable
+from tempoc.runtime.execute import RunOptions, check_targets, gather
+from tempoc.runtime.host.effects import saves
+from tempoc.runtime.load.load import load
+from tempoc.runtime.run import Settings
+
+
+def check_tuning(wanted: RunOptions) -> None:
+    """What is measured are whole runs, of which nothing is kept."""
+    for name in ("checkpoint", "resume"):
+        if getattr(wanted, name) is not None:
+            refuse(f"--tune measures whole runs: --{name} belongs to a run of its own")
+
+
+def tune_run(wanted: RunOptions, *, kept: bool) -> None:
+    """Measure a run of a compiled program, and record beside it what is the fastest.
+
+    `kept`: who runs the program again will find it. Raises `RunError`.
+    """
+    loaded = load(wanted.directory, wanted.extern_path)
+    check_writable(wanted.directory, create=False)
+    given = gather(wanted)
+    check_targets(wanted, saves(loaded.program.tree))
+    settings = Settings(budget=wanted.memory_budget, precision=wanted.precision)
+    found = tune_and_record(wanted.directory, loaded, given, settings, _tell)
+    if not found.way.name:
+        _tell("nothing is faster than the program as it is")
+        return
+    times = f"{found.seconds * 1e3:.2f} ms instead of {found.before * 1e3:.2f} ms"
+    _tell(f"{found.way.about}: {times}, {'recorded' if kept else 'for this run'}")
+
+
+def _tell(line: str) -> None:
+    click.echo(f"tune: {line}", err=True)

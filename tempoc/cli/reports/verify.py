@@ -1,0 +1,36 @@
+"""`run --verify`: the compiled program against the reference evaluator."""
+
+from collections.abc import Sequence
+
+import click
+
+from tempoc.cli.reports.diagnostics import CheckFailed
+from tempoc.cli.reports.errors import outputs_differ
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.reference import evaluate_given
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.compare import differences
+from tempoc.runtime.host.replay import Diverged, Replayed
+from tempoc.runtime.run import RunResult
+
+MOST = 3
+"""Calls with other arguments that are shown: what follows the first is mostly its consequence."""
+
+
+def compare_with_reference(
+    compilation: Compilation, given: Given, result: RunResult, paths: Sequence[str]
+) -> int:
+    """Evaluate with NumPy and compare. Raises `CheckFailed` where the outputs differ.
+
+    Host functions are not called again: they give what they gave in the run.
+    """
+    made = Replayed(result.made)
+    beside = compilation.loaded.beside
+    try:
+        expected = evaluate_given(compilation.graph, given, paths, beside, made=made)
+    except Diverged as error:
+        raise CheckFailed(outputs_differ([str(error)])) from None
+    if found := [*made.found[:MOST], *made.unmade(), *differences(result.outputs, expected)]:
+        raise CheckFailed(outputs_differ(found))
+    click.echo("verify: all outputs agree with the reference evaluator", err=True)
+    return 0

@@ -1,0 +1,275 @@
+"""How a read or a write of a stored tensor is spelled in JAX.
+
+A store's array is ``[*axes, *spatial]``, or has one of the axes between the spatial ones; what is
+read of it is ``[*axes, *spatial]`` again. Of each axis a read takes
+
+- a *point*: plain indexing, ``k[t]``, in a ring ``k[t % w]``;
+- a *whole* axis or a *static* slice: ``k`` or ``k[2:T]``; a ring whose order nobody looks at;
+- a *window* that provably fits: ``lax.dynamic_slice_in_dim``, whose start then never clamps;
+- an *end*, ``k[t:T]``: as much of the axis as its longest one takes, in which garbage comes first;
+- of an axis that is a part of one, around the points at hand (``shared_windows.py``): all there is;
+- anything else: a *gather*, whose positions beyond the slice's end repeat a valid one and count as
+  garbage (the reader masks them).
+
+A write replaces one row. Since every kernel is given its stores for good, XLA updates in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.memory.plan_types import Axis, Store
+from tempoc.ops.definition.operator import Emitter, Stretch
+from tempoc.ops.indexing.pick import Pick
+from tempoc.sdg.graph.graph import Node
+from tempoc.symbolic.expr import (
+    TRUE,
+    ZERO,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    mul,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import extent, symbols
+
+NONE: Mapping[str, str] = {}
+"""No rows."""
+_END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What an access may ask of its kernel.
+
+    ``out`` writes lines; ``proves`` decides a condition on the statement's domain (false also
+    means "not known"); ``dims`` are the statement's dimensions. ``x64``: 64-bit integers are on,
+    so that plain ints no longer mix with i32 indices.
+    """
+
+    out: Emitter
+    proves: Callable[[Expr], bool]
+    dims: tuple[str, ...]
+    x64: bool = False
+
+    def is_static(self, e: Expr) -> bool:
+        """Whether the value is known when the kernel is traced."""
+        return not any(s in self.dims for s in symbols(e))
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array in the kernel: its text and the static extents that it really has.
+
+    ``gathered``: positions beyond the end of a slice repeat others. ``last``: axes whose valid
+    elements come last (``Value.last``), ``amid`` those that have garbage on both sides.
+    """
+
+    text: str
+    padded: tuple[Expr, ...]
+    gathered: bool = False
+    last: tuple[int, ...] = ()
+    amid: tuple[Stretch, ...] = ()
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read(
+    array: str,
+    store: Store,
+    at: Mapping[str, Entry],
+    frame: Frame,
+    hint: str,
+    rows: Mapping[str, str] = NONE,
+    *,
+    turned: bool = False,
+) -> Array:
+    """What the entries ``at`` (by dimension) select of a store's array.
+
+    ``rows`` names the points (traced ``i32``) that are read of some dimensions instead. The result
+    has an axis for each slice, padded to its bound, then the store's spatial axes. Of rings it has
+    all rows as they lie if these may be ``turned``.
+    """
+    index = [":" for _ in store.order]
+    moves: list[tuple[int, str]] = []
+    padded: list[Expr] = []
+    points: list[int] = []
+    last: list[int] = []
+    amid: list[Stretch] = []
+    for number, axis in enumerate(store.axes):
+        entry = at[axis.dim]
+        if axis.dim in rows or not isinstance(entry, Slice):
+            place = rows.get(axis.dim) or frame.out.index(_point(entry))
+            index[number] = _in_ring(place, axis, frame)
+            points.append(number)
+            continue
+        pad = frame.out.pad(extent(entry))
+        if turned and axis.ring:
+            padded.append(axis.size)
+            continue
+        if axis.begin is not None:
+            amid.append(Stretch(len(padded), entry.lo, entry.hi, axis.begin))
+            padded.append(axis.size)
+            continue
+        index[number], move = _slice(entry, pad, axis, frame)
+        if move == _END:
+            last.append(len(padded))
+        elif move:
+            moves.append((number, move))
+        padded.append(pad)
+    parts = [index[k] for k in store.order]
+    while parts and parts[-1] == ":":
+        parts.pop()
+    text = f"{array}[{', '.join(parts)}]" if parts else array
+    left = [k for k in store.order if k not in points]
+    for number, move in moves:
+        source = frame.out.bind(hint, text) if not text.isidentifier() else text
+        text = move.replace("ARRAY", source).replace("AXIS", str(left.index(number)))
+    gathered = any(move.startswith("jnp.take") for _, move in moves)
+    sides = tuple(last), tuple(amid)
+    return Array(in_order(text, left), (*padded, *store.shape), gathered, *sides)
+
+
+def _point(entry: Entry) -> Expr:
+    assert isinstance(entry, Expr)
+    return entry
+
+
+def in_order(text: str, numbers: Sequence[int]) -> str:
+    """An array whose axes have these numbers, with its axes in the order of the numbers."""
+    move = _misplaced(numbers)
+    return text if move is None else f"jnp.moveaxis({text}, {move[0]}, {move[1]})"
+
+
+def out_of_order(text: str, numbers: Sequence[int]) -> str:
+    """An array with its axes in the order of their numbers, with them as they follow here."""
+    move = _misplaced(numbers)
+    return text if move is None else f"jnp.moveaxis({text}, {move[1]}, {move[0]})"
+
+
+def _misplaced(numbers: Sequence[int]) -> tuple[int, int] | None:
+    """Where the one axis is without which the others are in order, and where it belongs."""
+    wanted = sorted(numbers)
+    for k in wanted:
+        rest = [n for n in numbers if n != k]
+        if list(numbers) != wanted and rest == [n for n in wanted if n != k]:
+            return list(numbers).index(k), wanted.index(k)
+    return None
+
+
+def _slot(entry: Expr, axis: Axis, frame: Frame) -> str:
+    """The position of a point on an axis."""
+    return _in_ring(frame.out.index(entry), axis, frame)
+
+
+def _in_ring(text: str, axis: Axis, frame: Frame) -> str:
+    return f"{_atom(text)} % {_atom(frame.out.static(axis.size))}" if axis.ring else text
+
+
+def _slice(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> tuple[str, str]:
+    """Index text of a slice, and a call on ``ARRAY`` and ``AXIS`` to make afterwards, if any.
+
+    ``_END`` in place of a call: garbage comes first.
+    """
+    out = frame.out
+    if not axis.ring and any(
+        frame.proves(_fits(entry, pad, size, frame)) for size in (axis.size, *axis.least)
+    ):
+        if entry.step == 1 and entry.lo == ZERO and frame.proves(compare("==", pad, axis.size)):
+            return ":", ""
+        if frame.is_static(entry.lo):
+            return _static_slice(entry, pad, out), ""
+        if entry.step == 1:
+            lo = out.index(entry.lo)
+            return ":", f"lax.dynamic_slice_in_dim(ARRAY, {lo}, {out.static(pad)}, axis=AXIS)"
+    if _is_end(entry, pad, axis, frame):
+        before = sub(axis.size, pad)
+        return (":" if before == ZERO else f"{out.static(before)}:"), _END
+    steps = f"jnp.arange({out.static(pad)}, dtype=jnp.int32)"
+    if entry.step != 1:
+        steps = f"{entry.step} * {steps}"
+    rows = steps if entry.lo == ZERO else f"{out.index(entry.lo)} + {steps}"
+    if axis.ring:
+        rows = f"({rows}) % {_atom(out.static(axis.size))}"
+    return ":", f'jnp.take(ARRAY, {rows}, axis=AXIS, mode="clip")'
+
+
+def _is_end(entry: Slice, pad: Expr, axis: Axis, frame: Frame) -> bool:
+    """Whether a slice goes to the end of an axis that has room for ``pad`` elements."""
+    if axis.ring or entry.step != 1 or not frame.is_static(axis.size):
+        return False
+    ends = compare("==", entry.hi, axis.size), compare("<=", pad, axis.size)
+    return frame.proves(conjunction(*ends))
+
+
+def _fits(entry: Slice, pad: Expr, size: Expr, frame: Frame) -> Expr:
+    """The condition for ``pad`` elements being there wherever the slice is not empty.
+
+    Where it is empty they may be any, but an axis must still be as long as what is cut from it.
+    """
+    last = add(entry.lo, mul(Const(entry.step), sub(pad, Const(1))))
+    inside = compare("<", last, size)
+    if frame.is_static(entry.lo):
+        return disjunction(inside, compare("<=", pad, ZERO))
+    empty = compare("<=", entry.hi, entry.lo)
+    return conjunction(disjunction(inside, empty), compare("<=", pad, size))
+
+
+def _static_slice(entry: Slice, pad: Expr, out: Emitter) -> str:
+    lo = "" if entry.lo == ZERO else out.static(entry.lo)
+    hi = out.static(add(entry.lo, mul(Const(entry.step), pad)))
+    return f"{lo}:{hi}" + (f":{entry.step}" if entry.step != 1 else "")
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write(
+    array: str, store: Store, at: Mapping[str, Expr], row: str, where: Expr, frame: Frame
+) -> str:
+    """The store's array with ``row`` at the point ``at`` if ``where`` holds there."""
+    slots = [_slot(at[axis.dim], axis, frame) for axis in store.axes]
+    if len(slots) == 1:
+        place = store.order.index(0)
+        text = f"lax.dynamic_update_index_in_dim({array}, {row}, {slots[0]}, {place})"
+    else:
+        starts = [*slots, *("0" for _ in store.shape)]
+        if frame.x64:
+            fixed = [
+                *(frame.is_static(at[a.dim]) for a in store.axes),
+                *(True for _ in store.shape),
+            ]
+            starts = [f"jnp.int32({s})" if f else s for s, f in zip(starts, fixed, strict=True)]
+        starts = [starts[k] for k in store.order]
+        lead = ["None" if k < len(slots) else ":" for k in store.order]
+        while lead[-1] == ":":
+            lead.pop()
+        text = f"lax.dynamic_update_slice({array}, {row}[{', '.join(lead)}], ({', '.join(starts)}))"
+    if where == TRUE:
+        return text
+    # XLA turns the selection into one of rows, so that this stays in place.
+    return f"jnp.where({frame.out.index(where)}, {text}, {array})"
+
+
+def _atom(text: str) -> str:
+    """The text in brackets unless it is a name, a number or a call."""
+    return text if re.fullmatch(r"\w+(\([^()]*\))?", text) else f"({text})"
+
+
+def row_pick(node: Node) -> Pick | None:
+    """The operator of a node that picks a row of a slice, which is read without the slice.
+
+    Of two picks in one access the second one picks from what the first one made.
+    """
+    if not isinstance(node.op, Pick):
+        return None
+    slices = [e for e in node.inputs[0].entries if isinstance(e, Slice)]
+    return node.op if node.op.axis < len(slices) else None

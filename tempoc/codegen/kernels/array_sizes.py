@@ -1,0 +1,95 @@
+"""Sizes that a kernel takes from an array that grows.
+
+::
+
+    def y(at, q, k):
+        t = at[0]
+        T_room = k.shape[0]
+        valid = jnp.arange(T_room, dtype=jnp.int32) < t+1
+
+JAX traces the kernel again for each size; what it may rely on is that the rows are there that its
+point needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tempoc.memory.plan_types import Axis, Need, Plan, Store
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Const, Expr, Sym, add, sub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """The size ``name`` of growing axes along ``dim``; no less than any of ``least``."""
+
+    name: str
+    dim: str
+    size: Expr
+    least: tuple[Expr, ...]
+
+    def pad(self, extent: Expr) -> Expr | None:
+        """The size for an extent that is so many less than what is sure to be there."""
+        for e in self.least:
+            more = sub(extent, e)
+            if isinstance(more, Const) and more.value <= 0:
+                return add(Sym(self.name), more)
+        return None
+
+    def is_of(self, axis: Axis) -> bool:
+        """Whether an axis has this size."""
+        return axis.grows and (axis.dim, axis.size) == (self.dim, self.size)
+
+
+def rooms(needs: tuple[Need, ...], universe: Universe, taken: tuple[str, ...]) -> tuple[Room, ...]:
+    """The sizes that a statement does not know; where it needs all, that is the size."""
+    found: list[Room] = []
+    for need in needs:
+        if need.size in need.rows:
+            continue
+        name = f"{universe.dim(need.dim).bound}_room"
+        while name in taken or any(r.name == name for r in found):
+            name += "_"
+        found.append(Room(name=name, dim=need.dim, size=need.size, least=need.sure))
+    return tuple(found)
+
+
+def with_rooms(plan: Plan, found: tuple[Room, ...]) -> Plan:
+    """The plan as a kernel sees it."""
+    stores = {name: _sized(store, found) for name, store in plan.stores.items()}
+    return replace(plan, stores=stores)
+
+
+def _sized(store: Store, found: tuple[Room, ...]) -> Store:
+    axes = []
+    for axis in store.axes:
+        room = next((r for r in found if r.is_of(axis)), None)
+        axes.append(axis if room is None else replace(axis, size=Sym(room.name), least=room.least))
+    return store if tuple(axes) == store.axes else replace(store, axes=tuple(axes))
+
+
+def place(store: Store, room: Room) -> int | None:
+    """Which axis of a store's array has a size."""
+    found = next((k for k, axis in enumerate(store.axes) if room.is_of(axis)), None)
+    return None if found is None else store.order.index(found)
+
+
+def lines(
+    found: tuple[Room, ...],
+    arguments: Mapping[str, Store],
+    used: frozenset[str],
+) -> list[str]:
+    """``T_room = k.shape[0]`` for the sizes that a kernel names, by arguments that have them."""
+    written = []
+    for room in found:
+        if room.name not in used:
+            continue
+        axis, name = next(
+            (axis, name)
+            for name, store in arguments.items()
+            if (axis := place(store, room)) is not None
+        )
+        written.append(f"{room.name} = {name}.shape[{axis}]")
+    return written

@@ -1,0 +1,155 @@
+"""One Python function for each statement: its signature, its docstring, its body.
+
+``def name(at, a, b, *, T)``: ``at`` is the int32 vector of the statement's coordinates, then come
+the arrays, then the bounds that the text names, which are Python ints when the kernel is traced.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+from tempoc.base.names import Names
+from tempoc.codegen.kernels.array_sizes import lines as room_lines
+from tempoc.codegen.kernels.array_sizes import rooms, with_rooms
+from tempoc.codegen.kernels.context import Argument, Result, Stages
+from tempoc.codegen.kernels.point_body import Body
+from tempoc.codegen.kernels.shared_windows import windows
+from tempoc.codegen.kernels.vector_body import Together
+from tempoc.codegen.kernels.window_axis import Window
+from tempoc.codegen.text.inline_values import folded
+from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
+from tempoc.codegen.text.source_lines import shown
+from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, filled, wrapped
+from tempoc.ops.emission.emitter import KernelEmitter
+from tempoc.program.nodes.spelling import variable
+from tempoc.sdg.statements.statements import Statement, Vector
+from tempoc.symbolic.expr import product, sub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A kernel as text, and what a call of it must pass and gets back.
+
+    ``arguments`` and ``results`` name cells in coordinates of the statement;
+    ``bounds`` the keyword arguments, ``lengths`` what follows the coordinates in ``at``;
+    ``endings`` are the bounds of which the kernel says after its results whether they end;
+    ``checks`` the messages of the run-time checks, in which case
+    the function returns one more i32 (0, or the number from 1 of the check that failed); with
+    ``vector`` that and the place of the first failing point among all points. ``windows`` are read
+    by neighbouring points together.
+    """
+
+    name: str
+    text: str
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    bounds: tuple[str, ...] = ()
+    equations: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    vector: tuple[Vector, ...] = ()
+    lengths: tuple[str, ...] = ()
+    endings: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
+
+
+Writer = type[Body]
+
+
+def function(
+    statement: Statement, stages: Stages, name: str, writer: Writer | None = None
+) -> Function:
+    """Emit the kernel of a statement under the given function name."""
+    universe, point = stages.graph.universe, statement.single or statement
+    dims, lengths = statement.domain.dims, universe.lengths
+    bounds = tuple(b.name for b in stages.space.universe.bounds if b.name not in lengths)
+    own = tuple(map(variable, (*(d.name for d in universe.dims), *bounds, *lengths)))
+    taken = (*stages.imports.values(), *own)
+    sizes = rooms(stages.plan.needs.get(statement.name, ()), universe, taken)
+    taken, stored = (*taken, *(r.name for r in sizes)), stages.plan.stores
+    stages = replace(stages, rooms=sizes, plan=with_rooms(stages.plan, sizes))
+    stages = replace(stages, windows=windows(statement, stages, taken))
+    taken = (*taken, *(n for w in stages.windows for n in (w.size, w.start)))
+    tensors = [*(r.tensor for r in statement.reads), *(w.tensor for w in statement.writes)]
+    local = local_names(statement.members, tensors)
+    stages = replace(stages, local=local)
+    names = Names([*RESERVED, *taken], spaced=True)
+    out = KernelEmitter(
+        dims=(*point.domain.dims, *lengths, *stages.starts),
+        bound=lambda e: stages.pad(point, e),
+        names=names,
+        imports=stages.imports,
+        mapped=tuple(v.dim for v in statement.vector),
+        points=product(sub(v.upper, v.lower) for v in statement.vector),
+        spelled=variable,
+    )
+    write = writer or (Together if statement.vector else Body)
+    body = write(statement, stages, out, names)
+    results = body.run()
+    returned = [*(r.text for r in results), *body.shown, *body.endings.values()]
+    if out.checks:
+        returned.append(body.failure())
+    kept = {local[m] for m in statement.members if is_source_name(m)}
+    lines = folded([*out.lines, _return(returned)], kept, WIDTH - len(INDENT))
+    used = _names("\n".join(lines))
+    passed = tuple(n for n in lengths if variable(n) in used)
+    given = {a.name: stored[a.cell[0]] for a in body.arguments.values() if a.cell[0] in stored}
+    lines = [*_unpacked((*dims, *passed), used), *room_lines(sizes, given, used), *lines]
+    keywords = tuple(b for b in bounds if variable(b) in used)
+    spans = [s for m in statement.members for s in stages.graph.nodes[m].spans]
+    equations = shown(spans, stages.graph.name)
+    text = [*signature(name, ["at", *(a.name for a in body.arguments.values())], keywords)]
+    text += [INDENT + line if line else "" for line in _docstring(equations, name)]
+    text += [part for line in lines for part in wrapped(INDENT + line)]
+    return Function(
+        name=name,
+        text="\n".join(text) + "\n",
+        arguments=tuple(body.arguments.values()),
+        results=results,
+        bounds=keywords,
+        equations=equations,
+        checks=tuple(out.checks),
+        vector=statement.vector,
+        lengths=passed,
+        endings=tuple(body.endings),
+        windows=stages.windows,
+    )
+
+
+def _names(text: str) -> frozenset[str]:
+    """All names that occur in lines of code."""
+    # The lines stand inside a function, where alone `return` is allowed.
+    module = ast.parse("def f():\n" + "\n".join(f" {line}" for line in text.split("\n")))
+    return frozenset(node.id for node in ast.walk(module) if isinstance(node, ast.Name))
+
+
+def _unpacked(dims: tuple[str, ...], used: frozenset[str]) -> list[str]:
+    """``b, t = at[0], at[1]`` for the coordinates that the body names."""
+    named = [(variable(d), f"at[{k}]") for k, d in enumerate(dims) if variable(d) in used]
+    if not named:
+        return []
+    return [f"{', '.join(d for d, _ in named)} = {', '.join(text for _, text in named)}"]
+
+
+def _return(texts: list[str]) -> str:
+    return f"return ({texts[0]},)" if len(texts) == 1 else f"return {', '.join(texts) or '()'}"
+
+
+def signature(name: str, parameters: list[str], keywords: tuple[str, ...]) -> list[str]:
+    """The ``def`` line, on several lines where it is long."""
+    parts = [*parameters, *(["*", *map(variable, keywords)] if keywords else [])]
+    line = f"def {name}({', '.join(parts)}):"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"def {name}(", *filled(parts, INDENT), "):"]
+
+
+# ---------------------------------------------------------------- the docstring
+
+
+def _docstring(equations: tuple[str, ...], name: str) -> list[str]:
+    """The equations as a docstring; what could end it is taken out."""
+    shown = [e.replace("\\", "\\\\").replace('"', "'") for e in equations] or [f"{name}."]
+    if len(shown) == 1:
+        return [f'"""{shown[0]}"""']
+    return [f'"""{shown[0]}', *shown[1:], '"""']

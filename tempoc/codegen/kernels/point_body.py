@@ -1,0 +1,399 @@
+"""The body of one kernel: operands are fetched, members computed, stores updated, line by line.
+
+Order matters where a store is both read and written. Reads of *old* rows come before the update;
+reads that include the row just written (``Read.forwarded``) come after it, from the updated store,
+so that nothing keeps the old contents alive and XLA updates in place. A forwarded read of exactly
+the row just written does not go through the store at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from tempoc.base.names import Names
+from tempoc.codegen.kernels import access
+from tempoc.codegen.kernels.access import Frame
+from tempoc.codegen.kernels.branches import served_by, wanted_outside
+from tempoc.codegen.kernels.context import Argument, Cell, Result, Stages, either
+from tempoc.codegen.kernels.padding_zeros import has_many_ends, is_zeros
+from tempoc.codegen.kernels.ring_order import unordered
+from tempoc.codegen.kernels.slots import same_slots
+from tempoc.codegen.kernels.window_axis import numbers
+from tempoc.codegen.text.naming import access_name
+from tempoc.memory.plan_types import Store
+from tempoc.ops.control.effects import Effect
+from tempoc.ops.control.until import Until
+from tempoc.ops.definition.dtype_text import cast
+from tempoc.ops.definition.operator import OperandError, Value
+from tempoc.ops.definition.padding import static_shape, zeros
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.emission.emitter import KernelEmitter
+from tempoc.ops.emission.ragged_layout import plain, settled
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.tensor.source import Literal
+from tempoc.sdg.graph.graph import Node
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.statements.branches import owners
+from tempoc.sdg.statements.statements import Read, Statement, Write
+from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic.expr import TRUE, Expr, Slice, Sym, compare, conjunction, disjunction, negation
+from tempoc.symbolic.walk import substitute
+
+
+class Body:
+    """Writes one kernel; ``run`` once, then read ``arguments`` and the emitter's lines."""
+
+    def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
+        self.statement = statement
+        self.stages = stages
+        self.out = out
+        self.names = names
+        self.arguments: dict[Cell, Argument] = {}
+        self._latest: dict[Cell, str] = {}
+        self._values: dict[tuple[str, int], Value] = {}
+        self._fetched: dict[tuple[str, str, tuple[object, ...]], Value] = {}
+        self._pending: list[Write] = []
+        self.shown: tuple[str, ...] = ()
+        self.endings: dict[str, str] = {}
+        self.shared: Mapping[str, Sequence[str]] = {}  # dims whose points all see a whole tensor
+        self._owners = owners(stages.graph, statement.members)
+        self._unordered = unordered(statement, stages)
+        self.frame = Frame(
+            out=out,
+            proves=lambda condition: stages.proves(statement, condition),
+            dims=(*statement.domain.dims, *stages.graph.universe.lengths, *stages.starts),
+            x64=stages.x64,
+        )
+
+    def run(self) -> tuple[Result, ...]:
+        """Write the whole body; the results in the order of the statement's writes."""
+        for read in self.statement.reads:
+            if not self._is_local(read.member, read.slot) and self._written_row(read) is None:
+                self._argument(self._cell(read), self._needed(read))
+        for write in self.statement.writes:
+            if self._store(write).axes:
+                self._argument(self._cell(write))
+        for member in self.statement.members:
+            if member not in self._owners:
+                self._member(member)
+        self._update([w.tensor for w in self._pending])
+        return self._results()
+
+    def failure(self) -> str:
+        """The text of the number of the first check that failed, or 0."""
+        return self.out.failure()
+
+    def _member(self, name: str) -> None:
+        node = self.stages.graph.nodes[name]
+        computed = [name]
+        if isinstance(node.op, Effect):
+            args = tuple(self._operand(name, slot) for slot in range(len(node.inputs)))
+            self.shown = node.op.emit(args, (), self.out)
+        elif isinstance(node.op, Until):
+            (self.endings[node.op.bound],) = node.op.emit((self._operand(name, 0),), (), self.out)
+        elif (op := access.row_pick(node)) is not None and not self._is_local(name, 0):
+            self._values[name, 0] = self._row_of(name, op)
+        elif any(owner[0] == name for owner in self._owners.values()):
+            served = served_by(name, self.statement.members, self._owners)
+            self._choice(name, node, served)
+            computed += served
+        else:
+            self._emit(name, node)
+        if name not in self._owners:  # else with what it serves
+            self._pending += [
+                w for w in self.statement.writes if w.member in computed and self._store(w).axes
+            ]
+
+    def _emit(self, name: str, node: Node) -> None:
+        """Write what the operator says."""
+        args = tuple(self._given(name, slot) for slot in range(len(node.inputs)))
+        types = self._inferred(node, args)
+        same = DomainFacts(self.stages.space, node.domain).equal
+        if (here := numbers(node.op, types, self.stages.windows, self.out)) is not None:
+            self._values[name, 0] = self._as(here, node.types[0])
+            return
+        args, sides = settled(node.op, args, types, same, self.out)
+        texts = node.op.emit(args, types, self.out)
+        for k, (text, type_, wanted) in enumerate(zip(texts, types, node.types, strict=True)):
+            hint = self._hint(name) if len(texts) == 1 else f"{self._hint(name)}_{k}"
+            inline = text.isidentifier() or isinstance(node.op, Literal)
+            bound = text if inline else self.out.bind(hint, text)
+            value = Value(bound, type_, self._padded(type_), False, "", *sides[k])
+            self._values[name, k] = self._as(value, wanted)
+
+    def _inferred(self, node: Node, args: tuple[Value, ...]) -> tuple[TensorType, ...]:
+        """The node's types with extents as they follow from the operands', which decide padding.
+
+        Extents that are equal for another reason than being written alike may be padded
+        differently.
+        """
+        ragged = any(v.is_ragged(k) for v in args for k in range(v.type.ndim))
+        if not ragged or not any(t.shape for t in node.types):
+            return node.types
+        facts = DomainFacts(self.stages.space, node.domain)
+        try:
+            found = node.op.infer(tuple(v.type for v in args), facts)
+        except OperandError:
+            return node.types
+        pairs = zip(node.types, found, strict=True)
+        return tuple(replace(type_, shape=other.shape) for type_, other in pairs)
+
+    def _padded(self, type_: TensorType) -> tuple[Expr, ...]:
+        return tuple(self.out.pad(e) for e in type_.shape)
+
+    def _choice(self, name: str, node: Node, served: list[str]) -> None:
+        """A ``cond`` with nodes that it serves: functions within.
+
+        What others read of these nodes, where the same branch is taken, is a result too.
+        """
+        condition = self._operand(name, 0).text
+        for member in served:
+            self._fetch_points(member)
+        results = [(name, 0), *wanted_outside(name, served, self.statement, self.stages.graph)]
+        types = [self.stages.graph.nodes[m].types[out] for m, out in results]
+        branches = (partial(self._branch, name, results, slot) for slot in (1, 2))
+        then, orelse = map(self.out.apart, branches)
+        hints = tuple(self._hint(m) if out == 0 else f"{self._hint(m)}_{out}" for m, out in results)
+        texts = self.out.choose(hints, condition, then, orelse)
+        for output, text, type_ in zip(results, texts, types, strict=True):
+            self._values[output] = Value(text, type_, self._padded(type_))
+
+    def _fetch_points(self, member: str) -> None:
+        """Fetch what a member of a branch reads at points: stores are not to go into branches.
+
+        What it reads of this instance's own writes must be there before the branch is.
+        """
+        for read in [r for r in self.statement.reads if r.member == member]:
+            if self._is_local(member, read.slot):
+                continue
+            if read.forwarded:
+                self._bring_up(read.tensor)
+            if not any(isinstance(e, Slice) for e in read.entries):
+                self._operand(member, read.slot)
+
+    def _branch(self, name: str, results: list[tuple[str, int]], slot: int) -> str:
+        """Write the members that one branch computes; the texts of results, 0 if not computed."""
+        values, fetched = dict(self._values), dict(self._fetched)
+        for member in self.statement.members:
+            if self._owners.get(member) == (name, slot):
+                self._member(member)
+        texts: list[str] = []
+        for member, out in results:
+            type_ = self.stages.graph.nodes[member].types[out]
+            value = self._operand(name, slot) if member == name else self._values.get((member, out))
+            if value is None:
+                value = zeros(type_, self.out)
+            texts.append(self.out.align(plain(value, self.out), self._padded(type_)).text)
+        self._values, self._fetched = values, fetched
+        return ", ".join(texts)
+
+    def _row_of(self, name: str, op: Pick) -> Value:
+        """The one row that an index chooses of a slice; the slice itself is not read."""
+        read = next(r for r in self.statement.reads if (r.member, r.slot) == (name, 0))
+        index = self._operand(name, 1)
+        tensor = self.stages.statements.tensors[read.tensor]
+        at = dict(zip(tensor.domain.dims, read.entries, strict=True))
+        dim, entry = [(d, e) for d, e in at.items() if isinstance(e, Slice)][op.axis]
+        place = op.place(index, entry.lo, entry.step, self.out)
+        if read.forwarded:
+            self._bring_up(read.tensor)
+        store, contents, hint = self._store(read), self._contents(read), self._hint(name)
+        array = access.read(contents, store, at, self.frame, hint, {dim: place})
+        text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
+        type_ = self.stages.graph.nodes[name].types[0]
+        value = Value(text, type_, array.padded, last=array.last, amid=array.amid)
+        return self.out.align(plain(value, self.out), self._padded(type_))
+
+    def _bring_up(self, tensor: str) -> None:
+        """Make pending writes of a tensor visible, after what reads its old contents."""
+        self._fetch_old(tensor)
+        self._update([tensor])
+
+    def _hint(self, member: str) -> str:
+        """The node's name; with the dimensions of the row where that is the name of its store."""
+        base, store = self.stages.called(member), self.stages.plan.stores.get(member)
+        if store is None or all(base != a.name for a in self.arguments.values()):
+            return base
+        return "_".join([base, *(axis.dim for axis in store.axes)])
+
+    def _operand(self, member: str, slot: int) -> Value:
+        return plain(self._given(member, slot), self.out)
+
+    def _given(self, member: str, slot: int) -> Value:
+        """An operand; axes may have their garbage first (``Value.last``)."""
+        edge = self.stages.graph.nodes[member].inputs[slot]
+        type_ = operand_type(self.stages.graph, edge)
+        if self._is_local(member, slot):
+            return self._as(self._values[edge.source, edge.out], type_)
+        read = next(r for r in self.statement.reads if (r.member, r.slot) == (member, slot))
+        row = self._written_row(read)
+        if row is not None:
+            return self._as(self._values[row.member, row.out], type_)
+        if read.forwarded:
+            self._bring_up(read.tensor)
+        return self._fetch(read)
+
+    def _as(self, value: Value, type_: TensorType) -> Value:
+        """A local value at the type (and padded extents) under which it is used."""
+        text = cast(value.text, value.type.dtype, type_.dtype)
+        if text != value.text:
+            text = self.out.bind(value.text, text)
+        value = replace(value, text=text, type=type_, shared="")
+        return self.out.align(value, self._padded(type_))
+
+    def _is_local(self, member: str, slot: int) -> bool:
+        """Whether the operand is another member's result at the same point."""
+        edge = self.stages.graph.nodes[member].inputs[slot]
+        same = tuple(Sym(d) for d in self.stages.graph.nodes[edge.source].domain.dims)
+        return edge.source in self.statement.members and edge.entries == same
+
+    def _written_row(self, read: Read) -> Write | None:
+        """The write of this instance that gives exactly what the read wants."""
+        if not read.forwarded:
+            return None
+        order = self.statement.members
+        for w in self.statement.writes:
+            earlier = order.index(w.member) < order.index(read.member)
+            same = w.tensor == read.tensor and w.entries == read.entries
+            if same and earlier and self.frame.proves(w.where):
+                return w
+        return None
+
+    def _store(self, access: Read | Write) -> Store:
+        return self.stages.plan.stores[access.tensor]
+
+    def _cell(self, access: Read | Write) -> Cell:
+        """The cell of an access; old rows are read from the array that takes the new ones."""
+        key, store = self._key(access), self._store(access)
+        if isinstance(access, Read) and store.axes and not access.forwarded:
+            written = (self._key(w) for w in self.statement.writes if w.tensor == access.tensor)
+            key = next((k for k in written if same_slots(store, k, key)), key)
+        return access.tensor, key
+
+    def _key(self, access: Read | Write) -> tuple[Expr, ...]:
+        dims = self.stages.statements.tensors[access.tensor].domain.dims
+        at = dict(zip(dims, access.entries, strict=True))
+        key: list[Expr] = []
+        for k in self._store(access).keys:
+            entry = at[k.dim]
+            assert not isinstance(entry, Slice), f"{access.tensor} is sliced over its key {k.dim}"
+            key.append(entry)
+        return tuple(key)
+
+    def _argument(self, cell: Cell, when: Expr = TRUE) -> None:
+        if cell in self.arguments:
+            known = self.arguments[cell]
+            self.arguments[cell] = replace(known, when=disjunction(known.when, when))
+            return
+        tensor, key = cell
+        dims = [k.dim for k in self.stages.plan.stores[tensor].keys]
+        name = self.names.fresh(access_name(self.stages.called(tensor), dims, key))
+        self.arguments[cell] = Argument(cell=cell, name=name, when=when)
+        self._latest[cell] = name
+
+    def _fetch_old(self, tensor: str) -> None:
+        """Fetch what later members read of the tensor's old contents, before it is overwritten."""
+        if any(w.tensor == tensor for w in self._pending):
+            for read in self.statement.reads:
+                local = self._is_local(read.member, read.slot)
+                if read.tensor == tensor and not read.forwarded and not local:
+                    self._fetch(read)
+
+    def _fetch(self, read: Read) -> Value:
+        place = (read.tensor, "new" if read.forwarded else "old", read.entries)
+        if place not in self._fetched:
+            self._fetched[place] = self._read(read)
+        return self._fetched[place]
+
+    def _read(self, read: Read) -> Value:
+        store, dims = self._store(read), self.stages.statements.tensors[read.tensor].domain.dims
+        at = dict(zip(dims, read.entries, strict=True))
+        axes = [axis.dim for axis in store.axes]
+        hint = access_name(self.stages.called(read.tensor), axes, [at[d] for d in axes])
+        if axes and hint == self.stages.called(read.tensor):
+            hint = "_".join([hint, *axes])
+        name = self._contents(read)
+        turned = (read.member, read.slot) in self._unordered
+        array = access.read(name, store, at, self.frame, hint, turned=turned)
+        text = array.text if array.text.isidentifier() else self.out.bind(hint, array.text)
+        node = self.stages.graph.nodes[read.member]
+        type_ = operand_type(self.stages.graph, node.inputs[read.slot])
+        near = array.gathered or array.amid
+        finite = not near and is_zeros(read, self.statement, self.stages, turned)
+        many = has_many_ends(read, self.shared.get(read.tensor, ()), array.gathered)
+        shared = name if many and name == self.arguments[self._cell(read)].name else ""
+        value = Value(text, type_, array.padded, finite, shared, array.last, array.amid)
+        return self.out.align(value, self._padded(type_))
+
+    def _meetings(self, read: Read) -> list[tuple[Write, Expr]]:
+        """Earlier writes of this instance that meet the read's cell at some points, and where."""
+        if not read.forwarded:
+            return []
+        cell, order, found = self._cell(read), self.statement.members, []
+        for w in self.statement.writes:
+            earlier = order.index(w.member) < order.index(read.member)
+            if w.tensor != read.tensor or not earlier:
+                continue
+            there = self._cell(w)
+            if there == cell and self._store(w).axes:
+                continue  # the very array that `_update` has brought up to date
+            pairs = zip(cell[1], there[1], strict=True)
+            meet = conjunction(w.where, *(compare("==", a, b) for a, b in pairs))
+            if not self.frame.proves(negation(meet)):
+                found.append((w, meet))
+        return found
+
+    def _needed(self, read: Read) -> Expr:
+        """Where a read wants the old content of its cell: unless this instance replaces it."""
+        if self._store(read).axes:
+            return TRUE
+        return conjunction(*(negation(meet) for _, meet in self._meetings(read)))
+
+    def _contents(self, read: Read) -> str:
+        """The array that a read looks into, with what this instance wrote into it."""
+        name = self._latest[self._cell(read)]
+        for w, meet in self._meetings(read):
+            new = self._latest[self._cell(w)] if self._store(w).axes else self._row(w)
+            name = self.out.bind(name, f"jnp.where({self.out.index(meet)}, {new}, {name})")
+        return name
+
+    def _row(self, write: Write) -> str:
+        """What a write stores: the member's result, with the dtype and extents of the store."""
+        value = plain(self._values[write.member, write.out], self.out)
+        tensor = self.stages.statements.tensors
+        type_, store = tensor[write.tensor].type, self._store(write)
+        text = cast(value.text, value.type.dtype, type_.dtype)
+        if value.type.ndim < type_.ndim:  # a literal for all of it
+            return f"jnp.broadcast_to({text}, {static_shape(store.shape, self.out)})"
+        dims = tensor[write.tensor].domain.dims
+        at = dict(zip(dims, write.point, strict=True))
+        here = TensorType(type_.dtype, tuple(substitute(e, at) for e in type_.shape))
+        return self.out.align(Value(text, here, value.padded), store.shape).text
+
+    def _update(self, tensors: list[str]) -> None:
+        """Write pending rows of these tensors into their stores."""
+        for w in [w for w in self._pending if w.tensor in tensors]:
+            self._pending.remove(w)
+            name = self._latest[cell := self._cell(w)]
+            dims = self.stages.statements.tensors[w.tensor].domain.dims
+            at = dict(zip(dims, w.point, strict=True))
+            where = TRUE if self.frame.proves(w.where) else w.where
+            text = access.write(name, self._store(w), at, self._row(w), where, self.frame)
+            if any(value.text == name for value in self._fetched.values()):
+                self._latest[cell] = self.out.bind(name, text)
+            else:
+                self.out.assign(name, text)
+
+    def _results(self) -> tuple[Result, ...]:
+        found: dict[Cell, Result] = {}
+        for w in self.statement.writes:
+            cell = self._cell(w)
+            if self._store(w).axes:
+                found[cell] = Result(cell=cell, text=self._latest[cell])
+                continue
+            where = TRUE if self.frame.proves(w.where) else w.where
+            result = Result(cell=cell, text=self._row(w), where=where)
+            found[cell] = either(found[cell], result, self.out) if cell in found else result
+        return tuple(found.values())

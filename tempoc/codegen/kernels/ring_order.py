@@ -1,0 +1,163 @@
+"""Windows whose order nobody looks at: rings that are read as they lie.
+
+A ring of ``w`` rows has the last ``w`` steps, turned by some number of rows. Put in order it would
+be copied at each step. Where a kernel only sums over the rows, or combines them with other windows
+that are turned alike (weights of keys meet their values), it may as well read them as they lie; at
+the start, when there are fewer than ``w``, they lie in order anyway, in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tempoc.codegen.kernels.context import Stages
+from tempoc.ops.control.control import Copy, Select
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.elementwise import Unary
+from tempoc.ops.tensor.reduction import Reduction
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.branches import owners
+from tempoc.sdg.statements.statements import Read, Statement
+from tempoc.symbolic.expr import ONE, ZERO, Expr, Slice, Sym, compare, disjunction, sub
+
+Turn = tuple[Expr, Expr, Expr]
+"""Which rows of a ring: first, end, and how many it has. Equal ones are turned alike."""
+Turned = Mapping[int, Turn]
+"""Axes that are turned, and how."""
+
+
+class _Ordered(Exception):
+    """Somebody wants rows in order."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        super().__init__()
+        self.turns = turns
+
+
+def unordered(statement: Statement, stages: Stages) -> frozenset[tuple[str, int]]:
+    """The operands, by member and slot, that are windows which may be read as they lie."""
+    found = {
+        (r.member, r.slot): axes
+        for r in statement.reads
+        if (axes := _windows(r, statement, stages))
+    }
+    while found:
+        try:
+            _follow(found, statement, stages)
+            break
+        except _Ordered as error:
+            left = {
+                place: axes
+                for place, axes in found.items()
+                if not any(t in error.turns for t in axes.values())
+            }
+            found = left
+    return frozenset(found)
+
+
+def _windows(read: Read, statement: Statement, stages: Stages) -> Turned:
+    """The axes of an operand that are windows as long as their rings, or all that there is."""
+    dims = stages.statements.tensors[read.tensor].domain.dims
+    at = dict(zip(dims, read.entries, strict=True))
+    found: dict[int, Turn] = {}
+    place = 0
+    for axis in stages.plan.stores[read.tensor].axes:
+        entry = at[axis.dim]
+        if not isinstance(entry, Slice):
+            continue
+        if axis.ring:
+            first = compare("==", entry.lo, ZERO)
+            whole = compare("==", sub(entry.hi, entry.lo), axis.size)
+            if entry.step != 1 or not stages.proves(statement, disjunction(first, whole)):
+                return {}
+            found[place] = (entry.lo, entry.hi, axis.size)
+        place += 1
+    return found
+
+
+def _follow(
+    operands: Mapping[tuple[str, int], Turned], statement: Statement, stages: Stages
+) -> None:
+    """Follow turned axes through the members. Raises ``_Ordered`` where one may not go on."""
+    graph = stages.graph
+    chosen = owners(graph, statement.members)
+    values: dict[tuple[str, int], Turned] = {}
+    for member in statement.members:
+        node = graph.nodes[member]
+        given: list[Turned] = []
+        for slot, edge in enumerate(node.inputs):
+            same = tuple(Sym(d) for d in graph.nodes[edge.source].domain.dims)
+            local = edge.source in statement.members and edge.entries == same
+            inner = values.get((edge.source, edge.out), {})
+            given.append(inner if local else operands.get((member, slot), {}))
+        if not any(given):
+            continue
+        result = _result(node.op, given, operand_types(graph, node))
+        every = tuple(t for axes in given for t in axes.values())
+        if result is None or member in chosen or len(node.types) != 1:
+            raise _Ordered(every)
+        values[member, 0] = result
+    for write in statement.writes:
+        if axes := values.get((write.member, write.out)):
+            raise _Ordered(tuple(axes.values()))
+
+
+def _result(op: Op, given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | None:
+    """The turned axes of what an operator gives; ``None`` if it wants some in order."""
+    match op:
+        case Unary() | Nary() | Select() | Copy():
+            ndim = max(t.ndim for t in types)
+            letters = [tuple(range(ndim - t.ndim, ndim)) for t in types]
+            found = _shared(given, types, letters)
+            return None if found is None else dict(found)
+        case Reduction():
+            (axes,), (type_,) = given, types
+            gone = op.axes if op.axes is not None else tuple(range(type_.ndim))
+            away = {a % type_.ndim for a in gone}
+            left = [k for k in range(type_.ndim) if op.keepdims or k not in away]
+            return {left.index(k): t for k, t in axes.items() if k not in away}
+        case Einsum():
+            terms, result = op.letters(tuple(t.ndim for t in types))
+            spelled = _shared(given, types, [tuple(map(ord, term)) for term in terms])
+            if spelled is None or any(len({*term}) < len(term) for term in terms):
+                return None
+            return {result.index(chr(k)): t for k, t in spelled.items() if chr(k) in result}
+        case MatMul():
+            return _product(given, types)
+        case _:
+            return None
+
+
+def _product(given: Sequence[Turned], types: Sequence[TensorType]) -> Turned | None:
+    """Of a product of vectors and matrices; of stacks of them, nothing is said."""
+    a, b = types
+    if a.ndim > 2 or b.ndim > 2:
+        return None
+    inner, rows, columns = 0, 1, 2
+    letters = [(rows, inner)[2 - a.ndim :], (inner, columns)[: b.ndim]]
+    found = _shared(given, types, letters)
+    if found is None:
+        return None
+    result = [*letters[0][:-1], *letters[1][1:]]
+    return {result.index(k): t for k, t in found.items() if k != inner}
+
+
+def _shared(
+    given: Sequence[Turned], types: Sequence[TensorType], letters: Sequence[tuple[int, ...]]
+) -> dict[int, Turn] | None:
+    """How axes are turned that operands have in common; ``None`` if not all are turned alike.
+
+    ``letters`` are names of the axes of each operand. One of extent 1 goes with any.
+    """
+    found: dict[int, Turn | None] = {}
+    for axes, type_, names in zip(given, types, letters, strict=True):
+        for k, name in enumerate(names):
+            if type_.shape[k] == ONE:
+                continue
+            turn = axes.get(k)
+            if found.setdefault(name, turn) != turn:
+                return None
+    return {name: turn for name, turn in found.items() if turn is not None}

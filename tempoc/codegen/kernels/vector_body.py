@@ -1,0 +1,399 @@
+"""The body of a kernel that computes all points of some dimensions at once.
+
+Inside stands the kernel of a single point, written by ``Body`` as if it were alone; ``jax.vmap``
+runs it at all points::
+
+    def point(t, x):
+        return jnp.tanh(x)
+    y = jax.vmap(point)(jnp.arange(T, dtype=jnp.int32), x)
+
+What a point touches only at its own index is *mapped*: the inner function sees those stores without
+that axis. Everything else is read whole, at traced indices. Rows that points write come out side by
+side and go into their store together; only a store that a point reads again after it has written
+there goes through the function as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.base.names import Names
+from tempoc.codegen.kernels.access import out_of_order
+from tempoc.codegen.kernels.context import Argument, Cell, Result, Stages
+from tempoc.codegen.kernels.mapped_axes import pointwise, shift
+from tempoc.codegen.kernels.mapped_store import Home
+from tempoc.codegen.kernels.point_body import Body
+from tempoc.codegen.kernels.shared_windows import seen
+from tempoc.codegen.kernels.slots import same_slots
+from tempoc.codegen.kernels.vmap_batches import axes_text, bytes_of_a_point, joined, vmapped
+from tempoc.memory.plan_types import Axis, Store
+from tempoc.ops.definition.dtype_text import tupled
+from tempoc.ops.emission.emitter import Block, KernelEmitter
+from tempoc.program.nodes.spelling import variable
+from tempoc.sdg.statements.statements import Read, Statement, Write
+from tempoc.symbolic.expr import (
+    ONE,
+    TRUE,
+    ZERO,
+    Const,
+    Expr,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    mul,
+    sub,
+)
+from tempoc.symbolic.walk import substitute, symbols
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where rows begin along an axis; ``single``: they lack the axis; ``whole``: they fill it."""
+
+    start: str
+    whole: bool
+    single: bool = False
+
+
+class Together:
+    """Writes one kernel as ``Body`` does; ``run`` once."""
+
+    def __init__(self, statement: Statement, stages: Stages, out: KernelEmitter, names: Names):
+        assert statement.single is not None
+        self.statement = statement
+        one = pointwise(statement, stages)
+        self.window = next(iter(stages.windows), None)
+        if self.window is not None:
+            one = seen(one, statement, self.window)
+        self.single, self.stages, self.elements = one.single, one.stages, one.elements
+        self.origins = one.origins
+        self.out = out
+        self.names = names
+        self.vector = {v.dim: v for v in statement.vector}
+        self.arguments: dict[Cell, Argument] = {}
+        self.shown: tuple[str, ...] = ()
+        self.endings: dict[str, str] = {}
+        accesses: list[Read | Write] = [*self.single.reads, *self.single.writes]
+        self.homes = {t: self._home(t) for t in dict.fromkeys(a.tensor for a in accesses)}
+        again = {r.tensor for r in self.single.reads if r.forwarded}
+        self.rows = {
+            _alias(w, k): w for k, w in enumerate(self.single.writes) if w.tensor not in again
+        }
+        self._latest: dict[Cell, str] = {}
+        self._fault = ""
+
+    def run(self) -> tuple[Result, ...]:
+        """Write the function of a point, its ``vmap`` and the updates of stores."""
+        body = Body(*self._inside(), self.out, self.names)
+        body.shared = {
+            t: [d for d in self.vector if d not in home.shifts] for t, home in self.homes.items()
+        }
+        inner: list[Result] = []
+
+        def write() -> str:
+            inner.extend(body.run())
+            return self.out.failure() if self.out.checks else ""
+
+        block = self.out.apart(write)
+        self.out.checks += block.checks
+        # What points are given whole first: who takes elements of it uses the same name.
+        for argument in sorted(body.arguments.values(), key=lambda a: a.cell[0] in self.origins):
+            self._outer(argument)
+        self._latest = {cell: a.name for cell, a in self.arguments.items()}
+        made = self._call(block, inner, list(body.arguments.values()))
+        self._fault = made[len(inner)] if block.checks else ""
+        found: dict[Cell, Result] = {}
+        for result, text in zip(inner, made, strict=False):
+            stored = self._stored(result, text)
+            found[stored.cell] = stored
+        return tuple(found.values())
+
+    def failure(self) -> str:
+        """The number of the check that failed at the first point where one did, and which point."""
+        every = self.out.bind("faults", f"jnp.ravel({self._fault})")
+        first = self.out.bind("first", f"jnp.argmax({every} != 0)")
+        return f"jnp.stack([{every}[{first}], {first}.astype(jnp.int32)])"
+
+    def _outer(self, argument: Argument) -> Argument:
+        """What the kernel is given for an argument of a point."""
+        tensor, key = argument.cell
+        if tensor not in self.origins:
+            return self.arguments.setdefault(argument.cell, argument)
+        cell = self.origins[tensor], self._slot(self.origins[tensor], key)
+        if cell not in self.arguments:
+            name = self.names.fresh(self.stages.called(cell[0]))
+            self.arguments[cell] = replace(argument, cell=cell, name=name)
+        return self.arguments[cell]
+
+    def _slot(self, tensor: str, key: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The key of what the points read, as they say it where they write there as well."""
+        store = self.stages.plan.stores[tensor]
+        dims = self.stages.statements.tensors[tensor].domain.dims
+        for write in self.single.writes if store.keys else ():
+            if write.tensor == tensor:
+                at = dict(zip(dims, write.entries, strict=True))
+                written = tuple(e for k in store.keys if isinstance(e := at[k.dim], Expr))
+                if same_slots(store, written, key):
+                    return written
+        return key
+
+    # ------------------------------------------------------------ one point
+
+    def _home(self, tensor: str) -> Home:
+        """Which dimensions every access takes at the point's own index, all at one distance."""
+        dims = self.stages.statements.tensors[tensor].domain.dims
+        accesses: list[Read | Write] = [r for r in self.single.reads if r.tensor == tensor]
+        accesses += [w for w in self.single.writes if w.tensor == tensor]
+        store = self.stages.plan.stores[tensor]
+        shifts: dict[str, Expr] = {}
+        for dim in (a.dim for a in store.axes if a.dim in self.vector):
+            found = {shift(a, dims, dim) for a in accesses}
+            only = found.pop()
+            if not found and only is not None:
+                shifts[dim] = only
+        element = self.elements.get(tensor)
+        if element is not None:
+            shifts[element.dim] = sub(element.at, Sym(element.dim))
+        return Home(store=store, shifts=shifts, element=element)
+
+    def _inside(self) -> tuple[Statement, Stages]:
+        """The statement of a point, and the stages as it sees them."""
+        stores, tensors = dict(self.stages.plan.stores), dict(self.stages.statements.tensors)
+        for name, home in self.homes.items():
+            axes = tuple(a for a in home.store.axes if a.dim not in home.shifts)
+            stores[name] = replace(home.store, axes=axes)
+        writes = list(self.single.writes)
+        for k, w in enumerate(writes):
+            if (alias := _alias(w, k)) in self.rows:
+                writes[k] = replace(w, tensor=alias)
+                stores[alias] = replace(self.homes[w.tensor].store, tensor=alias, axes=())
+                tensors[alias] = replace(tensors[w.tensor], name=alias)
+        single = replace(self.single, writes=tuple(writes))
+        others = (s for s in self.stages.statements.statements if s.name != single.name)
+        statements = replace(self.stages.statements, tensors=tensors, statements=(*others, single))
+        plan = replace(self.stages.plan, stores=stores)
+        return single, replace(self.stages, statements=statements, plan=plan)
+
+    # ------------------------------------------------------------ all points
+
+    def _call(
+        self, block: Block, inner: Sequence[Result], arguments: Sequence[Argument]
+    ) -> list[str]:
+        """Write the function of a point and its call; the names of what it gives for all points."""
+        if not block.lines and not block.checks:
+            same = [self._unchanged(r, arguments) for r in inner]
+            if all(same):
+                return [text for text in same if text]
+        returned = [*(r.text for r in inner), *([block.text] if block.checks else [])]
+        size = bytes_of_a_point(replace(self.statement, single=self.single), self.stages)
+        moving = [a for a in arguments if self.homes[a.cell[0]].is_seen_in_part]
+        words = {w for line in (*block.lines, *returned) for w in re.findall(r"\w+", line)}
+        mapped = {d for a in moving for d in self.homes[a.cell[0]].shifts}
+        indices = [d for d in self.vector if variable(d) in words or d not in mapped]
+        point = self.names.fresh("point")
+        given = {a.name: self._outer(a).name for a in arguments}
+        for array, name in self.out.ahead.items():
+            self.out.lines.append(f"{name} = jnp.all(jnp.isfinite({given.get(array, array)}))")
+        starts = [self.window.start] if self.window else []
+        parameters = [*map(variable, indices), *(a.name for a in moving), *starts]
+        self.out.lines.append(f"def {point}({', '.join(parameters)}):")
+        sizes = self._near(moving) if self.window and self.window.size in words else []
+        lines = (*sizes, *block.lines, f"return {joined(returned)}")
+        self.out.lines += [f"    {line}" for line in lines]
+        each = point
+        inside = len(starts)
+        for k, dim in reversed(list(enumerate(self.vector))):
+            done = list(self.vector)[:k]
+            places = [0 if d == dim else None for d in indices]
+            places += [self.homes[a.cell[0]].place(dim, done) for a in moving]
+            outs = [self._out_place(r, dim, done) for r in inner] + [0] * bool(block.checks)
+            bytes_ = "" if size is None else self.out.static(size)
+            count = sub(self.vector[dim].upper, self.vector[dim].lower)
+            if self.window and dim == self.window.dim:
+                parts: list[int | None] = [None for _ in indices]
+                parts += [self.homes[a.cell[0]].part(done) for a in moving]
+                each = self._in_windows(each, bytes_, parts, places, outs)
+                inside, count = 0, mul(Const(2), self.window.width)
+            else:
+                each = vmapped(each, [*places, *[None] * inside], outs, bytes_)
+            if size is not None:
+                size = mul(size, count)
+            if k > 0:
+                self.out.lines.append(f"{point} = {each}")
+                each = point
+        passed = [self._steps(d) for d in indices] + [self._moved(a) for a in moving]
+        made = [self.names.fresh(self._hint(r)) for r in inner]
+        made += [self.names.fresh("fault")] * bool(block.checks)
+        comma = "," if len(made) == 1 and len(returned) != 1 else ""
+        self.out.lines.append(f"{', '.join(made)}{comma} = {each}({', '.join(passed)})")
+        return made
+
+    def _near(self, moving: Sequence[Argument]) -> list[str]:
+        """How much of arrays a point is given."""
+        assert self.window is not None
+        homes = ((a.name, self.homes[a.cell[0]].part(list(self.vector))) for a in moving)
+        name, axis = next((name, axis) for name, axis in homes if axis is not None)
+        return [f"{self.window.size} = {name}.shape[{axis}]"]
+
+    def _in_windows(
+        self,
+        function: str,
+        size: str,
+        parts: Sequence[int | None],
+        places: Sequence[int | None],
+        outs: Sequence[int],
+    ) -> str:
+        """The call of a function for all points, some at a time."""
+        assert self.window is not None
+        dim, low = self.window.dim, self.vector[self.window.dim].lower
+        first = self.out.index(substitute(self.window.entry.lo, {dim: add(Sym(dim), low)}))
+        width = self.out.static(self.window.width)
+        axes = f"axes={tupled([str(p) for p in parts])}{axes_text(places, outs)}"
+        given = f"lambda {variable(dim)}: {first}, {width}, {size or 0}, {axes}"
+        return f"in_windows({function}, {given})"
+
+    def _unchanged(self, inner: Result, arguments: Sequence[Argument]) -> str | None:
+        """The array of which every point gives back its own part; ``None`` if they do more."""
+        argument = next((a for a in arguments if a.name == inner.text), None)
+        home = self.homes[argument.cell[0]] if argument else None
+        if argument is None or home is None or not all(d in home.shifts for d in self.vector):
+            return None
+        for k, dim in enumerate(self.vector):
+            done = list(self.vector)[:k]
+            if home.place(dim, done) != 0 or self._out_place(inner, dim, done) != 0:
+                return None
+        text = self._moved(argument)
+        return text if text.isidentifier() else self.out.bind(self._hint(inner), text)
+
+    def _hint(self, inner: Result) -> str:
+        tensor = inner.cell[0]
+        write = self.rows.get(tensor)
+        text = (
+            inner.text
+            if inner.text.isidentifier()
+            else self.stages.called(write.member if write else tensor)
+        )
+        return f"{text}_rows"
+
+    def _steps(self, dim: str) -> str:
+        v = self.vector[dim]
+        low = "" if v.lower == ZERO else f"{self.out.static(v.lower)}, "
+        return f"jnp.arange({low}{self.out.static(v.upper)}, dtype=jnp.int32)"
+
+    def _moved(self, argument: Argument) -> str:
+        """The part of a store that the points see, one after the other."""
+        home = self.homes[argument.cell[0]]
+        cuts: list[str] = []
+        for k in home.store.order:
+            if k >= len(home.store.axes):
+                cuts.append(":")
+                continue
+            a = home.store.axes[k]
+            cuts += [":"] * home.before(a.dim)
+            cuts.append(self._range(a, home.shifts[a.dim]) if a.dim in home.shifts else ":")
+        while cuts and cuts[-1] == ":":
+            cuts.pop()
+        name = self._outer(argument).name
+        return f"{name}[{', '.join(cuts)}]" if cuts else name
+
+    def _range(self, axis: Axis, shift: Expr) -> str:
+        """The slots of an axis that the points touch; ``:`` for all."""
+        v = self.vector[axis.dim]
+        low, high = add(v.lower, shift), add(v.upper, shift)
+        if self._is_whole(axis, shift):
+            return ":"
+        return f"{'' if low == ZERO else self.out.static(low)}:{self.out.static(high)}"
+
+    def _is_whole(self, axis: Axis, shift: Expr) -> bool:
+        v = self.vector[axis.dim]
+        low, high = add(v.lower, shift), add(v.upper, shift)
+        ends = compare("==", low, ZERO), compare("==", high, axis.size)
+        return self.stages.proves(self.statement, conjunction(*ends))
+
+    def _out_place(self, inner: Result, dim: str, done: Sequence[str]) -> int:
+        """Where the axis of ``dim`` stands in a result."""
+        if inner.cell[0] not in self.rows:
+            place = self.homes[inner.cell[0]].place(dim, done)
+            assert place is not None, f"{inner.cell[0]} is written at other points than its own"
+            return place
+        return 0
+
+    # ------------------------------------------------------------ stores
+
+    def _stored(self, inner: Result, text: str) -> Result:
+        """The store's new content, given what the points made of their parts."""
+        name, key = inner.cell
+        write = self.rows.get(name)
+        cell = (write.tensor if write else name, key)
+        home = self.homes[cell[0]]
+        places = [self._place(axis, write, home) for axis in home.store.axes]
+        order = home.store.order
+        if write is not None:
+            single = [k for k, p in enumerate(places) if p.single]
+            text = out_of_order(text, [k for k in order if k not in single])
+        if inner.where == TRUE and all(p.whole for p in places):
+            self._latest[cell] = text
+            return Result(cell=cell, text=text)
+        old = self._old(cell)
+        lead = ["None" if k < len(places) and places[k].single else ":" for k in order]
+        last = max((n for n, k in enumerate(order) if k < len(places)), default=-1)
+        lead = lead[: last + 1]
+        rows = f"{text}[{', '.join(lead)}]" if "None" in lead else text
+        zero = [self._int("0")] * len(home.store.shape)
+        starts = [[*(p.start for p in places), *zero][k] for k in order]
+        comma = "," if len(starts) == 1 else ""
+        update = "updated" if self._may_be_thin(home.store, places) else "lax.dynamic_update_slice"
+        new = f"{update}({old}, {rows}, ({', '.join(starts)}{comma}))"
+        if inner.where != TRUE:
+            new = f"jnp.where({self.out.index(inner.where)}, {new}, {old})"
+        self._latest[cell] = self.out.bind(old, new)
+        return Result(cell=cell, text=self._latest[cell])
+
+    def _may_be_thin(self, store: Store, places: Sequence[_Place]) -> bool:
+        """Whether an axis that is written as a whole, beside others, may have length 1."""
+        if all(p.whole for p in places):
+            return False
+        whole = [a.size for a, p in zip(store.axes, places, strict=True) if p.whole]
+        return any(not self.stages.proves(self.statement, compare(">", s, ONE)) for s in whole)
+
+    def _place(self, axis: Axis, write: Write | None, home: Home) -> _Place:
+        """Where along an axis of a store goes what the points made."""
+        at = home.shifts.get(axis.dim)
+        if write is not None:
+            dims = self.stages.statements.tensors[write.tensor].domain.dims
+            entry = write.point[dims.index(axis.dim)]
+            if axis.dim not in self.vector:
+                moving = any(d in symbols(entry) for d in self.statement.domain.dims)
+                start = self.out.index(entry)
+                if axis.ring:
+                    start = f"({start}) % ({self.out.static(axis.size)})"
+                return _Place(start if moving else self._int(start), whole=False, single=True)
+            at = shift(write, dims, axis.dim)
+        elif axis.dim not in self.vector:
+            return _Place(self._int("0"), whole=True)
+        assert at is not None, f"{home.store.tensor} is written at other points than its own"
+        first = self.out.static(add(self.vector[axis.dim].lower, at))
+        return _Place(self._int(first), whole=self._is_whole(axis, at))
+
+    def _int(self, text: str) -> str:
+        """A number among traced indices, which have 32 bits."""
+        return f"jnp.int32({text})" if self.stages.x64 else text
+
+    def _old(self, cell: Cell) -> str:
+        """The name of what a store holds so far."""
+        tensor, key = cell
+        for (known, other), name in self._latest.items():
+            if known == tensor and same_slots(self.homes[tensor].store, key, other):
+                return name
+        name = self.names.fresh(self.stages.called(tensor))
+        self.arguments[cell] = Argument(cell=cell, name=name)
+        self._latest[cell] = name
+        return name
+
+
+def _alias(write: Write, number: int) -> str:
+    """What the rows of a write are called within the kernel: no tensor has that name."""
+    return f"{write.tensor}.rows{number}"

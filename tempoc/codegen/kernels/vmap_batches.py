@@ -1,0 +1,186 @@
+"""All points at once, or some at a time where they would take too much memory together.
+
+What a kernel keeps for itself is made for each point (the scores of one step with all steps so far
+are ``T`` numbers, for all steps ``T*T``). Where that may be much more than what points read and
+write in stores, the kernel says how many bytes a point takes, and ``in_batches`` takes the place of
+``jax.vmap``. How many points there are is known when JAX traces the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tempoc.codegen.kernels.context import Stages
+from tempoc.memory.estimates import typical_bounds
+from tempoc.ops.definition.dtype_text import numpy_dtype, tupled
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.poly.relations.run_lengths import largest
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.statements.statements import Read, Statement
+from tempoc.symbolic.expr import Const, Expr, Slice, product, sub
+from tempoc.symbolic.walk import evaluate, symbols
+
+MORE = 8
+"""How many times what a point has in stores its arrays may take, whatever all take together."""
+_LARGE = 4096
+
+_IN_BATCHES = '''\
+def in_batches(point, size, in_axes=0, out_axes=0):
+    """jax.vmap(point, in_axes, out_axes), by as many points as fit LIMIT.
+
+    Those of one point have up to `size` bytes.
+    """
+    every = jax.vmap(point, in_axes, out_axes)
+
+    def call(*arrays):
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arrays)
+        count = next(x.shape[a] for x, a in zip(arrays, axes) if a is not None)
+        batches = -(-count // max(1, LIMIT // max(1, size)))
+        if batches <= 1:
+            return every(*arrays)
+        batch = -(-count // batches)
+
+        def step(k, found):
+            first = jnp.minimum(k * batch, count - batch)  # the last batch may begin a bit earlier
+            parts = [
+                x if a is None else lax.dynamic_slice_in_dim(x, first, batch, a)
+                for x, a in zip(arrays, axes)
+            ]
+            put = lambda y, rows, a: lax.dynamic_update_slice_in_dim(y, rows, first, a)
+            return jax.tree.map(put, found, every(*parts), places)
+
+        shapes = jax.eval_shape(every, *arrays)
+        several = isinstance(out_axes, tuple)
+        places = out_axes if several else jax.tree.map(lambda _: out_axes, shapes)
+        empty = jax.tree.map(lambda y: jnp.zeros(y.shape, y.dtype), shapes)
+        return lax.fori_loop(0, batches, step, empty)
+
+    return call
+'''
+
+
+def in_batches(batch: int) -> str:
+    """The text of the function; ``batch`` is the limit in bytes."""
+    return _IN_BATCHES.replace("LIMIT", bytes_text(batch))
+
+
+def bytes_text(size: int) -> str:
+    """A number of bytes in emitted code, by mebibytes if it is so large."""
+    return f"{size >> 20} * 2**20" if size >= 2**20 else str(size)
+
+
+def bytes_of_a_point(statement: Statement, stages: Stages) -> Expr | None:
+    """The bytes of the largest array that a point makes, if all points may make too much.
+
+    ``None`` where that is never much more than what is in stores, or all points are small together.
+    """
+    single = statement.single
+    assert single is not None
+    values = _large_bounds(stages)
+    made = list(_made(single, statement, stages))
+    biggest = max(made, key=lambda e: evaluate(e, values), default=None)
+    if biggest is None:
+        return None
+    stored = sum(evaluate(e, values) for e in _stored(single, stages))
+    count = math.prod(evaluate(sub(v.upper, v.lower), values) for v in statement.vector)
+    size = evaluate(biggest, values)
+    return biggest if size > MORE * stored and size * count > stages.batch else None
+
+
+def _large_bounds(stages: Stages) -> dict[str, int]:
+    """Bounds for which what may be large is large."""
+    universe = stages.graph.universe
+    values = typical_bounds(universe, typical=_LARGE)
+    names = largest(universe)
+    values |= {most: values[name] for name, most in names.items()}
+    return values | {r.name: values[universe.dim(r.dim).bound] for r in stages.rooms}
+
+
+def _made(single: Statement, statement: Statement, stages: Stages) -> Iterator[Expr]:
+    """The bytes of what a point computes, and of what it cuts out of stores."""
+    graph, stages = stages.graph, replace(stages, windows=())
+    for member in single.members:
+        for type_ in graph.nodes[member].types:
+            yield _bytes(type_, single, stages)
+    for read in single.reads:
+        part = any(a.begin is not None for a in stages.plan.stores[read.tensor].axes)
+        if part or not _cuts(read, statement):
+            continue
+        if not _is_shared(read, single, statement, stages):
+            type_ = operand_type(graph, graph.nodes[read.member].inputs[read.slot])
+            yield _bytes(type_, single, stages)
+
+
+def _cuts(read: Read, statement: Statement) -> bool:
+    """Whether each point reads a slice of its own."""
+    own = [v.dim for v in statement.vector]
+    return any(isinstance(e, Slice) and any(d in symbols(e) for d in own) for e in read.entries)
+
+
+def _is_shared(read: Read, single: Statement, statement: Statement, stages: Stages) -> bool:
+    """Whether a product takes one array for all points, of which each sees a beginning or an end.
+
+    It takes care that there is no copy for each of them (``contraction.py``).
+    """
+    if not isinstance(stages.graph.nodes[read.member].op, MatMul | Einsum):
+        return False
+    if any(r != read and r.member == read.member and _cuts(r, statement) for r in single.reads):
+        return False
+    own = [v.dim for v in statement.vector]
+    dims, axes = stages.statements.tensors[read.tensor].domain.dims, {}
+    for axis in stages.plan.stores[read.tensor].axes:
+        axes[axis.dim] = axis
+    for dim, entry in zip(dims, read.entries, strict=True):
+        if not isinstance(entry, Slice):
+            continue
+        rising = any(d in symbols(entry.lo) for d in own)
+        if dim not in axes or axes[dim].ring or entry.step != 1:
+            return False
+        if rising and entry.hi != axes[dim].size:
+            return False
+    return True
+
+
+def _stored(single: Statement, stages: Stages) -> Iterator[Expr]:
+    """The bytes that a point has in stores."""
+    tensors = [w.tensor for w in single.writes]
+    tensors += [
+        r.tensor for r in single.reads if not any(isinstance(e, Slice) for e in r.entries)
+    ]
+    for tensor in tensors:
+        store = stages.plan.stores[tensor]
+        yield product((Const(numpy_dtype(store.dtype).itemsize), *store.shape))
+
+
+def _bytes(type_: TensorType, single: Statement, stages: Stages) -> Expr:
+    return product(
+        (Const(numpy_dtype(type_.dtype).itemsize), *(stages.pad(single, e) for e in type_.shape))
+    )
+
+
+# ---------------------------------------------------------------- text of calls
+
+
+def vmapped(
+    function: str, places: Sequence[int | None], outs: Sequence[int], size: str = ""
+) -> str:
+    """``jax.vmap`` of a function, axes spelled out where they are not all the first.
+
+    In batches if ``size``, the bytes that a point takes, is given.
+    """
+    more = axes_text(places, outs)
+    return f"in_batches({function}, {size}{more})" if size else f"jax.vmap({function}{more})"
+
+
+def axes_text(places: Sequence[int | None], outs: Sequence[int]) -> str:
+    """The axes of arguments and results, spelled out where they are not all the first."""
+    more = "" if all(p == 0 for p in places) else f", in_axes={joined([str(p) for p in places])}"
+    return more + (f", out_axes={joined([str(p) for p in outs])}" if any(outs) else "")
+
+
+def joined(texts: Sequence[str]) -> str:
+    """One value bare, several as a tuple."""
+    return texts[0] if len(texts) == 1 else tupled(texts)

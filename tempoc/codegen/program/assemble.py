@@ -1,0 +1,400 @@
+"""The program: kernels, stores and the tree of calls put together.
+
+Points and keys are evaluated by the host, so they become arithmetic over loop variables here:
+every cell that a kernel names in coordinates of its statement is rewritten to the point at which
+the tree executes that statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import tempoc
+from tempoc.base.names import Names
+from tempoc.codegen.kernels.context import BATCH, Cell, Stages
+from tempoc.codegen.kernels.kernel import Function, function
+from tempoc.codegen.kernels.vmap_batches import bytes_of_a_point
+from tempoc.codegen.program.donation import donated
+from tempoc.codegen.program.effects import to_effect
+from tempoc.codegen.program.externs import externs, hosted, imports
+from tempoc.codegen.program.host_calls import Calling, calls_host, host
+from tempoc.codegen.program.interface import (
+    assumptions,
+    bounds,
+    inputs,
+    lengths,
+    outputs,
+    params,
+    seed,
+    stores,
+)
+from tempoc.codegen.program.lengths import (
+    at_point,
+    is_settled,
+    limit,
+    loops_with_largest,
+    presence,
+    with_largest,
+    with_points,
+)
+from tempoc.codegen.program.module import module
+from tempoc.codegen.regions.blocks import Blocks
+from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.regions import Emitted as OnDevice
+from tempoc.codegen.regions.regions import Regions
+from tempoc.codegen.text.arithmetic import to_arith
+from tempoc.codegen.text.naming import RESERVED, identifier
+from tempoc.memory.plan_types import Plan
+from tempoc.ops.control.control import After
+from tempoc.ops.control.effects import Effect
+from tempoc.ops.definition.types import DType
+from tempoc.poly.relations.run_lengths import Run, Unended, largest
+from tempoc.poly.relations.space import Space
+from tempoc.program.analysis.verify import verify
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import TRUE as ALWAYS
+from tempoc.program.nodes.arithmetic import Arith, Operation
+from tempoc.program.nodes.bounds import Range
+from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import TRUE, Const, Expr, Slice, Sym
+from tempoc.symbolic.walk import substitute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emitted:
+    """What codegen makes: the program (without hashes of files) and the text of ``kernels.py``.
+
+    ``batches``: the bytes that a point takes, by statements that run in batches of points.
+    ``windows``: what neighbouring points of statements read together.
+    ``left``: the variables of loops that were meant for the device and stay with the host.
+    """
+
+    program: nodes.Program
+    kernels: str
+    batches: Mapping[str, Expr]
+    windows: Mapping[str, Slice]
+    left: tuple[str, ...] = ()
+
+
+def assemble(
+    graph: Graph,
+    statements: Statements,
+    tree: Tree,
+    plan: Plan,
+    space: Space,
+    batch: int = BATCH,
+    blocks: bool = False,
+) -> Emitted:
+    """Emit all kernels and the program that calls them; the program is verified.
+
+    ``batch``: how many bytes the largest array may have that all points of a kernel make together.
+    ``blocks``: what needs no host is put together.
+    """
+    functions_of = imports(graph)
+    stages = _stages(graph, statements, tree, plan, space)
+    stages = replace(stages, imports=functions_of, batch=batch)
+    hosts_of = hosted(graph, functions_of)
+    names = Names([*RESERVED, *functions_of.values()])
+    calling = [s for s in statements.statements if calls_host(s, graph)]
+    computing = [s for s in statements.statements if s not in calling]
+    functions = {s.name: function(s, stages, names.fresh(identifier(s.name))) for s in computing}
+    hosts = {s.name: host(s, stages, names, hosts_of) for s in calling}
+    kernels = [_kernel(s, functions[s.name], stages) for s in computing]
+    kernels += [_kernel(s, f, stages) for s in calling for f in hosts[s.name].kernels]
+    stored = (*stores(stages), *(t for h in hosts.values() for t in h.stores))
+    known = Known(
+        stores={s.name: s for s in stored},
+        kernels={k.name: k for k in kernels},
+        bounds=_constants(graph.universe),
+        x64=stages.x64,
+        narrow={f.name: reads for f, reads in _narrow(functions, computing)},
+        declared=bounds(graph.universe),
+        lengths=lengths(graph.universe),
+    )
+    steps = _Tree(stages=stages, functions=functions, hosts=hosts).convert(stages.tree)
+    own = frozenset(f.name for f in functions.values() if _calls_any(f, functions_of.values()))
+    own |= {functions[s.name].name for s in computing if _waits(s, graph)}
+    device = _on_device(steps, known, names, stages, own if blocks else None)
+    emitted = (*functions.values(), *(f for h in hosts.values() for f in h.kernels))
+    program = replace(
+        _program(stages),
+        stores=stored,
+        externs=externs(functions_of, hosts_of),
+        kernels=(*kernels, *(r.kernel for r in device.made)),
+        tree=device.tree,
+    )
+    verify(program)
+    batches = {s.name: bytes_of_a_point(s, stages) for s in computing if s.vector}
+    texts = tuple(r.text for r in device.made)
+    return Emitted(
+        program=program,
+        kernels=module(graph.name, emitted, functions_of, batch, texts),
+        batches={name: size for name, size in batches.items() if size is not None},
+        windows={name: w.entry for name, f in functions.items() for w in f.windows},
+        left=device.left,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Device:
+    """The tree with regions and blocks, which these are, and loops that stay with the host."""
+
+    tree: nodes.Statement
+    made: tuple[OnDevice, ...]
+    left: tuple[str, ...]
+
+
+def _on_device(
+    steps: nodes.Statement,
+    known: Known,
+    names: Names,
+    stages: Stages,
+    apart: frozenset[str] | None,
+) -> _Device:
+    """What the device does by itself; blocks if some kernels are named that stand ``apart``.
+
+    These call functions of the user: where one fails, it is said at which point. Or they make
+    values again, which XLA would take from where they were made first.
+    """
+    regions = Regions(known=known, names=names)
+    tree = regions.convert(steps, frozenset(o.store for o in outputs(stages)))
+    made = (*regions.made,)
+    if apart is not None:
+        given = [i.store for i in inputs(stages)] + [p.store for p in params(stages)]
+        blocks = Blocks(
+            known=known,
+            names=names,
+            given=frozenset((*given, seed(stages))),
+            kept=frozenset(o.store for o in outputs(stages)),
+            apart=apart,
+        )
+        tree = blocks.convert(tree)
+        made += (*blocks.made,)
+    return _Device(tree=tree, made=made, left=tuple(regions.left))
+
+
+def _calls_any(f: Function, names: Iterable[str]) -> bool:
+    return any(f"{name}(" in f.text for name in names)
+
+
+def _narrow(
+    functions: Mapping[str, Function], statements: Iterable[Statement]
+) -> Iterator[tuple[Function, frozenset[str]]]:
+    """The functions that update arrays of which an axis may have length 1, and what they read."""
+    for s in statements:
+        if _calls_any(functions[s.name], ("updated",)):
+            yield functions[s.name], frozenset(r.tensor for r in s.reads)
+
+
+def _waits(s: Statement, graph: Graph) -> bool:
+    return any(isinstance(graph.nodes[m].op, After) for m in s.members)
+
+
+def _program(stages: Stages) -> nodes.Program:
+    """All of the program that says nothing about how it is executed."""
+    graph = stages.graph
+    return nodes.Program(
+        name=graph.name,
+        doc=graph.doc,
+        compiler=f"tempoc {tempoc.__version__}",
+        x64=stages.x64,
+        bounds=bounds(graph.universe),
+        lengths=lengths(graph.universe),
+        dims=tuple((d.name, d.bound) for d in graph.universe.dims),
+        assumptions=assumptions(graph.universe),
+        inputs=inputs(stages),
+        params=params(stages),
+        seed=seed(stages),
+        outputs=outputs(stages),
+    )
+
+
+def _stages(graph: Graph, statements: Statements, tree: Tree, plan: Plan, space: Space) -> Stages:
+    """What codegen consumes; where lengths are found out, with names for the largest ones."""
+    wide = (DType.I64, DType.F64)
+    x64 = any(t.dtype in wide for node in graph.nodes.values() for t in node.types)
+    run = Run(space) if graph.universe.ended else None
+    largest: dict[str, Expr] = {} if run is None else {n: Sym(m) for n, m in run.largest.items()}
+    return Stages(
+        graph=graph,
+        statements=statements,
+        plan=with_largest(plan, largest),
+        space=space if run is None else run,
+        room=space if run is None else Unended(space),
+        tree=loops_with_largest(tree, largest),
+        x64=x64,
+        largest=largest,
+    )
+
+
+def _constants(universe: Universe) -> dict[str, int | None]:
+    """The bounds of a program, with the values of those that are constants."""
+    known = {
+        b.name: b.value.value if isinstance(b.value, Const) else None
+        for b in universe.bounds
+        if b.name not in universe.lengths
+    }
+    return known | dict.fromkeys(largest(universe).values())
+
+
+def _kernel(statement: Statement, f: Function, stages: Stages) -> nodes.Kernel:
+    return nodes.Kernel(
+        name=f.name,
+        dims=statement.domain.dims,
+        bounds=f.bounds,
+        donated=donated(statement, f, stages),
+        equations=f.equations,
+        checks=f.checks,
+        vector=tuple(
+            Range(dim=v.dim, lower=to_arith(v.lower), upper=to_arith(v.upper))
+            for v in f.vector
+        ),
+        lengths=f.lengths,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tree:
+    """Converts schedule trees; ``functions`` by statement. ``sure``: what loops around see to."""
+
+    stages: Stages
+    functions: Mapping[str, Function]
+    hosts: Mapping[str, Calling]
+    sure: tuple[Arith, ...] = ()
+
+    def convert(self, tree: Tree) -> nodes.Statement:
+        match tree:
+            case Sequence(items=items):
+                return _sequence([self.convert(item) for item in items])
+            case Loop():
+                return self._loop(tree)
+            case Guard(condition=condition, body=body):
+                return self._guard(to_arith(condition), self.convert(body))
+            case Execute():
+                return self._execute(tree)
+            case _:
+                assert_never(tree)
+
+    def _loop(self, tree: Loop) -> nodes.Loop:
+        universe, end = self.stages.graph.universe, None
+        if universe.ended:
+            end = limit(tree, self.stages.statements, universe)
+        inner = self
+        if end is not None and is_settled(tree, self.stages.statements, universe):
+            inner = replace(self, sure=(*self.sure, Operation("<", (tree.var, end))))
+        return nodes.Loop(
+            var=tree.var,
+            lower=to_arith(tree.lower),
+            upper=to_arith(tree.upper),
+            step=tree.step,
+            body=inner.convert(tree.body),
+            limit=end,
+            place=tree.place,
+        )
+
+    def _guard(self, condition: Arith, body: nodes.Statement) -> nodes.Statement:
+        """The body where a condition holds, unless that is known, or the body asks for more."""
+        if condition == ALWAYS or condition in self.sure:
+            return body
+        if isinstance(body, nodes.Guard) and self._largest(body.condition) == condition:
+            return body
+        return nodes.Guard(condition=condition, body=body)
+
+    def _largest(self, e: Arith) -> Arith:
+        """An expression with largest lengths in place of lengths."""
+        if isinstance(e, str):
+            return str(to_arith(self.stages.largest.get(e, Sym(e))))
+        if isinstance(e, Operation):
+            args = e.args[:1] if e.op == "at" else e.args
+            moved = tuple(map(self._largest, args))
+            return moved[0] if e.op == "at" else Operation(e.op, moved)
+        return e
+
+    def _execute(self, tree: Execute) -> nodes.Statement:
+        statement = self._statement(tree.statement)
+        env = dict(zip(statement.domain.dims, tree.point, strict=True))
+        point = tuple(to_arith(e) for e in tree.point)
+        h = self.hosts.get(tree.statement)
+        calls: list[nodes.Statement]
+        if h is None:
+            call = self._call(self.functions[tree.statement], statement, env)
+            calls = [call if statement.turn is None else self._effect(statement, call)]
+        else:
+            calls = [self._call(h.before, statement, env), h.call(statement.domain.dims, point)]
+            calls += [self._call(f, statement, env) for f in h.kernels[1:]]
+            calls.append(nodes.Free(cells=tuple(nodes.Cell(store=t.name) for t in h.stores)))
+        there = self._arith(presence(statement, self.stages.graph.universe), env)
+        return self._guard(there, _sequence([*calls, *self._frees(statement, env)]))
+
+    def _arith(self, e: Expr, env: Mapping[str, Expr]) -> Arith:
+        """An expression of a statement at a point; its lengths are those there."""
+        point = {d: to_arith(p) for d, p in env.items()}
+        return at_point(to_arith(substitute(e, env)), self.stages.graph.universe, point)
+
+    def _call(self, f: Function, statement: Statement, env: Mapping[str, Expr]) -> nodes.Call:
+        endings = []
+        for name in f.endings:
+            outer = self.stages.graph.universe.outer(name)
+            step = next(d for d in statement.domain.dims if d not in outer)
+            point = tuple(to_arith(env[d]) for d in outer)
+            endings.append(nodes.Ending(bound=name, outer=point, length=to_arith(env[step] + 1)))
+        return nodes.Call(
+            kernel=f.name,
+            point=tuple(to_arith(e) for e in env.values()),
+            args=tuple(self._cell(a.cell, env, a.when) for a in f.arguments),
+            results=tuple(self._cell(r.cell, env, r.where) for r in f.results),
+            endings=tuple(endings),
+            needs=tuple(
+                nodes.Need(
+                    dim=n.dim,
+                    size=to_arith(n.size),
+                    rows=tuple(dict.fromkeys(self._arith(e, env) for e in n.rows)),
+                )
+                for n in self.stages.plan.needs.get(statement.name, ())
+            ),
+        )
+
+    def _cell(self, cell: Cell, env: Mapping[str, Expr], when: Expr = TRUE) -> nodes.Cell:
+        tensor, key = cell
+        return nodes.Cell(
+            store=tensor,
+            key=tuple(self._arith(e, env) for e in key),
+            when=None if when == TRUE else self._arith(when, env),
+        )
+
+    def _effect(self, statement: Statement, call: nodes.Call) -> nodes.Effect:
+        graph = self.stages.graph  # the other members are constants, made on the spot
+        node = next(n for m in statement.members if isinstance((n := graph.nodes[m]).op, Effect))
+        assert isinstance(node.op, Effect)
+        effect = to_effect(node.op, operand_types(graph, node), call)
+        return with_points(effect, graph.universe, statement.domain.dims)
+
+    def _statement(self, name: str) -> Statement:
+        return next(s for s in self.stages.statements.statements if s.name == name)
+
+    def _frees(self, statement: Statement, env: Mapping[str, Expr]) -> list[nodes.Statement]:
+        """What is dead after the call; cells with one condition are given back together."""
+        groups: dict[Arith, list[nodes.Cell]] = {}
+        for release in self.stages.plan.releases.get(statement.name, ()):
+            always = self.stages.space.implies(statement.domain, release.where)
+            condition = ALWAYS if always else to_arith(substitute(release.where, env))
+            groups.setdefault(condition, []).append(self._cell((release.tensor, release.key), env))
+        return [
+            free if condition == ALWAYS else nodes.Guard(condition=condition, body=free)
+            for condition, cells in groups.items()
+            for free in [nodes.Free(cells=tuple(cells))]
+        ]
+
+
+def _sequence(items: list[nodes.Statement]) -> nodes.Statement:
+    """Flat; a single item stands alone."""
+    flat: list[nodes.Statement] = []
+    for item in items:
+        flat.extend(item.items if isinstance(item, nodes.Sequence) else [item])
+    return flat[0] if len(flat) == 1 else nodes.Sequence(items=tuple(flat))

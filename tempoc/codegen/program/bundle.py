@@ -1,0 +1,196 @@
+"""Writes the directory of a compiled program, all of it or nothing.
+
+``kernels.py`` and ``program.json`` are the program; ``program/`` and ``runtime/`` are verbatim
+copies of the two packages that run it, so that ``python DIR`` needs numpy and jax but not the
+compiler; ``model.rt`` and ``imports/`` keep the sources. Other programs that compute the same, each
+with its own ``kernels.py`` and ``program.json``, are in folders of ``variants/``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path, PurePath
+from types import MappingProxyType
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.base.source import Source
+from tempoc.codegen.errors import cannot_write, not_a_directory, not_ours
+from tempoc.codegen.program.assemble import Emitted
+from tempoc.program.codec import dump
+from tempoc.program.nodes.variants import FOLDER
+
+SOURCE, DIGEST = "source.", "digest."
+"""Entries of the provenance that name sources, and their hashes by name."""
+SHIPPED = ("program", "runtime")
+_PACKAGE = Path(__file__).resolve().parents[2]
+_OURS = frozenset(
+    {"kernels.py", "program.json", "__main__.py", "model.rt", "imports", "__pycache__", *SHIPPED}
+    | {"variants", FOLDER}
+)
+_MAIN = '''"""Runs this compiled program: ``python DIR --bounds T=64 --input x=x.npy``."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+# The runner was written as a part of the package `tempoc`; here this folder takes its place.
+package = ModuleType("tempoc")
+package.__path__ = [str(HERE)]
+sys.modules["tempoc"] = package
+
+try:
+    from tempoc.runtime.main import main
+except ImportError as error:
+    sys.exit(f"error[RT505]: {HERE} cannot run: {error}\\nhelp: it needs Python with numpy and jax")
+
+if __name__ == "__main__":
+    sys.exit(main([str(HERE), *sys.argv[1:]]))
+'''
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """Another program that computes the same, in the folder ``name``, and its options."""
+
+    name: str
+    emitted: Emitted
+    options: Mapping[str, str]
+
+
+def write_bundle(
+    directory: str | Path,
+    emitted: Emitted,
+    sources: Mapping[str, Source] = MappingProxyType({}),
+    options: Mapping[str, str] = MappingProxyType({}),
+    beside: Sequence[str] = (),
+    others: Sequence[Other] = (),
+) -> None:
+    """Write or replace the directory.
+
+    ``sources`` are the main file, then what it imports, by key; ``options`` those of the
+    compilation. Both are kept, so that it can be repeated. ``beside`` are the folders of the
+    files: kept if the program calls Python functions, which are looked for there. ``others`` are
+    the variants that the program names.
+
+    The directory appears complete or not at all; one that is not from an earlier compilation is
+    never replaced. Raises ``DiagnosticError``.
+    """
+    target = Path(directory).resolve()
+    _refuse_foreign(target, str(directory))
+    fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(fresh, ignore_errors=True)
+        folders = kept_folders(emitted, beside)
+        kept = {**options, **folders}
+        others = [replace(o, options={**o.options, **folders}) for o in others]
+        for name, text in contents(emitted, sources, kept, others).items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        if target.exists():
+            target.rename(old)
+        fresh.rename(target)
+    except OSError as error:
+        raise DiagnosticError(cannot_write(str(directory), _reason(error))) from None
+    finally:
+        # Also on an interrupt: either the new directory stands, or the old one again.
+        if old.exists() and not target.exists():
+            old.rename(target)
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def kept_folders(emitted: Emitted, beside: Sequence[str]) -> dict[str, str]:
+    """What the provenance says of folders with Python functions, if the program calls some."""
+    folders = enumerate(beside if emitted.program.externs else ())
+    return {f"externs.{k}" if k else "externs": folder for k, folder in folders}
+
+
+def contents(
+    emitted: Emitted,
+    sources: Mapping[str, Source],
+    options: Mapping[str, str],
+    others: Sequence[Other] = (),
+) -> Mapping[str, str]:
+    """All files of the directory by name, the same bytes for the same program."""
+    names: dict[str, str] = {}
+    for number, (key, source) in enumerate(sources.items()):
+        base = PurePath(source.path).name
+        name = f"imports/{base}" if number else "model.rt"
+        names[key] = name if name not in names.values() else f"imports/{number}_{base}"
+    kept = {f"{SOURCE}{key}": name for key, name in names.items()}
+    kept |= {f"{DIGEST}{name}": digest(sources[key].text) for key, name in names.items()}
+    below = {
+        f"{o.name}/{name}": text
+        for o in others
+        for name, text in program_files(o.emitted, {**o.options, **from_below(kept)}).items()
+    }
+    files = {"__main__.py": _MAIN, **program_files(emitted, {**options, **kept}, below), **below}
+    files |= {name: sources[key].text for key, name in names.items()}
+    return files | dict(_shipped())
+
+
+def program_files(
+    emitted: Emitted,
+    provenance: Mapping[str, str],
+    below: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """The two files of a program; it knows these and those ``below`` it by their hashes."""
+    known = {"kernels.py": emitted.kernels, **below}
+    program = replace(
+        emitted.program,
+        files=tuple((name, digest(text)) for name, text in known.items()),
+        provenance=tuple(provenance.items()),
+    )
+    return {"kernels.py": emitted.kernels, "program.json": dump(program)}
+
+
+def from_below(kept: Mapping[str, str]) -> dict[str, str]:
+    """What a provenance says of sources, for a program in a folder of a folder below them."""
+    up, found = "../../", {}
+    for key, value in kept.items():
+        if key.startswith(SOURCE):
+            found[key] = up + value
+        elif key.startswith(DIGEST):
+            found[DIGEST + up + key.removeprefix(DIGEST)] = value
+    return found
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text in a file."""
+    return sha256(text.encode()).hexdigest()
+
+
+def _shipped() -> Iterator[tuple[str, str]]:
+    """The files of the packages that go along."""
+    for package in SHIPPED:
+        for path in sorted((_PACKAGE / package).rglob("*.py")):
+            yield path.relative_to(_PACKAGE).as_posix(), path.read_text(encoding="utf-8")
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return "a part of its path is a file"
+    return error.strerror or str(error)
+
+
+def _refuse_foreign(target: Path, shown: str) -> None:
+    """Refuse to replace what is no earlier compilation (or an empty directory)."""
+    try:
+        if target.exists() and not target.is_dir():
+            raise DiagnosticError(not_a_directory(shown))
+        found = sorted(p.name for p in target.iterdir()) if target.is_dir() else []
+    except OSError as error:
+        raise DiagnosticError(cannot_write(shown, _reason(error))) from None
+    foreign = [name for name in found if name not in _OURS]
+    if not foreign and found and "program.json" not in found:
+        foreign = found
+    if foreign:
+        raise DiagnosticError(not_ours(shown, foreign[0]))

@@ -1,0 +1,36 @@
+"""Which arguments a kernel may be given for good."""
+
+from __future__ import annotations
+
+from tempoc.codegen.kernels.context import Cell, Stages
+from tempoc.codegen.kernels.kernel import Function
+from tempoc.codegen.kernels.slots import apart
+from tempoc.sdg.statements.statements import Statement
+from tempoc.symbolic.expr import TRUE
+
+
+def donated(statement: Statement, f: Function, stages: Stages) -> tuple[int, ...]:
+    """Positions of arguments that are updated in place or dead after the call.
+
+    An array must not be passed twice in a call that gives it away, so what might meet another
+    argument of the same tensor at some point stays.
+    """
+    dying = stages.plan.donations.get(statement.name, ())
+    written = {r.cell for r in f.results}
+    positions = []
+    for position, argument in enumerate(f.arguments):
+        tensor, _ = argument.cell
+        if tensor not in stages.plan.stores:
+            continue  # operands and results of calls of host functions
+        store = stages.plan.stores[tensor]
+        wanted = argument.cell in written if store.axes else tensor in dying
+        others = [a.cell for a in f.arguments if a.cell[0] == tensor and a != argument]
+        alone = all(may_not_meet(statement, argument.cell, other, stages) for other in others)
+        if wanted and alone and argument.when == TRUE and store.kind != "resident":
+            positions.append(position)
+    return tuple(positions)
+
+
+def may_not_meet(statement: Statement, a: Cell, b: Cell, stages: Stages) -> bool:
+    """Whether two cells of one tensor provably are different arrays at every point."""
+    return stages.proves(statement, apart(stages.plan.stores[a[0]], a[1], b[1]))

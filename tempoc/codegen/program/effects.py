@@ -1,0 +1,35 @@
+"""Effects for the runner: which kernel fetches the tensors, and what becomes of them."""
+
+from __future__ import annotations
+
+from tempoc.codegen.program.interface import to_entry
+from tempoc.codegen.text.arithmetic import to_arith
+from tempoc.ops.control.effects import Effect, Print, Save
+from tempoc.ops.definition.types import TensorType
+from tempoc.program.nodes import nodes
+
+NO_CALL = nodes.Call(kernel="", point=(), args=(), results=())
+"""For those who have the tensors already."""
+
+
+def to_effect(
+    op: Effect, types: tuple[TensorType, ...], call: nodes.Call = NO_CALL
+) -> nodes.Effect:
+    """The runner's form of an operator with operands of these types."""
+    count = len(op.names)
+    parts = (op.parts if isinstance(op, Print) else ()) or ("",) * count
+    places = op.places or ((),) * count
+    return nodes.Effect(
+        kind=op.name,
+        call=call,
+        places=tuple(
+            nodes.Place(
+                name=name,
+                entries=tuple((dim, to_entry(e)) for dim, e in entries),
+                shape=tuple(to_arith(e) for e in type_.shape),
+                part=part,
+            )
+            for name, entries, type_, part in zip(op.names, places, types, parts, strict=True)
+        ),
+        path=op.path if isinstance(op, Save) else "",
+    )

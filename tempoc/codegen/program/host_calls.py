@@ -1,0 +1,154 @@
+"""Calls of host functions: a kernel fetches the operands, another one stores the results.
+
+Between the kernels and the call the arrays lie in stores of their own, one value each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.base.names import Names
+from tempoc.codegen.kernels.context import Argument, Result, Stages
+from tempoc.codegen.kernels.kernel import Function, function
+from tempoc.codegen.kernels.point_body import Body
+from tempoc.codegen.program.lengths import at_point
+from tempoc.codegen.text.arithmetic import to_arith
+from tempoc.codegen.text.naming import identifier
+from tempoc.ops.control.externs import ExternHost
+from tempoc.ops.definition.operator import Import, Value
+from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.types import TensorType
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import operand_types, parts_of
+from tempoc.sdg.statements.statements import Statement
+from tempoc.symbolic.expr import Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calling:
+    """A call: the kernel before it, the one after it if its results are wanted, the stores."""
+
+    extern: str
+    before: Function
+    after: Function | None
+    operands: tuple[nodes.Store, ...]
+    results: tuple[nodes.Store, ...]
+    shapes: tuple[tuple[Arith, ...], ...]
+    unless: tuple[str, ...]
+
+    @property
+    def kernels(self) -> tuple[Function, ...]:
+        """The kernels, in the order in which they run."""
+        return (self.before,) if self.after is None else (self.before, self.after)
+
+    @property
+    def stores(self) -> tuple[nodes.Store, ...]:
+        """The stores of operands and results."""
+        return (*self.operands, *self.results)
+
+    def call(self, dims: tuple[str, ...], point: tuple[Arith, ...]) -> nodes.Host:
+        """The call at a point."""
+        return nodes.Host(
+            extern=self.extern,
+            dims=dims,
+            point=point,
+            args=tuple(nodes.Cell(store=s.name) for s in self.operands),
+            results=tuple(nodes.Cell(store=s.name) for s in self.results),
+            shapes=self.shapes,
+            unless=self.unless,
+            equations=self.before.equations,
+        )
+
+
+def host(
+    statement: Statement, stages: Stages, names: Names, externs: Mapping[Import, str]
+) -> Calling:
+    """Emit the kernels of a statement that calls one of the host functions ``externs``."""
+    node = _node(statement, stages)
+    assert isinstance(node.op, ExternHost)
+    name = identifier(statement.name)
+    before = function(statement, stages, names.fresh(f"{name}_operands"), _Before)
+    after = None
+    if statement.writes:
+        after = function(statement, stages, names.fresh(f"{name}_results"), _After)
+    types = operand_types(stages.graph, node)
+
+    def store(name: str, type_: TensorType) -> nodes.Store:
+        room = (stages.pad(statement, e) for e in type_.shape)
+        return nodes.Store(
+            name=name, dtype=type_.dtype.value, shape=tuple(to_arith(e) for e in room)
+        )
+
+    point: dict[str, Arith] = {d: d for d in statement.domain.dims}
+
+    def extent(e: Expr) -> Arith:
+        return at_point(to_arith(e), stages.graph.universe, point)
+
+    return Calling(
+        extern=externs[node.op.declared],
+        before=before,
+        after=after,
+        operands=tuple(store(_operand(statement, k), t) for k, t in enumerate(types)),
+        results=tuple(store(_result(statement, k), t) for k, t in enumerate(node.types)),
+        shapes=tuple(tuple(extent(e) for e in t.shape) for t in types),
+        unless=parts_of(stages.graph, node.op.default),
+    )
+
+
+def calls_host(statement: Statement, graph: Graph) -> bool:
+    """Whether a statement calls a host function; all other members are constants then."""
+    return any(isinstance(graph.nodes[m].op, ExternHost) for m in statement.members)
+
+
+def _node(statement: Statement, stages: Stages) -> Node:
+    nodes_of = (stages.graph.nodes[m] for m in statement.members)
+    return next(n for n in nodes_of if isinstance(n.op, ExternHost))
+
+
+def _operand(statement: Statement, k: int) -> str:
+    return f"{statement.name}.operand{k}"
+
+
+def _result(statement: Statement, k: int) -> str:
+    return f"{statement.name}.result{k}"
+
+
+class _Before(Body):
+    """Fetches the operands; constants among them are made on the spot."""
+
+    def run(self) -> tuple[Result, ...]:
+        """One result for each operand."""
+        for read in self.statement.reads:
+            if not self._is_local(read.member, read.slot):
+                self._argument(self._cell(read), self._needed(read))
+        node = _node(self.statement, self.stages)
+        for member in self.statement.members:
+            if member != node.name:
+                self._member(member)
+        found = []
+        for slot in range(len(node.inputs)):
+            value = natural(self._operand(node.name, slot), self.out)
+            found.append(Result(cell=(_operand(self.statement, slot), ()), text=value.text))
+        return tuple(found)
+
+
+class _After(Body):
+    """Writes the results into their stores."""
+
+    def run(self) -> tuple[Result, ...]:
+        """The results of the statement's writes."""
+        node = _node(self.statement, self.stages)
+        for k, type_ in enumerate(node.types):
+            name = self.names.fresh(identifier(f"{node.name}.{k}"))
+            cell = (_result(self.statement, k), ())
+            self.arguments[cell] = Argument(cell=cell, name=name)
+            self._values[node.name, k] = Value(name, type_, self._padded(type_))
+        for write in self.statement.writes:
+            if self._store(write).axes:
+                self._argument(self._cell(write))
+                self._pending.append(write)
+        self._update([w.tensor for w in self._pending])
+        return self._results()

@@ -1,0 +1,149 @@
+"""What a program shows to the outside, and its stores: bounds, inputs, params, outputs."""
+
+from __future__ import annotations
+
+from tempoc.codegen.kernels.context import Stages
+from tempoc.codegen.text.arithmetic import to_arith
+from tempoc.memory.plan_types import Store
+from tempoc.ops.random.draws import Seed
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.poly.relations.run_lengths import largest
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith
+from tempoc.program.nodes.bounds import Assumption, Bound, Length
+from tempoc.sdg.graph.graph import Output
+from tempoc.sdg.statements.statements import Tensor
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Entry, Expr, Slice, Sym
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import substitute
+
+
+def bounds(universe: Universe) -> tuple[Bound, ...]:
+    """All bounds, fixed and derived ones with their values; and the names for largest lengths."""
+    found = tuple(
+        Bound(name=b.name, value=None if b.value is None else to_arith(b.value))
+        for b in universe.bounds
+    )
+    names = largest(universe)
+    most: dict[str, Expr] = {b.name: Sym(names[b.name]) for b in universe.ended}
+    values = universe.at_lengths(most)
+    return (
+        *found,
+        *(
+            Bound(name=name, value=bound if bound in most else to_arith(values[bound]))
+            for bound, name in names.items()
+        ),
+    )
+
+
+def lengths(universe: Universe) -> tuple[Length, ...]:
+    """The bounds that are found out during the run."""
+    names = largest(universe)
+    return tuple(
+        Length(bound=b.name, largest=names[b.name], outer=b.outer) for b in universe.ended
+    )
+
+
+def assumptions(universe: Universe) -> tuple[Assumption, ...]:
+    """The facts about bounds that the runner checks, in the words of the source."""
+    return tuple(
+        Assumption(text=show(a), condition=to_arith(a)) for a in universe.assumptions
+    )
+
+
+def stores(stages: Stages) -> tuple[nodes.Store, ...]:
+    """The plan's stores, in the order of the tensors."""
+    plan = stages.plan
+    return tuple(_store(plan.stores[name], plan.least) for name in stages.statements.tensors)
+
+
+def _store(store: Store, least: int) -> nodes.Store:
+    return nodes.Store(
+        name=store.tensor,
+        dtype=store.dtype.value,
+        keys=tuple(
+            nodes.Key(dim=k.dim, modulo=None if k.modulo is None else to_arith(k.modulo))
+            for k in store.keys
+        ),
+        axes=tuple(
+            nodes.Axis(
+                dim=a.dim,
+                size=to_arith(a.size),
+                ring=a.ring,
+                least=least if a.grows else 0,
+                behind=a.behind,
+            )
+            for a in store.axes
+        ),
+        shape=tuple(to_arith(e) for e in store.shape),
+    )
+
+
+def inputs(stages: Stages) -> tuple[nodes.Input, ...]:
+    """Tensors that are data given at run time."""
+    return tuple(
+        nodes.Input(
+            name=t.name,
+            store=t.name,
+            dims=t.domain.dims,
+            dtype=t.type.dtype.value,
+            shape=tuple(to_arith(e) for e in stages.plan.stores[t.name].shape),
+        )
+        for t in stages.statements.tensors.values()
+        if isinstance(stages.graph.nodes[t.node].op, Input)
+    )
+
+
+def params(stages: Stages) -> tuple[nodes.Param, ...]:
+    """Tensors that are weights given at run time."""
+    found = []
+    for t in stages.statements.tensors.values():
+        op = stages.graph.nodes[t.node].op
+        if isinstance(op, Param):
+            found.append(
+                nodes.Param(
+                    name=t.name,
+                    store=t.name,
+                    dims=t.domain.dims,
+                    dtype=t.type.dtype.value,
+                    shape=tuple(to_arith(e) for e in stages.plan.stores[t.name].shape),
+                    template=op.template or t.name,
+                    has_default=op.has_default,
+                )
+            )
+    return tuple(found)
+
+
+def seed(stages: Stages) -> str:
+    """The store of the seed's key; empty if nothing is drawn."""
+    tensors = stages.statements.tensors.values()
+    found = (t.name for t in tensors if isinstance(stages.graph.nodes[t.node].op, Seed))
+    return next(found, "")
+
+
+def outputs(stages: Stages) -> tuple[nodes.Output, ...]:
+    """The results, in source order."""
+    return tuple(_output(o, stages) for o in stages.graph.outputs)
+
+
+def _output(output: Output, stages: Stages) -> nodes.Output:
+    tensors = stages.statements.tensors.values()
+    tensor: Tensor = next(t for t in tensors if (t.node, t.out) == (output.source, output.out))
+    pairs = list(zip(tensor.domain.dims, output.entries, strict=True))
+    points = {dim: entry for dim, entry in pairs if not isinstance(entry, Slice)}
+    return nodes.Output(
+        name=output.name,
+        store=tensor.name,
+        dims=tensor.domain.dims,
+        entries=tuple(to_entry(e) for _, e in pairs),
+        dtype=tensor.type.dtype.value,
+        shape=tuple(to_arith(substitute(e, points)) for e in tensor.type.shape),
+    )
+
+
+def to_entry(entry: Entry) -> Arith | nodes.Span:
+    """A point or slice for the runner."""
+    if isinstance(entry, Slice):
+        return nodes.Span(lower=to_arith(entry.lo), upper=to_arith(entry.hi), step=entry.step)
+    return to_arith(entry)

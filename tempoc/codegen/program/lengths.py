@@ -1,0 +1,186 @@
+"""Bounds that are found out during the run: largest lengths for room, lengths for everything else.
+
+In schedules and memory plans such a bound stands for its largest length. In a program each of the
+two has its own name: `T` is the length, as far as it is known, `T_max` the largest one. Loops run
+to the largest length and each statement asks before it runs whether its point is still there. That
+is enough, since nothing runs before it can be told. What is left is to leave loops early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tempoc.codegen.text.arithmetic import to_arith
+from tempoc.memory.plan_types import Key, Need, Plan, Release, Store
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.schedule.clean import bind
+from tempoc.schedule.tree import Loop, Tree, executed, variables
+from tempoc.sdg.statements.statements import Statement, Statements
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import TRUE, And, Const, Expr, Sym, compare, conjunction, sub
+from tempoc.symbolic.walk import substitute, symbols
+
+Names = Mapping[str, Expr]
+
+
+def with_largest(plan: Plan, largest: Names) -> Plan:
+    """The plan, with its sizes over the names of largest lengths."""
+    if not largest:
+        return plan
+
+    def size(e: Expr) -> Expr:
+        return substitute(e, largest)
+
+    def store(s: Store) -> Store:
+        keys = (Key(dim=k.dim, modulo=None if k.modulo is None else size(k.modulo)) for k in s.keys)
+        axes = (replace(a, size=size(a.size)) for a in s.axes)
+        return replace(s, keys=tuple(keys), axes=tuple(axes), shape=tuple(map(size, s.shape)))
+
+    return replace(
+        plan,
+        stores={name: store(s) for name, s in plan.stores.items()},
+        releases={
+            name: tuple(
+                Release(tensor=r.tensor, key=tuple(map(size, r.key)), where=size(r.where))
+                for r in found
+            )
+            for name, found in plan.releases.items()
+        },
+        extents={d: size(e) for d, e in plan.extents.items()},
+        needs={
+            name: tuple(
+                Need(
+                    dim=n.dim,
+                    size=size(n.size),
+                    rows=tuple(map(size, n.rows)),
+                    sure=tuple(map(size, n.sure)),
+                )
+                for n in found
+            )
+            for name, found in plan.needs.items()
+        },
+    )
+
+
+def loops_with_largest(tree: Tree, largest: Names) -> Tree:
+    """The tree, with its loops over the names of largest lengths."""
+    return bind(tree, dict(largest)) if largest else tree
+
+
+# ---------------------------------------------------------------- what is still there
+
+
+def presence(statement: Statement, universe: Universe) -> Expr:
+    """The condition for a point of a statement to be there, as far as it depends on lengths."""
+    lengths = universe.lengths
+    if not lengths:
+        return TRUE
+    where = statement.domain.where
+    parts = where.args if isinstance(where, And) else (where,)
+    told = [p for p in parts if any(n in lengths for n in symbols(p))]
+    for d in statement.domain.dims:
+        bound = universe.dim(d).bound
+        box = compare("<", Sym(d), Sym(bound))
+        tighter = any(p == compare("<", Sym(d), Sym(bound) - k) for p in told for k in range(1, 3))
+        if bound in lengths and not tighter:
+            told.insert(0, box)
+    return conjunction(*told)
+
+
+def at_point(e: Arith, universe: Universe, point: Mapping[str, Arith]) -> Arith:
+    """An expression whose lengths are those at a point: ``T`` becomes ``T[i]``."""
+    if not any(n in universe.lengths for n in names(e)):
+        return e
+    values = {b.name: None if b.until else b.value for b in universe.bounds}
+    match e:
+        case str() if values.get(e) is not None and e in universe.lengths:
+            value = values[e]
+            assert value is not None
+            return at_point(to_arith(value), universe, point)
+        case str():
+            outer = tuple(point[d] for d in universe.outer(e))
+            return Operation("at", (e, *outer)) if outer else e
+        case Operation(op=op, args=args):
+            return Operation(op, tuple(at_point(a, universe, point) for a in args))
+        case _:
+            return e
+
+
+def with_points(effect: nodes.Effect, universe: Universe, dims: tuple[str, ...]) -> nodes.Effect:
+    """An effect whose lengths are those at the coordinates of its point."""
+    point: dict[str, Arith] = {d: d for d in dims}
+
+    def moved(e: Arith | nodes.Span) -> Arith | nodes.Span:
+        if isinstance(e, nodes.Span):
+            ends = (at_point(x, universe, point) for x in (e.lower, e.upper))
+            return nodes.Span(lower=next(ends), upper=next(ends), step=e.step)
+        return at_point(e, universe, point)
+
+    places = (
+        replace(
+            p,
+            entries=tuple((d, moved(e)) for d, e in p.entries),
+            shape=tuple(at_point(e, universe, point) for e in p.shape),
+        )
+        for p in effect.places
+    )
+    return replace(effect, places=tuple(places))
+
+
+# ---------------------------------------------------------------- leaving loops
+
+
+def limit(loop: Loop, statements: Statements, universe: Universe) -> Arith | None:
+    """From where on nothing in a loop is there any more, if lengths say so."""
+    if not universe.lengths or abs(loop.step) != 1:
+        return None
+    inner = [loop.var, *variables(loop.body)]
+    domains = {s.name: s.domain for s in statements.statements}
+    found: dict[Arith, None] = {}
+    for execute in executed(loop.body):
+        dims = domains[execute.statement].dims
+        at = dict(zip(dims, execute.point, strict=True))
+        ends = [
+            _end(d, at[d], loop.var, universe, {n: at.get(n) for n in universe.outer(d)}, inner)
+            for d in dims
+            if universe.dim(d).bound in universe.lengths
+        ]
+        known = [e for e in ends if e is not None]
+        if not known:
+            return None
+        found[known[0]] = None
+    if not found:
+        return None
+    return next(iter(found)) if len(found) == 1 else Operation("max", tuple(found))
+
+
+def is_settled(loop: Loop, statements: Statements, universe: Universe) -> bool:
+    """Whether a step that has begun is there to its end: none in it ends an earlier one."""
+    for execute in executed(loop.body):
+        s = statements.by_name[execute.statement]
+        for bound in s.ends:
+            outer = universe.outer(bound)
+            at = dict(zip(s.domain.dims, execute.point, strict=True))
+            step = next(d for d in s.domain.dims if d not in outer)
+            if at[step] != Sym(loop.var):
+                return False
+    return True
+
+
+def _end(
+    dim: str,
+    point: Expr,
+    var: str,
+    universe: Universe,
+    outer: Mapping[str, Expr | None],
+    inner: list[str],
+) -> Arith | None:
+    """Where a loop ends for a statement that runs at ``var + c``: at the length, less ``c``."""
+    gap = sub(point, Sym(var))
+    moving = any(e is None or any(n in inner for n in symbols(e)) for e in outer.values())
+    if not isinstance(gap, Const) or moving:
+        return None
+    end = to_arith(sub(Sym(universe.dim(dim).bound), gap))
+    return at_point(end, universe, {n: to_arith(e) for n, e in outer.items() if e is not None})

@@ -1,0 +1,73 @@
+"""The text of ``kernels.py``: its header, a function for each statement, then the regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tempoc.codegen.kernels.context import BATCH
+from tempoc.codegen.kernels.kernel import Function
+from tempoc.codegen.kernels.shared_windows import in_windows
+from tempoc.codegen.kernels.vmap_batches import in_batches
+from tempoc.codegen.regions.prelude import (
+    FIRST_FAULT,
+    LOOPED,
+    LOOPED_WHILE,
+    SQUEEZED,
+    TAKEN_IF,
+    UPDATED,
+)
+from tempoc.ops.definition.operator import Import
+from tempoc.ops.emission.prelude import HELPERS, helpers_in
+
+_HEADER = '''"""Kernels of {name}, written by tempoc: one function for each statement.
+
+``at`` holds the coordinates of the point at which a statement is executed. Arrays of stores come in
+and go out whole and are updated in place; bounds are keyword arguments, known when JAX traces.
+"""
+'''
+# What a kernel may name, and the line that brings it in.
+_IMPORTS = (
+    ("jax.", "import jax"),
+    ("jnp.", "import jax.numpy as jnp"),
+    ("lax.", "from jax import lax"),
+)
+
+BETWEEN = {
+    "first_fault": FIRST_FAULT,
+    "taken_if": TAKEN_IF,
+    "squeezed": SQUEEZED,
+    "looped": LOOPED,
+    "looped_while": LOOPED_WHILE,
+}
+"""Functions that regions call; they stand in front of these."""
+
+
+def module(
+    name: str,
+    functions: tuple[Function, ...],
+    own: Mapping[Import, str] = MappingProxyType({}),
+    batch: int = BATCH,
+    regions: tuple[str, ...] = (),
+) -> str:
+    """The whole file; ``own`` are the user's functions by name. Equal functions, equal bytes.
+
+    ``batch`` is the memory of a batch of points.
+    """
+    kernels = "\n\n".join(f.text for f in functions)
+    own_helpers = {
+        "in_batches": in_batches(batch), "updated": UPDATED, "in_windows": in_windows(batch)
+    }  # fmt: skip
+    before = helpers_in(kernels, {**HELPERS, **own_helpers})
+    between = helpers_in("\n\n".join(regions), BETWEEN)
+    body = "\n\n".join([*before, kernels, *between, *regions])
+    imports = [line for used, line in _IMPORTS if used in body]
+    if own:
+        imports += ["", *(_import(place, alias) for place, alias in own.items())]
+    return "\n".join([_HEADER.format(name=name), *imports, "", "", body])
+
+
+def _import(place: Import, alias: str) -> str:
+    outer, dot, inner = place.function.partition(".")
+    line = f"from {place.module} import {outer}" + ("" if alias == outer else f" as {alias}")
+    return f"{line}\n{alias} = {alias}.{inner}" if dot else line

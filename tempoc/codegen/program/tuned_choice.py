@@ -1,0 +1,92 @@
+"""Writes beside a compiled program which way to compute it was measured to be the fastest.
+
+The program that was faster is written into a folder of its own, which appears complete or not at
+all; then ``tuned/choices.json``, which names it, is replaced at once. Who reads in between finds
+what was there before.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.codegen.errors import cannot_write
+from tempoc.codegen.program.assemble import Emitted
+from tempoc.codegen.program.bundle import digest, from_below, program_files
+from tempoc.program.codec import dump, load_choices
+from tempoc.program.nodes.variants import FILE, FOLDER, Choice, Choices
+
+
+def write_choice(
+    directory: str,
+    choice: Choice,
+    found: Emitted | None,
+    options: Mapping[str, str],
+    kept: Mapping[str, str],
+) -> None:
+    """Record that a program is the fastest where ``choice`` applies; its name and digest are given.
+
+    ``options`` are those of the program, ``kept`` is the provenance of the one in the directory.
+    Without a program nothing is faster than that: what was chosen before is forgotten. Raises
+    ``DiagnosticError``.
+    """
+    place = Path(directory)
+    try:
+        base = digest((place / "program.json").read_text(encoding="utf-8"))
+        before = _read(place / FOLDER / FILE, base)
+        after = [c for c in before if not c.applies(choice)]
+        if found is not None:
+            provenance = {**options, **_folders(kept), **from_below(kept)}
+            after.append(_written(place, choice, program_files(found, provenance)))
+        if after != before:
+            _replace(place / FOLDER, dump(Choices(program=base, choices=tuple(after))))
+        used = [c.name for c in after]
+        for name in (c.name for c in before if c.name not in used):
+            shutil.rmtree(place / name, ignore_errors=True)
+    except OSError as error:
+        raise DiagnosticError(cannot_write(directory, error.strerror or str(error))) from None
+
+
+def _read(path: Path, base: str) -> list[Choice]:
+    """What was chosen before for this program."""
+    if not path.is_file():
+        return []
+    found = load_choices(path.read_text(encoding="utf-8"))
+    return [*found.choices] if found.program == base else []
+
+
+def _folders(kept: Mapping[str, str]) -> dict[str, str]:
+    """Where the Python functions are that a program calls."""
+    return {k: v for k, v in kept.items() if k.partition(".")[0] == "externs"}
+
+
+def _written(place: Path, choice: Choice, files: Mapping[str, str]) -> Choice:
+    """The choice of a program that is there now, under a name that tells it from all others."""
+    told = digest(files["program.json"])
+    name = f"{FOLDER}/{choice.name}-{told[:8]}"
+    target = place / name
+    if not target.exists():
+        fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
+        try:
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir(parents=True)
+            for file, text in files.items():
+                (fresh / file).write_text(text, encoding="utf-8", newline="\n")
+            fresh.rename(target)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    return replace(choice, name=name, digest=told)
+
+
+def _replace(folder: Path, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    fresh = folder / f".{FILE}.{os.getpid()}.new"
+    try:
+        fresh.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(fresh, folder / FILE)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -1,0 +1,230 @@
+"""Blocks: statements without work for the host between them, as one function of ``kernels.py``.
+
+::
+
+    def block(at, x, *, T):
+        y = jnp.zeros((T,), jnp.float32)
+        (d,) = d(at, x)
+        (y,) = y_rows((), d, y, T=T)
+        return (y,)
+
+Kernels and loops of the device are inlined one after the other. What only they touch never leaves
+the function: XLA decides where that lives, and for how long. What nobody has touched before is made
+in it. The runner may as well execute the statements one by one, and does so where a loop among them
+is long.
+
+A block is told lengths and finds them out as a region does. After an end nothing in it is checked:
+the runner first has to see whether the length is one that may be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tempoc.base.names import Names
+from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.lengths import asked, may_end
+from tempoc.codegen.regions.loop_state import Undecided, arrays
+from tempoc.codegen.regions.regions import Emitted
+from tempoc.codegen.regions.writer import Writer, listed
+from tempoc.program.analysis.live import wanted
+from tempoc.program.analysis.traversal import calls, regions, starting_anew, touched, written
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith
+from tempoc.program.nodes.arithmetic import names as names_in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """How a block is seen by the rest of the program.
+
+    ``before`` are the stores that somebody may have touched when it starts, ``around`` those that
+    statements outside of it touch; ``outer`` the variables of loops around.
+    """
+
+    before: frozenset[str]
+    around: frozenset[str]
+    outer: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """The stores of a block: passed and returned, returned, neither, passed; ``told`` lengths."""
+
+    carried: list[str]
+    made: list[str]
+    local: list[str]
+    read: list[str]
+    told: tuple[Arith, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Blocks:
+    """Puts blocks in place of statements that follow one another.
+
+    ``given`` are the stores that are filled before the run, ``kept`` those that are read after it,
+    ``apart`` the kernels that the runner shall call by themselves.
+    """
+
+    known: Known
+    names: Names
+    given: frozenset[str]
+    kept: frozenset[str]
+    apart: frozenset[str]
+    made: list[Emitted] = field(default_factory=list)
+
+    def convert(self, tree: nodes.Statement) -> nodes.Statement:
+        """The whole tree with blocks."""
+        return self.part(tree, Outside(before=self.given, around=self.kept, outer=()))
+
+    def part(self, s: nodes.Statement, outside: Outside) -> nodes.Statement:
+        """A part of the tree; ``outside`` is what surrounds it."""
+        match s:
+            case nodes.Sequence(items=items):
+                return self.sequence(items, outside)
+            case nodes.Region() if self.is_free(s):
+                return self.sequence((s,), outside)
+            case nodes.Guard(body=body):
+                return replace(s, body=self.part(body, outside))
+            case nodes.Loop(body=body, var=var):
+                # The next step comes after this one.
+                before = outside.before | touched(body)
+                inner = replace(outside, before=before, outer=(*outside.outer, var))
+                return replace(s, body=self.part(body, inner))
+            case _:
+                return s
+
+    def sequence(self, items: tuple[nodes.Statement, ...], outside: Outside) -> nodes.Statement:
+        """Runs of items that need no host become blocks."""
+        found: list[nodes.Statement] = []
+        stores = [touched(item) for item in items]
+        later = Counter(name for here in stores for name in here)
+        earlier: frozenset[str] = frozenset()
+        start = 0
+        while start < len(items):
+            end = start
+            while end < len(items) and self.fits(items[start:end], items[end]):
+                end += 1
+            here = slice(start, max(end, start + 1))
+            later.subtract(name for own in stores[here] for name in own)
+            around = outside.around | earlier | frozenset(+later)
+            around_here = replace(outside, before=outside.before | earlier, around=around)
+            earlier = earlier.union(*stores[here])
+            run = items[here]
+            if end > start:
+                block = self.block(run, around_here)
+                found += run if block is None else [block]
+            else:
+                found.append(self.part(run[0], around_here))
+            start = here.stop
+        return found[0] if len(found) == 1 else nodes.Sequence(items=tuple(found))
+
+    def fits(self, before: tuple[nodes.Statement, ...], s: nodes.Statement) -> bool:
+        """Whether a statement may follow others in a block."""
+        if not self.is_free(s):
+            return False
+        checks = any(self.known.kernels[c.kernel].checks for c in calls(s))
+        return not (checks and any(map(may_end, before)))
+
+    def is_free(self, s: nodes.Statement) -> bool:
+        """Whether the host is not needed for a statement, or only to decide once and for all."""
+        match s:
+            case nodes.Guard(body=nodes.Free()):
+                return True
+            case nodes.Guard(condition=condition, body=body):
+                return {*names_in(condition)} <= {*self.known.bounds} and self.is_free(body)
+            case nodes.Sequence(items=items):
+                return all(map(self.is_free, items))
+            case nodes.Region():
+                return not any(c.kernel in self.apart for c in calls(s))
+            case nodes.Call(kernel=kernel, results=results):
+                writes = {cell.store for cell in results}
+                return kernel not in self.apart and not writes & self.given
+            case nodes.Free():
+                return True
+            case _:
+                return False
+
+    def block(
+        self, items: tuple[nodes.Statement, ...], outside: Outside
+    ) -> nodes.Block | None:
+        """The items as a block, where that is of use and it is clear which arrays they share."""
+        body = nodes.Sequence(items=items)
+        if sum(1 for _ in calls(body)) < 2 and not any(True for _ in regions(body)):
+            return None
+        known = self.known
+        try:
+            found = arrays(body, known.stores, known.fixed, {*known.bounds, *outside.outer})
+            told = asked(body, known, {*known.bounds, *outside.outer})
+        except Undecided:
+            return None
+        changed = [name for name in written(body) if name in found]
+        own = [name for name in changed if name not in outside.before]
+        first = starting_anew(body, changed)
+        anew = [n for n in changed if not found[n].places and n in first]
+        own += [name for name in anew if name not in own]
+        made = [name for name in own if name in outside.around]
+        local = [name for name in own if name not in outside.around]
+        carried = [name for name in changed if name not in own]
+        read = [name for name in found if name not in changed]
+        if not (carried or made or may_end(body)):
+            return None
+        parts = _Parts(carried=carried, made=made, local=local, read=read, told=told)
+        fresh = [name for name in own if name not in anew]
+        return self.written(body, found, parts, fresh, outside.outer)
+
+    def written(
+        self,
+        body: nodes.Sequence,
+        found: Mapping[str, nodes.Cells],
+        parts: _Parts,
+        fresh: list[str],
+        outer: tuple[str, ...],
+    ) -> nodes.Block:
+        """The block with its function; ``fresh`` are the stores that start as zeros in it."""
+        name = self.names.fresh("block")
+        known, after = self.known, frozenset((*parts.carried, *parts.made))
+        ends = may_end(body)
+        writer = Writer(
+            known=known,
+            fixed=known.fixed,
+            found=found,
+            outer=outer,
+            after=after,
+            asked=parts.told,
+            ends=ends,
+        )
+        writer.begin(body)
+        first = wanted(body, after, known.registers)
+        for store in fresh:
+            if store in first or store not in known.registers:
+                writer.line(1, f"{writer.called[store]} = {_start(writer, found[store])}")
+        writer.statement(body, 1)
+        given = [writer.called[s] for s in (*parts.carried, *parts.read)]
+        returned = [writer.called[s] for s in (*parts.carried, *parts.made)]
+        doc = f"What stands between two tasks of the host: {listed(body)}"
+        kernel, lines = writer.end(name, body, doc, len(parts.carried), given, returned)
+        node = nodes.Block(
+            kernel=name,
+            point=outer,
+            body=body,
+            carried=tuple(found[n] for n in parts.carried),
+            made=tuple(found[n] for n in parts.made),
+            read=tuple(found[n] for n in parts.read),
+            local=tuple(parts.local),
+            lengths=parts.told,
+            endings=tuple(map(parts.told.index, ends)),
+        )
+        self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        return node
+
+
+def _start(writer: Writer, cells: nodes.Cells) -> str:
+    """What a store holds that is new in a block."""
+    zeros = writer.zeros(nodes.Cell(store=cells.store, key=cells.keys[0]))
+    if not cells.places:
+        return zeros
+    slots = (writer.slots(nodes.Cell(store=cells.store, key=key)) for key in cells.keys)
+    return "{" + ", ".join(f"{slot}: {zeros}" for slot in slots) + "}"

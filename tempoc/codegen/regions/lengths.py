@@ -1,0 +1,79 @@
+"""Lengths in regions: which ones a loop asks for, and which it finds out itself.
+
+In a region each length is one number: `T`, or `T[i]` for the `i` of a loop around it. Where the
+loop ends one, the number is carried as `T_end`, 0 until the end has been seen, and `T` follows::
+
+    def step_t(carry):
+        i, T_end, (c,) = carry
+        T = jnp.where(T_end > 0, T_end, at[2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.loop_state import Undecided
+from tempoc.program.analysis.traversal import calls, every
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith, Operation, text
+from tempoc.program.nodes.arithmetic import names as names_in
+from tempoc.program.nodes.bounds import lengths_in
+
+
+def ended(ending: nodes.Ending) -> Arith:
+    """The length that a call may end, as expressions name it."""
+    return Operation("at", (ending.bound, *ending.outer)) if ending.outer else ending.bound
+
+
+def asked(s: nodes.Statement, known: Known, names: Collection[str]) -> tuple[Arith, ...]:
+    """The lengths that a loop or block names or ends, each once; at points over ``names``.
+
+    Raises ``Undecided`` if one differs from step to step.
+    """
+    lengths = known.lengths
+    found: dict[Arith, None] = {}
+    for e in _expressions(s):
+        found |= dict.fromkeys(lengths_in(e, lengths))
+    for call in calls(s):
+        for e in known.lengths_of(call):
+            found |= dict.fromkeys(lengths_in(e, lengths))
+        found |= dict.fromkeys(map(ended, call.endings))
+    for e in found:
+        if not {*names_in(e)} <= {*names, *(length.bound for length in lengths)}:
+            raise Undecided(text(e))
+    return tuple(found)
+
+
+def may_end(s: nodes.Statement) -> tuple[Arith, ...]:
+    """The lengths that a statement may end, each once."""
+    return tuple(dict.fromkeys(ended(e) for call in calls(s) for e in call.endings))
+
+
+def endings(loop: nodes.Loop) -> tuple[Arith, ...]:
+    """The lengths that a loop finds out. Raises ``Undecided`` if one within it does, or if it
+    does not count up by one.
+    """
+    found = may_end(loop)
+    inner = [part for part in every(loop.body) if isinstance(part, nodes.Loop)]
+    if any(call.endings for part in inner for call in calls(part)) or (found and loop.step != 1):
+        raise Undecided(loop.var)
+    return found
+
+
+def _expressions(s: nodes.Statement) -> Iterator[Arith]:
+    """All expressions outside of kernels that may name lengths."""
+    for part in every(s):
+        match part:
+            case nodes.Guard(condition=condition):
+                yield condition
+            case nodes.Loop(lower=lower, upper=upper, limit=limit):
+                yield from (e for e in (lower, upper, limit) if e is not None)
+            case nodes.Call(point=point, args=args, results=results, endings=found):
+                yield from point
+                for cell in (*args, *results):
+                    yield from cell.key
+                    yield from () if cell.when is None else (cell.when,)
+                yield from (e.length for e in found)
+            case _:
+                pass

@@ -1,0 +1,98 @@
+"""The arrays that a region takes: of each store one, or several by the slots of their keys.
+
+A key of an array within a region is made of parts that every call fixes (constants, bounds,
+variables of loops that are written out) and of parts that the loops outside set. Arrays are told
+apart by the former; the latter must be the same in the whole region, for nobody could say
+otherwise which arrays two calls share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names
+
+Values = Mapping[str, int]
+
+
+class Undecided(Exception):
+    """Which arrays the calls of a loop share depends on the loops outside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """A cell that a call touches, with the variables of loops that are written out."""
+
+    cell: nodes.Cell
+    values: Values
+
+
+def arrays(
+    s: nodes.Statement, stores: Mapping[str, nodes.Store], fixed: Values, known: Collection[str]
+) -> dict[str, nodes.Cells]:
+    """The arrays by store, in order of first use.
+
+    ``fixed`` are bounds with constant values, ``known`` the names that have a value outside the
+    statement. Raises ``Undecided``.
+    """
+    found: dict[str, dict[tuple[Arith, ...], None]] = {}
+    for use in uses(s, fixed):
+        parts = zip(stores[use.cell.store].keys, use.cell.key, strict=True)
+        key = tuple(0 if k.modulo == 1 else bound(e, use.values) for k, e in parts)
+        found.setdefault(use.cell.store, {})[key] = None
+    return {name: _cells(name, list(keys), known) for name, keys in found.items()}
+
+
+def _cells(
+    store: str, keys: Sequence[tuple[Arith, ...]], known: Collection[str]
+) -> nodes.Cells:
+    """Arrays under some keys; places at which these are all the same do not tell them apart."""
+    places = []
+    for k, column in enumerate(zip(*keys, strict=True)):
+        alone = len(set(column)) == 1
+        if not all(isinstance(e, int) or (alone and {*names(e)} <= {*known}) for e in column):
+            raise Undecided(store)
+        if alone:
+            continue
+        places.append(k)
+    return nodes.Cells(store=store, keys=tuple(keys), places=tuple(places))
+
+
+def uses(s: nodes.Statement, values: Values) -> Iterator[Use]:
+    """All cells that calls touch; what is known not to happen is left out."""
+    match s:
+        case nodes.Sequence(items=items):
+            for item in items:
+                yield from uses(item, values)
+        case nodes.Loop(var=var, body=body, place="unrolled"):
+            ends = evaluate(s.lower, values), evaluate(s.upper, values)
+            for k in range(*ends, s.step):
+                yield from uses(body, {**values, var: k})
+        case nodes.Loop(body=body) | nodes.Region(loop=body):
+            yield from uses(body, values)
+        case nodes.Guard(condition=condition, body=body):
+            if happens(condition, values):
+                yield from uses(body, values)
+        case nodes.Call(args=args, results=results):
+            for cell in (*args, *results):
+                if cell.when is None or happens(cell.when, values):
+                    yield Use(cell=cell, values=values)
+        case _:
+            pass
+
+
+def happens(condition: Arith, values: Values) -> bool:
+    """Whether a condition may hold, as far as the values say."""
+    found = bound(condition, values)
+    return not isinstance(found, int) or bool(found)
+
+
+def bound(e: Arith, values: Values) -> Arith:
+    """The expression with values put in; a number where that decides it."""
+    if all(name in values for name in names(e)):
+        return evaluate(e, values)
+    if isinstance(e, Operation):
+        return Operation(e.op, tuple(bound(a, values) for a in e.args))
+    return e

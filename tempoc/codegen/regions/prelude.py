@@ -1,0 +1,117 @@
+"""How expressions and arrays are spelled in regions; how these find the first fault."""
+
+from __future__ import annotations
+
+from tempoc.program.nodes.arithmetic import Arith, Operation, text
+
+_EXTREMES = {"min": "jnp.minimum", "max": "jnp.maximum"}
+_LOGIC = {"and": "&", "or": "|"}
+DTYPES = {
+    "bool": "jnp.bool_", "i32": "jnp.int32", "i64": "jnp.int64", "u32": "jnp.uint32",
+    "bf16": "jnp.bfloat16", "f16": "jnp.float16", "f32": "jnp.float32", "f64": "jnp.float64",
+    "key": "jnp.uint32",
+}  # fmt: skip
+
+
+def traced(e: Arith) -> str:
+    """An expression over numbers of which some are traced."""
+    if not isinstance(e, Operation):
+        return str(e)
+    parts = [traced(a) if not isinstance(a, Operation) else f"({traced(a)})" for a in e.args]
+    if e.op in _EXTREMES:
+        found = parts[0].removeprefix("(").removesuffix(")") if len(parts) == 1 else parts[0]
+        for part in parts[1:]:
+            found = f"{_EXTREMES[e.op]}({found}, {part})"
+        return found
+    if e.op == "not":
+        return f"jnp.logical_not({parts[0]})"
+    if not parts:
+        return text(e)
+    if e.op in _LOGIC and len(parts) == 1:
+        return traced(e.args[0])
+    if e.op == "+":
+        return parts[0] + "".join(_added(part) for part in parts[1:])
+    return f" {_LOGIC.get(e.op, e.op)} ".join(parts)
+
+
+def _added(part: str) -> str:
+    """A term of a sum that is not the first; a negative number is subtracted."""
+    return f" - {part[1:]}" if part.removeprefix("-").isdigit() and part[0] == "-" else f" + {part}"
+
+
+UPDATED = '''\
+def updated(array, part, start):
+    """The array with a part put in; axes of length 1 are left out meanwhile.
+
+    XLA for CPUs copies what a loop carries if an array that has such axes is updated, then read.
+    """
+    both = zip(array.shape, part.shape)
+    axes = tuple(k for k, sizes in enumerate(both) if sizes == (1, 1))
+    rest = [s for k, s in enumerate(start) if k not in axes]
+    array, part = lax.squeeze(array, axes), lax.squeeze(part, axes)
+    return lax.expand_dims(lax.dynamic_update_slice(array, part, rest), axes)
+'''
+"""Stands in front of kernels that update arrays of which an axis may have length 1."""
+
+SQUEEZED = '''\
+def squeezed(carry, places):
+    """What takes axes of length 1 from the arrays at some places, and what gives them back."""
+    def narrow(carry):
+        return tuple(
+            jax.tree.map(jnp.squeeze, x) if k in places else x for k, x in enumerate(carry)
+        )
+    def wide(arrays):
+        back = lambda y, x: jnp.reshape(y, jnp.shape(x))
+        both = enumerate(zip(arrays, carry))
+        return tuple(jax.tree.map(back, y, x) if k in places else y for k, (y, x) in both)
+    return narrow, wide
+'''
+"""Stands in front of the two that follow."""
+
+LOOPED = '''\
+def looped(lower, upper, step, carry, places):
+    """``lax.fori_loop``, of arrays at these places without axes of length 1 (see ``updated``)."""
+    narrow, wide = squeezed(carry, places)
+    def narrow_step(i, arrays):
+        return narrow(step(i, wide(arrays)))
+    return wide(lax.fori_loop(lower, upper, narrow_step, narrow(carry)))
+'''
+"""Stands in front of regions with loops that update such arrays and read them."""
+
+LOOPED_WHILE = '''\
+def looped_while(more, step, carry, places):
+    """``lax.while_loop`` of a number and arrays, some without axes of length 1."""
+    narrow, wide = squeezed(carry[1], places)
+    def narrow_more(carry):
+        return more((carry[0], wide(carry[1])))
+    def narrow_step(carry):
+        n, arrays = step((carry[0], wide(carry[1])))
+        return n, narrow(arrays)
+    n, arrays = lax.while_loop(narrow_more, narrow_step, (carry[0], narrow(carry[1])))
+    return n, wide(arrays)
+'''
+"""Stands in front of regions with such loops that find out how long they last."""
+
+TAKEN_IF = '''\
+def taken_if(condition, step, carry):
+    """The step if the condition holds, else the carry.
+
+    GPUs copy arrays that a ``lax.cond`` may give back as they are, but none that a loop carries.
+    """
+    if jax.default_backend() == "cpu":
+        return lax.cond(condition, step, lambda carry: carry, carry)
+    once = lambda state: (jnp.bool_(False), step(state[1]))
+    return lax.while_loop(lambda state: state[0], once, (condition, carry))[1]
+'''
+"""Stands in front of regions in which something is done only sometimes."""
+
+FIRST_FAULT = '''\
+def first_fault(fault, kernel, found, point):
+    """What failed first: the kernel, its check, which of its points, the coordinates."""
+    check, lane = (found[0], found[1]) if found.ndim else (found, jnp.int32(0))
+    new = jnp.stack([jnp.int32(kernel), check, lane, *point])
+    new = jnp.pad(new, (0, fault.size - new.size))
+    return jnp.where(fault[1] != 0, fault, new)
+'''
+"""Stands in front of regions that check something."""
+

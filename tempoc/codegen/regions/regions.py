@@ -1,0 +1,155 @@
+"""Regions: loops that the device runs, each as one function of ``kernels.py``.
+
+::
+
+    def loop_t(at, h, x, W, *, steps=None, T):
+        def step_t(i, carry):
+            (h,) = carry
+            t = at[0] + i
+            (h,) = rnn((t,), x, W, h, T=T)
+            return (h,)
+
+        (h,) = lax.fori_loop(0, at[1] if steps is None else steps, step_t, (h,))
+        return (h,)
+
+The kernels are inlined when JAX traces the function, so XLA sees the whole loop and updates the
+stores in place. What the kernels write is carried; what they only read is not, nor what is written
+anew in each step and wanted by nobody else. ``at`` has the first ``t``, the number of steps, then
+the variables of loops outside; with ``steps`` the number is known when the function is traced,
+which spares a GPU the question after each step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tempoc.base.names import Names
+from tempoc.codegen.regions.capacity import needed
+from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.lengths import asked, endings
+from tempoc.codegen.regions.loop_state import Undecided, arrays
+from tempoc.codegen.regions.writer import Writer, listed
+from tempoc.program.analysis.live import afterwards, wanted_within
+from tempoc.program.analysis.traversal import written
+from tempoc.program.nodes import nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emitted:
+    """A region or block, its kernel, and the kernel's text."""
+
+    node: nodes.Region | nodes.Block
+    kernel: nodes.Kernel
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Regions:
+    """Puts regions in place of loops on the device.
+
+    ``made`` are those that were found, ``left`` the variables of loops that the host keeps.
+    """
+
+    known: Known
+    names: Names
+    made: list[Emitted] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    def convert(
+        self, s: nodes.Statement, after: frozenset[str], outer: tuple[str, ...] = ()
+    ) -> nodes.Statement:
+        """The tree with regions; ``outer`` are the variables of loops around.
+
+        The contents of the stores in ``after`` are wanted afterwards.
+        """
+        single = self.known.registers
+        match s:
+            case nodes.Sequence(items=items):
+                parts = afterwards(items, after, single)
+                return replace(s, items=tuple(self.convert(i, more, outer) for i, more in parts))
+            case nodes.Guard(body=body):
+                return replace(s, body=self.convert(body, after, outer))
+            case nodes.Loop(place="device"):
+                return self.region(s, after, outer)
+            case nodes.Loop(body=body, var=var):
+                more = wanted_within(body, after, single)
+                return replace(s, body=self.convert(body, more, (*outer, var)))
+            case _:
+                return s
+
+    def region(
+        self, loop: nodes.Loop, after: frozenset[str], outer: tuple[str, ...]
+    ) -> nodes.Statement:
+        """The loop as a region; as it is where nobody can say which arrays are which."""
+        known = self.known
+        try:
+            found = arrays(loop, known.stores, known.fixed, {*known.bounds, *outer})
+            ends = endings(loop)
+            told = asked(loop, known, {*known.bounds, *outer})
+        except Undecided:
+            self.left.append(loop.var)
+            return _on_host(loop)
+        more = wanted_within(loop.body, after, known.registers)
+        local = [n for n in written(loop) if n in known.registers and n not in more]
+        changed = [name for name in written(loop) if name in found and name not in local]
+        if not changed and not ends:
+            return _on_host(loop)
+        name = self.names.fresh(f"loop_{loop.var}")
+        writer = Writer(
+            known=known,
+            fixed=known.fixed,
+            found=found,
+            outer=outer,
+            after=after,
+            asked=told,
+            ends=ends,
+            ahead=2,
+        )
+        read = [n for n in found if n not in (*changed, *local)]
+        kernel, lines = _write(writer, name, loop, changed, read)
+        node = nodes.Region(
+            kernel=name,
+            point=outer,
+            loop=loop,
+            carried=tuple(found[n] for n in changed),
+            read=tuple(found[n] for n in read),
+            needs=needed(loop, outer),
+            lengths=told,
+            endings=tuple(map(told.index, ends)),
+            local=tuple(local),
+        )
+        self.made.append(Emitted(node=node, kernel=kernel, text="\n".join(lines) + "\n"))
+        return node
+
+
+def _on_host(loop: nodes.Loop) -> nodes.Loop:
+    """The loop and all within it left to the host."""
+
+    def back(s: nodes.Statement) -> nodes.Statement:
+        match s:
+            case nodes.Sequence(items=items):
+                return replace(s, items=tuple(map(back, items)))
+            case nodes.Guard(body=body):
+                return replace(s, body=back(body))
+            case nodes.Loop(body=body):
+                return replace(s, body=back(body), place="host")
+            case _:
+                return s
+
+    found = back(loop)
+    assert isinstance(found, nodes.Loop)
+    return found
+
+
+def _write(
+    writer: Writer, name: str, loop: nodes.Loop, changed: list[str], read: list[str]
+) -> tuple[nodes.Kernel, list[str]]:
+    """The kernel of a region and the lines of its function."""
+    writer.begin(loop)
+    writer.line(1, "count = at[1] if steps is None else steps")
+    writer.device(loop, 1, root=True)
+    ends = "from at[0] on" if loop.step > 0 else "from at[0] down"
+    doc = f"{loop.var} {ends}, at[1] steps; the loop of {listed(loop)}"
+    given = [writer.called[s] for s in (*changed, *read)]
+    returned = given[: len(changed)]
+    return writer.end(name, loop, doc, len(changed), given, returned, ("steps=None",))

@@ -1,0 +1,385 @@
+"""Writes the text of regions: calls of kernels, loops around ``lax.fori_loop``, branches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from tempoc.base.names import Names
+from tempoc.codegen.kernels.kernel import signature
+from tempoc.codegen.regions.lengths import ended, may_end
+from tempoc.codegen.regions.loop_state import happens
+from tempoc.codegen.regions.spelling import Spelled
+from tempoc.codegen.text.naming import RESERVED, identifier
+from tempoc.codegen.text.wrap_lines import INDENT, WIDTH, wrapped
+from tempoc.ops.definition.dtype_text import tupled
+from tempoc.program.analysis.live import afterwards, wanted_within
+from tempoc.program.analysis.traversal import calls, variables, written
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import TRUE, Arith, Operation
+from tempoc.program.nodes.spelling import variable
+
+FAULT = "fault"
+
+
+@dataclass(slots=True, kw_only=True)
+class Writer(Spelled):
+    """Writes the function of one region or block.
+
+    ``fixed`` are constants, ``ends`` the lengths that it finds out, ``over`` how these are carried.
+    ``after`` is what is wanted after the statement that is being written.
+    """
+
+    fixed: Mapping[str, int]
+    after: frozenset[str]
+    ends: tuple[Arith, ...] = ()
+    lines: list[str] = field(default_factory=list)
+    values: dict[str, int] = field(default_factory=dict)
+    locals: Names = field(default_factory=Names)
+    index: str = "i"
+    over: dict[Arith, str] = field(default_factory=dict)
+
+    def begin(self, s: nodes.Statement) -> None:
+        """Names for all that the function has."""
+        own = map(variable, (*self.known.bounds, *self.outer, *variables(s)))
+        taken = [*RESERVED, *own, *self.known.kernels, "steps", "count", "carry"]
+        self.locals = Names(taken, spaced=True)
+        for var in (FAULT, "found"):
+            self.locals.take(var)
+        self.index = self.locals.fresh("i")
+        for store in self.found:
+            self.called[store] = self.locals.fresh(identifier(store))
+        self.static, self.values = {*self.known.bounds}, dict(self.fixed)
+        for e in self.asked:
+            name = str(e.args[0] if isinstance(e, Operation) else e)
+            self.lengths[e] = self.locals.fresh(variable(name))
+            if e in self.ends:
+                self.over[e] = self.locals.fresh(f"{name}_end")
+                self.line(1, f"{self.over[e]} = jnp.int32(0)")
+        if any(self.checks(c) for c in calls(s)):
+            self.line(1, f"{FAULT} = jnp.zeros({3 + self.rank(s)}, jnp.int32)")
+
+    def end(
+        self,
+        name: str,
+        s: nodes.Statement,
+        doc: str,
+        donated: int,
+        given: list[str],
+        returned: list[str],
+        first: tuple[str, ...] = (),
+    ) -> tuple[nodes.Kernel, list[str]]:
+        """The kernel and the lines of its function; its first keyword arguments are given."""
+        checked = any(self.checks(c) for c in calls(s))
+        ends = [tupled([*self.over.values()])] if self.over else []
+        self.line(1, f"return {tupled(returned + ends + [FAULT] * checked)}")
+        body, self.lines = self.lines, []
+        words = {w for content in body for w in re.findall(r"\w+", content)}
+        for k, var in enumerate(self.outer):
+            if variable(var) in words:
+                self.line(1, f"{variable(var)} = at[{k + self.ahead}]")
+        for e, length in self.lengths.items():
+            if e not in self.ends or not self.ahead:
+                self.line(1, f"{length} = {self.told(e)}")
+        bounds = tuple(b for b in self.known.bounds if b in self.used)
+        head = signature(name, ["at", *given], (*first, *bounds))
+        equations = dict.fromkeys(e for c in calls(s) for e in self.kernel(c).equations)
+        kernel = nodes.Kernel(
+            name=name,
+            dims=(),
+            bounds=bounds,
+            donated=tuple(range(donated)),
+            equations=tuple(equations),
+            checks=("",) * checked,
+        )
+        return kernel, [*head, f'{INDENT}"""{doc}"""', *self.lines, *body]
+
+    def lasting(self, s: nodes.Statement, depth: int) -> None:
+        """The lengths that a part may have ended, as they are known now."""
+        for e in may_end(s):
+            end = self.over[e]
+            self.line(depth, f"{self.lengths[e]} = jnp.where({end} > 0, {end}, {self.told(e)})")
+
+    @property
+    def single(self) -> frozenset[str]:
+        """The stores that are one array."""
+        return self.known.registers
+
+    @contextmanager
+    def before(self, after: frozenset[str]) -> Iterator[None]:
+        """A part after which this is wanted."""
+        outside, self.after = self.after, after
+        yield
+        self.after = outside
+
+    def line(self, depth: int, content: str) -> None:
+        """A line, on several where it is too long."""
+        self.lines += wrapped(INDENT * depth + content)
+
+    # ------------------------------------------------------------ statements
+
+    def statement(self, s: nodes.Statement, depth: int) -> None:
+        """The lines of any statement."""
+        match s:
+            case nodes.Sequence(items=items):
+                for item, after in afterwards(items, self.after, self.single):
+                    with self.before(after):
+                        self.statement(item, depth)
+            case nodes.Loop(place="unrolled"):
+                self.unrolled(s, depth)
+            case nodes.Loop():
+                self.device(s, depth)
+            case nodes.Guard():
+                self.guard(s, depth)
+            case nodes.Call():
+                self.call(s, depth)
+            case nodes.Free():
+                pass
+            case nodes.Region(loop=loop):
+                self.device(loop, depth)
+            case nodes.Host() | nodes.Effect() | nodes.Block() | nodes.Load() | nodes.Evict():
+                raise TypeError(f"{type(s).__name__} in a region")
+            case _:
+                assert_never(s)
+
+    def unrolled(self, loop: nodes.Loop, depth: int) -> None:
+        """A loop that Python runs when the function is traced."""
+        ends = ", ".join(self.text(e) for e in (loop.lower, loop.upper))
+        step = "" if loop.step == 1 else f", {loop.step}"
+        self.line(depth, f"for {variable(loop.var)} in range({ends}{step}):")
+        self.static.add(loop.var)
+        with self.before(wanted_within(loop.body, self.after, self.single)):
+            self.block(loop.body, depth + 1)
+        self.static.discard(loop.var)
+
+    def block(self, s: nodes.Statement, depth: int) -> None:
+        """The lines of a body, one at least."""
+        before = len(self.lines)
+        self.statement(s, depth)
+        if len(self.lines) == before:
+            self.line(depth, "pass")
+
+    def device(self, loop: nodes.Loop, depth: int, *, root: bool = False) -> None:
+        """A loop of the device."""
+        loop = loop if root or may_end(loop) else _shortened(loop)
+        after = wanted_within(loop.body, self.after, self.single)
+        carried = self.changed(loop, after)
+        if not carried:
+            return
+        with self.before(after):
+            self.counting(loop, carried, depth, root)
+
+    def counting(self, loop: nodes.Loop, carried: list[str], depth: int, root: bool) -> None:
+        """A loop of the device that carries these arrays."""
+        if may_end(loop):
+            self.lasting_loop(loop, carried, depth, root)
+            return
+        step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
+        plain = not root and loop.step == 1
+        index = var if plain else self.index
+        self.line(depth, f"def {step}({index}, carry):")
+        self.line(depth + 1, f"{tupled(carried)} = carry")
+        narrow = ".astype(jnp.int32)" if self.known.x64 else ""
+        if plain and narrow:
+            self.line(depth + 1, f"{var} = {var}{narrow}")
+        if not plain:
+            start = "at[0]" if root else self.text(loop.lower, tight=True)
+            sign = "-" if loop.step < 0 else "+"
+            by = "" if abs(loop.step) == 1 else f" * {abs(loop.step)}"
+            self.line(depth + 1, f"{var} = {start} {sign} {index}{narrow}{by}")
+        self.block(loop.body, depth + 1)
+        self.line(depth + 1, f"return {tupled(carried)}")
+        ends = ("0", "count") if root else self.counted(loop)
+        places = self.thin(loop, carried)
+        again = "looped" if places else "lax.fori_loop"
+        self.again(depth, carried, f"{again}({', '.join(ends)}, {step}, CARRY{places})")
+
+    def thin(self, loop: nodes.Loop, carried: list[str]) -> str:
+        """Places of arrays that a loop updates and reads, as an argument, if axes may be 1 long.
+
+        XLA for CPUs copies these; those that are only written it copies if they lose their axes.
+        """
+        updated: set[str] = set()
+        read: set[str] = set()
+        for call in calls(loop):
+            given = {cell.store for cell in call.args}
+            changed = given & {cell.store for cell in call.results}
+            own = self.known.narrow.get(call.kernel)
+            updated |= changed if own is not None else set()
+            read |= given if own is None else (given - changed) | (own & changed)
+        names = {self.called[store] for store in updated & read if store in self.found}
+        places = [str(k) for k, name in enumerate(carried) if name in names]
+        return f", {tupled(places)}" if places else ""
+
+    def lasting_loop(
+        self, loop: nodes.Loop, carried: list[str], depth: int, root: bool
+    ) -> None:
+        """A region's loop that finds out how long it lasts."""
+        step, var = self.locals.fresh(f"step_{loop.var}"), variable(loop.var)
+        more = self.locals.fresh(f"more_{loop.var}")
+        start = "at[0]" if root else self.coordinate(loop.lower)
+        there = f"{var} < at[0] + count" if root else f"{var} < {self.text(loop.upper, tight=True)}"
+        if loop.limit is not None:
+            there = f"({there}) & ({var} < {self.text(loop.limit, tight=True)})"
+        self.line(depth, f"def {more}(carry):")
+        self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
+        self.lasting(loop, depth + 1)
+        self.line(depth + 1, f"return {there}")
+        self.line(depth, f"def {step}(carry):")
+        self.line(depth + 1, f"{var}, {tupled(carried)} = carry")
+        self.lasting(loop, depth + 1)
+        self.block(loop.body, depth + 1)
+        self.line(depth + 1, f"return {var} + 1, {tupled(carried)}")
+        places = self.thin(loop, carried)
+        again = "looped_while" if places else "lax.while_loop"
+        self.line(depth, f"carry = {start}, {tupled(carried)}")
+        self.line(depth, f"_, {tupled(carried)} = {again}({more}, {step}, carry{places})")
+        if not root:
+            self.lasting(loop, depth)
+
+    def counted(self, loop: nodes.Loop) -> tuple[str, str]:
+        """From where to where a loop within a region counts, which begins at the first there is."""
+        if loop.step == 1:
+            return self.text(loop.lower), self.text(loop.upper)
+        gap = (loop.upper, loop.lower) if loop.step > 0 else (loop.lower, loop.upper)
+        by = abs(loop.step)
+        more, less = gap
+        count: Arith = Operation("-", gap)
+        if isinstance(less, int):
+            count = Operation("+", (more, -less))
+        if by != 1:
+            count = Operation("//", (Operation("+", (count, by - 1)), by))
+        return "0", self.text(count)
+
+    def guard(self, guard: nodes.Guard, depth: int) -> None:
+        """What is done only sometimes; if Python cannot say when, as a branch."""
+        if not happens(guard.condition, self.values) or not any(True for _ in calls(guard.body)):
+            return
+        if self.is_static(guard.condition):
+            self.line(depth, f"if {self.text(guard.condition)}:")
+            self.block(guard.body, depth + 1)
+            return
+        # JAX traces a branch whether it is taken or not; Python leaves out what never is.
+        known, rest = self.apart(guard.condition)
+        if known is not None:
+            inner = nodes.Guard(condition=rest, body=guard.body)
+            self.guard(nodes.Guard(condition=known, body=inner), depth)
+            return
+        if isinstance(guard.body, nodes.Guard) and self.apart(guard.body.condition)[0] is None:
+            both = Operation("and", (guard.condition, guard.body.condition))
+            self.guard(nodes.Guard(condition=both, body=guard.body.body), depth)
+            return
+        carried = self.changed(guard.body, wanted_within(guard.body, self.after, self.single))
+        if not carried:
+            return
+        branch = self.locals.fresh("taken")
+        self.line(depth, f"def {branch}(carry):")
+        self.line(depth + 1, f"{tupled(carried)} = carry")
+        self.lasting(guard.body, depth + 1)
+        self.block(guard.body, depth + 1)
+        self.line(depth + 1, f"return {tupled(carried)}")
+        condition = self.text(guard.condition)
+        self.again(depth, carried, f"taken_if({condition}, {branch}, CARRY)")
+        self.lasting(guard.body, depth)
+
+    def apart(self, condition: Arith) -> tuple[Arith | None, Arith]:
+        """What Python knows of a condition when the function is traced, if so; and the rest."""
+        if not (isinstance(condition, Operation) and condition.op == "and"):
+            return (condition, TRUE) if self.is_static(condition) else (None, condition)
+        known = tuple(a for a in condition.args if self.is_static(a))
+        rest = tuple(a for a in condition.args if a not in known)
+        return Operation("and", known) if known else None, Operation("and", rest)
+
+    def again(self, depth: int, carried: list[str], made: str) -> None:
+        """What is carried becomes what is made of it."""
+        given = tupled(carried)
+        content = f"{given} = {made.replace('CARRY', given)}"
+        if len(INDENT * depth + content) <= WIDTH:
+            self.line(depth, content)
+            return
+        self.line(depth, f"carry = {given}")
+        self.line(depth, f"{given} = {made.replace('CARRY', 'carry')}")
+
+    def call(self, call: nodes.Call, depth: int) -> None:
+        """The call of a kernel; a result that is there only sometimes is chosen afterwards."""
+        kernel = self.kernel(call)
+        targets, after = [], []
+        for cell in call.results:
+            if cell.store not in self.found:  # it never happens
+                targets.append("_")
+                continue
+            here = self.cell(cell)
+            if cell.when is None:
+                targets.append(here)
+                continue
+            new = self.locals.fresh(f"{self.called[cell.store]}_new")
+            targets.append(new)
+            when = self.text(cell.when)
+            if self.is_static(cell.when):
+                after += [f"if {when}:", f"{INDENT}{here} = {new}"]
+            else:
+                after.append(f"{here} = jnp.where({when}, {new}, {here})")
+        targets += [self.locals.fresh("ends") for _ in call.endings]
+        for target, ending in zip(targets[len(call.results) :], call.endings, strict=True):
+            end = self.over[ended(ending)]
+            after.append(f"{end} = jnp.where({target}, {self.text(ending.length)}, {end})")
+        if kernel.checks:
+            targets.append("found")
+        if not targets:
+            return
+        at = [self.coordinate(e) for e in call.point] if kernel.dims else []
+        at += [self.coordinate(e) for e in self.known.lengths_of(call)]
+        given = [tupled(at), *(self.argument(cell) for cell in call.args)]
+        for name in kernel.bounds:
+            self.used[name] = None
+        given += [f"{variable(name)}={variable(name)}" for name in kernel.bounds]
+        right = f"{call.kernel}({', '.join(given)})"
+        left = tupled(targets) if len(targets) == 1 else ", ".join(targets)
+        self.line(depth, f"{left} = {right}")
+        for content in after:
+            self.line(depth, content)
+        self.lasting(call, depth)
+        if kernel.checks:
+            number = list(self.known.kernels).index(kernel.name)
+            point = tupled([self.coordinate(e) for e in call.point])
+            self.line(depth, f"{FAULT} = first_fault({FAULT}, {number}, found, {point})")
+
+    # ------------------------------------------------------------ what is changed, what is checked
+
+    def changed(self, s: nodes.Statement, after: frozenset[str]) -> list[str]:
+        """What a part changes that is wanted afterwards, by the names in the function."""
+        kept = [n for n in written(s) if n in after or n not in self.single]
+        found = [self.called[name] for name in kept if name in self.found]
+        found += [self.over[e] for e in may_end(s)]
+        return found + [FAULT] * any(self.checks(c) for c in calls(s))
+
+    def kernel(self, call: nodes.Call) -> nodes.Kernel:
+        """What is called."""
+        return self.known.kernels[call.kernel]
+
+    def checks(self, call: nodes.Call) -> bool:
+        """Whether something is checked there."""
+        return bool(self.kernel(call).checks)
+
+    def rank(self, s: nodes.Statement) -> int:
+        """The most coordinates of a point at which something is checked."""
+        return max(len(c.point) for c in calls(s) if self.checks(c))
+
+
+def _shortened(loop: nodes.Loop) -> nodes.Loop:
+    """The loop over the steps below its limit."""
+    if loop.limit is None or abs(loop.step) != 1:
+        return loop
+    if loop.step == 1:
+        return replace(loop, upper=Operation("min", (loop.upper, loop.limit)))
+    last = Operation("-", (loop.limit, 1))
+    return replace(loop, lower=Operation("min", (loop.lower, last)))
+
+
+def listed(s: nodes.Statement) -> str:
+    """The first kernels that a part calls."""
+    found = list(dict.fromkeys(c.kernel for c in calls(s)))
+    return ", ".join(found[:3]) + (", ..." if len(found) > 3 else ".")

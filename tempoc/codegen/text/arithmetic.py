@@ -1,0 +1,81 @@
+"""Index expressions as run-time arithmetic: from `symbolic.expr` to `program.arith`."""
+
+from __future__ import annotations
+
+from tempoc.program.nodes.arithmetic import FALSE, TRUE, Arith, Operation
+from tempoc.symbolic.expr import (
+    And,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Not,
+    Or,
+    Prod,
+    Sum,
+    Sym,
+    Truth,
+)  # fmt: skip
+
+
+def to_arith(e: Expr) -> Arith:
+    """The same expression for the runner; names stay as they are.
+
+    ``TypeError`` for a kind of expression that is never stored in a program.
+    """
+    match e:
+        case Const(value=v):
+            return v
+        case Sym(name=n):
+            return n
+        case Sum(terms=terms, const=k):
+            return _sum(terms, k)
+        case Prod(factors=fs):
+            return Operation("*", tuple(to_arith(f) for f in fs))
+        case FloorDiv(arg=a, divisor=k):
+            return Operation("//", (to_arith(a), k))
+        case Mod(arg=a, divisor=k):
+            return Operation("%", (to_arith(a), k))
+        case Min(args=args):
+            return Operation("min", tuple(to_arith(a) for a in args))
+        case Max(args=args):
+            return Operation("max", tuple(to_arith(a) for a in args))
+        case _:
+            return _condition(e)
+
+
+def _condition(e: Expr) -> Arith:
+    match e:
+        case Truth(value=v):
+            return TRUE if v else FALSE
+        case Compare(op=op, left=left, right=right):
+            return Operation(op, (to_arith(left), to_arith(right)))
+        case And(args=args):
+            return Operation("and", tuple(to_arith(a) for a in args))
+        case Or(args=args):
+            return Operation("or", tuple(to_arith(a) for a in args))
+        case Not(arg=a):
+            return Operation("not", (to_arith(a),))
+        case _:
+            raise TypeError(f"not an index expression: {e!r}")
+
+
+def _sum(terms: tuple[tuple[int, Expr], ...], const: int) -> Arith:
+    """Positive terms first, as a person writes them: ``T - t``, not ``-t + T``."""
+    ordered = sorted(terms, key=lambda term: term[0] < 0)
+    parts = [to_arith(x) if c == 1 else _scaled(c, x) for c, x in ordered]
+    if const > 0 or (const and ordered[0][0] > 0):
+        parts.append(const)
+    elif const:
+        parts.insert(0, const)
+    return Operation("+", tuple(parts))
+
+
+def _scaled(factor: int, e: Expr) -> Arith:
+    inner = to_arith(e)
+    if isinstance(inner, Operation) and inner.op == "*":
+        return Operation("*", (factor, *inner.args))
+    return Operation("*", (factor, inner))

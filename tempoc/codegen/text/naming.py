@@ -1,0 +1,118 @@
+"""Names in emitted code: Python identifiers that still say what they are in the source."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tempoc.base.names import COTANGENT
+from tempoc.ops.emission.prelude import HELPERS
+from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sym, sub
+
+RESERVED = tuple(
+    sorted(
+        {
+            *keyword.kwlist,
+            *keyword.softkwlist,
+            *dir(builtins),
+            *HELPERS,
+            "first_fault",
+            "in_batches",
+            "in_windows",
+            "looped",
+            "squeezed",
+            "taken_if",
+            "looped_while",
+            "updated",
+            "at",
+            "jax",
+            "jnp",
+            "lax",
+        }
+    )
+)
+"""Names that emitted code must not bind, sorted."""
+
+
+def identifier(name: str) -> str:
+    """A source name as an identifier: ``h.matmul`` is ``h_matmul``."""
+    text = re.sub(r"\W+", "_", name)
+    return text if text and not text[0].isdigit() else f"_{text}"
+
+
+def is_source_name(node: str) -> bool:
+    """Whether a node has the name of an equation, and is no intermediate result of one."""
+    return len(_path(node)) == 1
+
+
+def local_names(nodes: Iterable[str], tensors: Iterable[str]) -> dict[str, str]:
+    """What a kernel calls the results of nodes that it computes, and tensors that it is given.
+
+    Of a path such as ``a.attention.softmax.e.exp``, the name of a result within functions that
+    were written in place, as much of the end as tells it from others, but what it is
+    computed by not alone: ``e_exp``. Cotangents say that they are: ``d_net_w`` of ``loss.d.net.w``.
+    Where that would be one name for two, tensors come first, and others say which part of the
+    domain they are of: ``k_late``.
+    """
+    paths = {name: _path(name) for name in (*tensors, *nodes)}
+    ends: Counter[tuple[str, ...]] = Counter()
+    for path in dict.fromkeys(paths.values()):
+        ends.update(_ends(path))
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name, path in paths.items():
+        end, part = _end(path, ends), name.split(".")[len(path) :]
+        wanted = (".".join(end), ".".join([*end, *part]), name)
+        found[name] = next((n for n in map(identifier, wanted) if n not in taken), wanted[0])
+        taken.add(found[name])
+    return found
+
+
+def _path(node: str) -> tuple[str, ...]:
+    """The parts of a node's name, without what tells parts of its domain from each other."""
+    first, *rest = node.split(".")
+    while rest and (rest[-1] in ("early", "late") or rest[-1].isdigit()):
+        rest.pop()
+    return first, *rest
+
+
+def _end(path: tuple[str, ...], ends: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
+    """The shortest end, two parts or more, that no other path has; it begins with a word."""
+    return next((e for e in _ends(path) if ends[e] == 1), path)
+
+
+def _ends(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """What may stand for a path, the shortest first."""
+    by = max((k for k in range(1, len(path) - 1) if path[k] == COTANGENT), default=None)
+    head, tail = ((), path) if by is None else ((COTANGENT,), path[by + 1 :])
+    for k in range(max(len(tail) - 2, 0), -1, -1):
+        if not tail[k].isdigit():
+            yield *head, *tail[k:]
+
+
+def access_name(tensor: str, dims: Sequence[str], entries: Sequence[Entry]) -> str:
+    """A name for what an access gives: ``h_prev`` for ``h[t-1]``, ``k_slice`` for ``k[0:t+1]``."""
+    parts = [_entry_name(dim, entry) for dim, entry in zip(dims, entries, strict=True)]
+    return "_".join([tensor, *(p for p in parts if p)])
+
+
+def _entry_name(dim: str, entry: Entry) -> str:
+    """What tells a position from the identity; nothing for the identity itself."""
+    if isinstance(entry, Slice):
+        return "slice"
+    match entry:
+        case Const(value=v):
+            return str(v) if v >= 0 else "at"
+        case Sym(name=n):
+            return "" if n == dim else n
+    return _shift_name(sub(entry, Sym(dim)))
+
+
+def _shift_name(shift: Expr) -> str:
+    if not isinstance(shift, Const):
+        return "at"
+    number = "" if abs(shift.value) == 1 else str(abs(shift.value))
+    return ("next" if shift.value > 0 else "prev") + number

@@ -1,0 +1,27 @@
+"""Whether a program has an order of execution, found out without making one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling.loop_order import check_order
+from tempoc.poly.scheduling.problem import Problem, Unschedulable
+from tempoc.poly.scheduling.time_limit import TooSlow
+from tempoc.schedule.dependences import flows
+from tempoc.sdg.statements.statements import Statements
+
+
+def has_order(parts: Statements, space: Space, components: Iterable[tuple[str, ...]]) -> bool:
+    """Whether each of these components has one, as far as isl comes to an end."""
+    needs = flows(parts, space.universe)
+    for names in components:
+        tasks = {name: parts.by_name[name].domain for name in names}
+        inside = [f for f in needs if f.reader in tasks and f.writer in tasks]
+        try:
+            check_order(Problem(space, tasks, inside))
+        except Unschedulable:
+            return False
+        except TooSlow:
+            pass
+    return True

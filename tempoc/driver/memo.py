@@ -1,0 +1,83 @@
+"""What variants of one program have in common: the first passes, as long as these are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tempoc.driver.pipelines import Pass
+from tempoc.passes.context import PassContext
+from tempoc.pipeline.manager import Outcome, Record, run_pipeline
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph
+from tempoc.symbolic.domain import Universe
+
+_Sizes = tuple[tuple[str, int], ...]
+
+
+class Passed(NamedTuple):
+    """What a pass made, and what the passes after it are given."""
+
+    record: Record[Graph]
+    context: PassContext
+
+
+@dataclass(slots=True)
+class Shared:
+    """Spaces, and what passes have made of the program, after each of them.
+
+    Passes that have not looked at values of bounds make the same for all.
+    """
+
+    spaces: dict[Universe, Space] = field(default_factory=dict)
+    passed: dict[tuple[tuple[Pass, ...], _Sizes], Passed] = field(default_factory=dict)
+
+    def space_of(self, graph: Graph) -> Space:
+        """The polyhedral space of a graph; one for all that have the same dimensions."""
+        if graph.universe not in self.spaces:
+            self.spaces[graph.universe] = Space(graph.universe)
+        return self.spaces[graph.universe]
+
+    def run(
+        self,
+        graph: Graph,
+        steps: tuple[Pass, ...],
+        sizes: Mapping[str, int],
+        verify: Callable[[Graph, Space, str], None] | None,
+    ) -> Outcome[Graph]:
+        """Run passes on the program, but those at the beginning that have run already."""
+        known = self.known(steps, sizes)
+        context = PassContext(space=self.space_of(graph), told=dict(sizes))
+        if known:
+            context = known[-1].context.copy()
+            context.told = dict(sizes)
+        done = len(known)
+
+        def noted(record: Record[Graph]) -> None:
+            nonlocal done
+            done += 1
+            key = steps[:done], _key(sizes) if context.asked else ()
+            self.passed[key] = Passed(record, context.copy())
+
+        def check(result: Graph, step: str) -> None:
+            assert verify is not None
+            verify(result, context.space, step)
+
+        past = [found.record for found in known]
+        checked = check if verify is not None else None
+        return run_pipeline(graph, steps, context, verify=checked, past=past, noted=noted)
+
+    def known(self, steps: tuple[Pass, ...], sizes: Mapping[str, int]) -> list[Passed]:
+        """What the first passes have made, as far as that is known."""
+        found: list[Passed] = []
+        for k in range(1, len(steps) + 1):
+            passed = self.passed.get((steps[:k], ())) or self.passed.get((steps[:k], _key(sizes)))
+            if passed is None:
+                break
+            found.append(passed)
+        return found
+
+
+def _key(sizes: Mapping[str, int]) -> _Sizes:
+    return tuple(sorted(sizes.items()))

@@ -1,0 +1,115 @@
+"""Tensors of which ranges are read: who wants how much of the past, and what is kept for that.
+
+What is wanted stands in the graph as the program says it; what is kept is the memory plan's.
+"""
+
+from collections.abc import Iterator
+
+from tempoc.driver.compilation import Compilation
+from tempoc.memory.estimates import is_small
+from tempoc.memory.plan_types import Axis, Key, Plan, Store
+from tempoc.memory.text import BYTES
+from tempoc.poly.relations.space import Space
+from tempoc.runtime.report.table import table
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, ZERO, Const, Expr, FloorDiv, Mod, Slice, Sym, product, sub
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import children, symbols
+
+HEAD = ("read by ranges", "of", "pattern", "kept in", "slots", "bytes per point", "given back")
+
+
+def caches_text(compilation: Compilation) -> str:
+    """A table, tensors with the same other dimensions together; empty if there are none."""
+    graph, plan = compilation.graph, compilation.plan
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for tensor, dim, pattern in ranges(graph, compilation.space):
+        found.setdefault((tensor, dim), {})[pattern] = None
+    rows = []
+    for (tensor, dim), patterns in found.items():
+        store = plan.stores.get(tensor)
+        pattern = " plus ".join(patterns)
+        outer = tuple(d for d in graph.nodes[tensor].domain.dims if d != dim)
+        name = tensor + (f" for each {', '.join(outer)}" if outer else "")
+        kept = ["-"] * 4 if store is None else _kept(store, dim, plan)
+        rows.append((outer, (name, dim, pattern, *kept)))
+    rows.sort(key=lambda row: row[0])
+    return table(HEAD, [row for _, row in rows]) if rows else ""
+
+
+def ranges(graph: Graph, space: Space) -> Iterator[tuple[str, str, str]]:
+    """Computed tensors, dimensions, and a pattern for each read of a range."""
+    for node in graph.nodes.values():
+        for edge in node.inputs:
+            source = graph.nodes[edge.source]
+            if not is_computed(source):
+                continue
+            for dim, entry in zip(source.domain.dims, edge.entries, strict=True):
+                if isinstance(entry, Slice):
+                    where = space.intersect(node.domain, Domain(node.domain.dims, edge.guard))
+                    yield source.name, dim, pattern(entry, dim, where, space)
+
+
+def pattern(entry: Slice, dim: str, where: Domain, space: Space) -> str:
+    """``causal``, ``window of W``, ``chunk of C``, ``first S``, ``from here on`` or ``whole``."""
+    bound = Sym(space.universe.dim(dim).bound)
+    moves = [any(space.universe.is_dim(n) for n in symbols(e)) for e in (entry.lo, entry.hi)]
+    if not any(moves):
+        if entry.lo == ZERO and entry.hi == bound:
+            return "whole"
+        return f"first {show(entry.hi)}" if entry.lo == ZERO else f"{show(entry)}"
+    most = space.upper_bound(sub(entry.hi, entry.lo), where)
+    short = not any(space.universe.is_dim(n) for n in symbols(most))
+    if short and _is_cut(entry.lo):
+        return f"chunk of {show(most)}"
+    last = space.upper_bound(entry.hi, where)
+    if entry.lo == ZERO and _is_few(last, bound.name, space):
+        return f"first {show(last)}"
+    if short and is_small(most, bound.name, space.universe):
+        return f"window of {show(most)}"
+    if entry.lo == ZERO:
+        return "causal"
+    return "from here on" if entry.hi == bound else show(entry)
+
+
+def _is_few(e: Expr, bound: str, space: Space) -> bool:
+    """Whether so many points are few however many there are."""
+    known = not any(space.universe.is_dim(n) for n in symbols(e))
+    return known and is_small(e, bound, space.universe)
+
+
+def _is_cut(e: Expr) -> bool:
+    """Whether a position is rounded down."""
+    return isinstance(e, FloorDiv | Mod) or any(_is_cut(c) for c in children(e))
+
+
+def _kept(store: Store, dim: str, plan: Plan) -> list[str]:
+    """Kind, slots, bytes for a point with all that is kept beside it, and until when."""
+    slots: Expr = Const(1)
+    others: list[Expr] = [Const(BYTES[store.dtype]), *store.shape]
+    parts: tuple[Key | Axis, ...] = (*store.keys, *store.axes)
+    for part in parts:
+        size = part.size if isinstance(part, Axis) else part.modulo or plan.extents[part.dim]
+        if part.dim == dim:
+            slots = size
+        else:
+            others.append(size)
+    grows = any(a.dim == dim and a.grows for a in store.axes)
+    count = ("up to " if grows else "") + show(slots)
+    kind = "growing" if store.kind == "bucket" else store.kind
+    return [kind, count, show(product(others)), _until(store, plan)]
+
+
+def _until(store: Store, plan: Plan) -> str:
+    """When its slots are given back."""
+    found = []
+    for statement, items in plan.releases.items():
+        for r in items:
+            if r.tensor == store.tensor:
+                when = "" if r.where == TRUE else f" when {show(r.where)}"
+                found.append(f"after {statement}{when}")
+    if store.kind in ("ring", "register"):
+        found.insert(0, "overwritten in turn")
+    return "; ".join(found) or "at the end"

@@ -1,0 +1,119 @@
+"""How much there is of everything, after each pass and at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tempoc.driver.compilation import Compilation
+from tempoc.ops.control.control import Merge
+from tempoc.program.analysis.traversal import blocks, regions
+from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree
+from tempoc.sdg.graph.graph import Graph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """A graph in numbers; ``stars`` are dimensions of nodes of which all points are one."""
+
+    nodes: int
+    edges: int
+    merges: int
+    stars: int
+    kernels: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A pass, the graph after it, and how long it took in seconds."""
+
+    step: str
+    size: Size
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """The front end and all passes, then what was made of the last graph.
+
+    ``kernels`` are functions in the emitted text without those of ``regions`` and ``blocks``,
+    ``stores`` counts them by kind.
+    """
+
+    rows: tuple[Row, ...]
+    statements: int
+    loops: int
+    kernels: int
+    regions: int
+    blocks: int
+    stores: Mapping[str, int]
+
+
+def size_of(graph: Graph) -> Size:
+    """A graph in numbers."""
+    nodes = graph.nodes.values()
+    return Size(
+        nodes=len(nodes),
+        edges=sum(len(n.inputs) for n in nodes),
+        merges=sum(isinstance(n.op, Merge) for n in nodes),
+        stars=sum(len(n.vector) for n in nodes),
+        kernels=len(graph.groups),
+    )
+
+
+def counts(compilation: Compilation) -> Counts:
+    """The numbers of a compilation, which goes through all stages for them."""
+    times = dict(compilation.timings)
+    graph = compilation.graph
+    front = Row(step="elaborate", size=size_of(graph), seconds=times.get("elaborate", 0.0))
+    rows = [
+        Row(step=r.step, size=size_of(r.after), seconds=r.seconds)
+        for r in compilation.passes.records
+    ]
+    kinds = Counter(s.kind for s in compilation.plan.stores.values())
+    program = compilation.emitted.program
+    loops = sum(1 for _ in regions(program.tree))
+    parts = sum(1 for _ in blocks(program.tree))
+    return Counts(
+        rows=(front, *rows),
+        statements=len(compilation.statements.statements),
+        loops=sum(1 for _ in _loops(compilation.tree)),
+        kernels=len(program.kernels) - loops - parts,
+        regions=loops,
+        blocks=parts,
+        stores={kind: kinds[kind] for kind in sorted(kinds)},
+    )
+
+
+def show_counts(found: Counts) -> str:
+    """A table of what each pass left, then what became of the last graph."""
+    width = max(len(r.step) for r in found.rows)
+    lines = [f"{'':<{width}}  nodes  edges  merges  stars  kernels        ms"]
+    for row in found.rows:
+        s = row.size
+        lines.append(
+            f"{row.step:<{width}}  {s.nodes:5}  {s.edges:5}  {s.merges:6}  {s.stars:5}"
+            f"  {s.kernels:7}  {row.seconds * 1e3:8.1f}"
+        )
+    kinds = ", ".join(f"{count} {kind}" for kind, count in found.stores.items())
+    stores = f"{sum(found.stores.values())} stores" + (f" ({kinds})" if kinds else "")
+    lines.append(
+        f"{found.statements} statements, {found.loops} loops, {found.kernels} kernels, "
+        f"{found.regions} regions, {found.blocks} blocks, {stores}"
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _loops(tree: Tree) -> Iterator[Loop]:
+    match tree:
+        case Loop(body=body):
+            yield tree
+            yield from _loops(body)
+        case Guard(body=body):
+            yield from _loops(body)
+        case Sequence(items=items):
+            for item in items:
+                yield from _loops(item)
+        case Execute():
+            return

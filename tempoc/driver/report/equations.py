@@ -1,0 +1,150 @@
+"""What became of each equation: where it is computed now, what passes did to it, and what not.
+
+A compilation's remarks and its last graph, sorted by the statements of the source. A place belongs
+to the smallest statement around it; what a library function contributes stands under the function's
+own equations. What has no place in the source stands under the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tempoc.base.source import Source, Span
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.pipelines import ANEW
+from tempoc.frontend.syntax import ast
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.pipeline.step import Remark
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.statements.build import is_computed
+
+WIDEST = 88
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """A kernel with a part of an equation: where statements have one in common, they are fused.
+
+    ``loops`` are dimensions that it runs through one by one, ``together`` those of which it
+    computes all points at once.
+    """
+
+    name: str
+    loops: tuple[str, ...]
+    together: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """A statement of the source (``None``: the program as a whole) and what became of it."""
+
+    statement: Span | None
+    kernels: tuple[Kernel, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The first line of the statement, shortened."""
+        text = self.statement.text.split("\n", 1)[0].strip() if self.statement else ""
+        return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
+
+
+def story(compilation: Compilation) -> tuple[Chapter, ...]:
+    """Chapters in source order, the main file's first; the program as a whole comes last.
+
+    All equations of the main file have one; other statements if there is something to say.
+    """
+    loaded = compilation.loaded
+    files = (loaded.main, *(m for m in loaded.modules.values() if m.key != loaded.main.key))
+    places = _Places([(m.source, tuple(_statements(m.tree.items))) for m in files])
+    kernels = _kernels(compilation.optimized, places)
+    said: dict[Span | None, list[Remark]] = {}
+    for remark in _valid(compilation):
+        said.setdefault(places.around(remark.span), []).append(remark)
+    main = [i.span for i in loaded.main.tree.items if isinstance(i, ast.Equation)]
+    statements = [s for s in places.all if s in main or s in said]
+    found = [
+        Chapter(statement=s, kernels=tuple(kernels.get(s, ())), remarks=tuple(said.get(s, ())))
+        for s in statements
+    ]
+    if None in said:
+        found.append(Chapter(statement=None, remarks=tuple(said[None])))
+    return tuple(found)
+
+
+def _valid(compilation: Compilation) -> Iterator[Remark]:
+    """All remarks but those of passes that decided anew later, about all or about a tensor."""
+    records = compilation.passes.records
+    for k, record in enumerate(records):
+        later = [r for r in records[k + 1 :] if r.step == record.step]
+        if record.step in ANEW and later:
+            continue
+        told = {_about(remark) for r in later for remark in r.remarks}
+        yield from (r for r in record.remarks if _about(r) not in told or not _about(r))
+    yield from compilation.later_remarks
+
+
+def _about(remark: Remark) -> tuple[Span, str] | None:
+    """The place that a remark is about, and the first name in it."""
+    parts = remark.message.split("`")
+    return (remark.span, parts[1]) if remark.span is not None and len(parts) > 1 else None
+
+
+@dataclass(slots=True)
+class _Places:
+    """The statements of all files."""
+
+    files: list[tuple[Source, tuple[Span, ...]]]
+
+    @property
+    def all(self) -> list[Span]:
+        """All statements, file after file."""
+        return [s for _, spans in self.files for s in spans]
+
+    def around(self, span: Span | None) -> Span | None:
+        """The smallest statement around a place, if there is one."""
+        if span is None:
+            return None
+        for source, spans in self.files:
+            if source.path == span.source.path:
+                inside = [s for s in spans if s.start <= span.start < max(s.end, s.start + 1)]
+                return min(inside, key=lambda s: s.end - s.start) if inside else None
+        return None
+
+
+def _statements(items: Iterable[ast.Node]) -> Iterator[Span]:
+    """Everything that can be computed, or said, somewhere: in source order, functions inside."""
+    for item in items:
+        if isinstance(item, ast.Def | ast.For):
+            yield from _statements(item.body)
+        elif not isinstance(item, ast.Const | ast.Assume | ast.Import | ast.Extern):
+            yield item.span
+
+
+def _kernels(graph: Graph, places: _Places) -> dict[Span, list[Kernel]]:
+    """For each statement the kernels with parts of it, in the order of the groups."""
+    parts = [(g.name, [graph.nodes[m] for m in g.members]) for g in graph.groups]
+    if not parts:
+        parts = [(n.name, [n]) for n in graph.nodes.values() if is_computed(n)]
+    found: dict[Span, list[Kernel]] = {}
+    for name, members in parts:
+        for statement in _served(members, places):
+            found.setdefault(statement, []).append(_kernel(name, members[0]))
+    return found
+
+
+def _kernel(name: str, node: Node) -> Kernel:
+    loops = tuple(d for d in node.domain.dims if d not in node.vector)
+    return Kernel(name=name, loops=loops, together=node.vector)
+
+
+def _served(members: list[Node], places: _Places) -> dict[Span, None]:
+    """The statements that nodes come from; numbers count only where there is nothing else."""
+    found: dict[Span, None] = {}
+    for node in [n for n in members if not is_cheap(n.op)] or members:
+        for span in node.spans:
+            statement = places.around(span)
+            if statement is not None:
+                found[statement] = None
+    return found

@@ -1,0 +1,249 @@
+"""Measures which way to compile a program is the fastest for given bounds and data.
+
+One knob after the other is turned (``candidates.py``), each from the best way so far. Ways are
+measured in turns, whole runs as a user would time them, so that what else the machine does meets
+all of them. One that is not faster in nearly every turn, by more than a few percent of its median,
+is not taken; nor is one that gives other outputs, or takes more memory than it may. In the end the
+best is measured against the first once more: who wins many comparisons may have had luck.
+
+Nothing of that is to be seen outside: what programs print and save is not shown. Functions that the
+host calls may do anything, so runs that call some are refused.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from tempoc.base.diagnostics import DiagnosticError
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.search.candidates import KNOBS, Knob, Way
+from tempoc.driver.search.variants import AS_IT_IS
+from tempoc.runtime.checkpoint.suspend import called_hosts
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.compare import differences
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.source import Source
+from tempoc.runtime.execution.specialize import bound
+from tempoc.runtime.host.effects import Shown
+from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.messages.variants import not_measured
+from tempoc.runtime.report.progress import count_calls
+from tempoc.runtime.run import Settings, run_given
+
+LEAST, MOST, SECONDS = 3, 101, 4.0
+"""How often a way is measured: as often as fits these seconds, within limits."""
+GAIN, OFTEN = 0.95, 0.8
+"""A way is faster if the median of its times, each to that of the other in the same turn, is no
+more than that, and so many of them are below 1."""
+HOPELESS = 2.0
+"""A way that takes so many times as long in its first warm run is not measured any more."""
+PER_CALL = 4e-6
+"""Seconds that a call of a kernel takes at least."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A whole run to be measured, and what is different about it."""
+
+    about: str
+    run: Callable[[], object]
+
+
+Clock = Callable[[Sequence[Once]], list[list[float]]]
+"""Runs everything in turns and gives the seconds of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """What was found: the best way, and medians in seconds of it and of the program as it was.
+
+    ``way`` has no name if nothing is faster than that.
+    """
+
+    way: Way
+    seconds: float
+    before: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A way that was run; ``first`` are the seconds of its first warm run."""
+
+    way: Way
+    loaded: Loaded
+    outputs: Mapping[str, Array]
+    first: float
+
+
+def tune(
+    compilation: Compilation,
+    loaded: Loaded,
+    given: Given,
+    settings: Settings,
+    tell: Tell,
+    clock: Clock | None = None,
+    knobs: Sequence[Knob] = KNOBS,
+) -> Tuned:
+    """The fastest way to run ``loaded``, which that compilation made. Raises ``RunError``.
+
+    ``tell`` hears a line about each way that was looked at.
+    """
+    silent = replace(settings, show=_silent)
+    with tempfile.TemporaryDirectory(prefix="tempoc-") as folder:
+        tuner = _Tuner(loaded, _in_memory(given), silent, tell, clock or in_turns, Path(folder))
+        return tuner.run(compilation, knobs)
+
+
+class _Tuner:
+    """Looks at ways, one after the other."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        given: Given,
+        settings: Settings,
+        tell: Tell,
+        clock: Clock,
+        folder: Path,
+    ) -> None:
+        self.loaded = loaded
+        self.given = given
+        self.settings = settings
+        self.tell = tell
+        self.clock = clock
+        self.folder = folder
+        bindings, known = bound(loaded, given)
+        if names := called_hosts(loaded.program, known.stores):
+            raise RunError(not_measured(names))
+        self.bounds = bindings.bounds
+        self.count = 0
+
+    def run(self, compilation: Compilation, knobs: Sequence[Knob]) -> Tuned:
+        """Turn all knobs."""
+        free = [b.name for b in self.loaded.program.bounds if b.value is None]
+        sizes = {name: self.bounds[name] for name in free}
+        first = best = self.first_run(Way(compilation=compilation), self.loaded)
+        for knob in knobs:
+            others = [*self.right(knob(best.way, sizes), best, first)]
+            best = self.fastest(best, others) if others else best
+        if best is first:
+            times = before = self.clock([self.once(first)])[0]
+        else:
+            times, before = self.clock([self.once(best), self.once(first)])
+            if not is_faster(times, before):
+                self.tell(f"{best.way.about}: not faster when measured once more")
+                best, times = first, before
+        return Tuned(way=best.way, seconds=median(times), before=median(before))
+
+    def right(
+        self, ways: Iterator[Way], best: _Candidate, first: _Candidate
+    ) -> Iterator[_Candidate]:
+        """The ways that give the same outputs, and are not too slow from the start."""
+        for way in ways:
+            try:
+                if self.is_hopeless(way, best):
+                    self.tell(f"{way.about}: too many calls of kernels")
+                    continue
+                found = self.first_run(way, self.compiled(way))
+            except (DiagnosticError, RunError) as error:
+                self.tell(f"{way.about}: not possible: {_reason(error)}")
+                continue
+            if lines := differences(found.outputs, first.outputs):
+                self.tell(f"{way.about}: not taken, its outputs differ: {lines[0]}")
+            elif found.first > HOPELESS * best.first:
+                self.tell(f"{way.about}: {_text(found.first)} in its first run")
+            else:
+                yield found
+
+    def fastest(self, best: _Candidate, others: Sequence[_Candidate]) -> _Candidate:
+        """The best of some ways; ``best`` if none of the others is faster for sure."""
+        every = [best, *others]
+        times = self.clock([self.once(c) for c in every])
+        for candidate, seconds in zip(every, times, strict=True):
+            self.tell(f"{candidate.way.about or AS_IT_IS}: {_text(median(seconds))}")
+        faster = [0, *(k for k in range(1, len(every)) if is_faster(times[k], times[0]))]
+        return every[min(faster, key=lambda k: median(times[k]))]
+
+    def is_hopeless(self, way: Way, best: _Candidate) -> bool:
+        """Whether nothing but calls of kernels takes too long already."""
+        if way.compilation.options.on_device:
+            return False
+        program = way.compilation.emitted.program
+        values = {b.name: self.bounds.get(b.name, 1) for b in program.bounds}
+        return PER_CALL * count_calls(program.tree, values) > HOPELESS * best.first
+
+    def compiled(self, way: Way) -> Loaded:
+        """A way as a run finds it."""
+        self.count += 1
+        directory = self.folder / str(self.count)
+        way.compilation.write(str(directory))
+        return load(directory, self.loaded.extern_path)
+
+    def first_run(self, way: Way, loaded: Loaded) -> _Candidate:
+        """Run twice: the kernels are compiled in the first run."""
+        outputs = run_given(loaded, self.given, self.settings).outputs
+        start = time.perf_counter()
+        run_given(loaded, self.given, self.settings)
+        first = time.perf_counter() - start
+        return _Candidate(way=way, loaded=loaded, outputs=outputs, first=first)
+
+    def once(self, candidate: _Candidate) -> Once:
+        """A run."""
+        run = partial(run_given, candidate.loaded, self.given, self.settings)
+        return Once(candidate.way.about or AS_IT_IS, run)
+
+
+def in_turns(runs: Sequence[Once]) -> list[list[float]]:
+    """The seconds of runs, one after the other in each turn; the first turn does not count."""
+    found: list[list[float]] = [[] for _ in runs]
+    for once in runs:
+        once.run()
+    start, count = time.perf_counter(), 0
+    while count < LEAST or (count < MOST and time.perf_counter() - start < SECONDS * len(runs)):
+        turn = [*zip(found, runs, strict=True)]
+        for times, once in turn if count % 2 == 0 else reversed(turn):
+            begin = time.perf_counter()
+            once.run()
+            times.append(time.perf_counter() - begin)
+        count += 1
+    return found
+
+
+def is_faster(times: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether times are shorter than others of the same turns, for sure and by enough."""
+    ratios = [a / b for a, b in zip(times, others, strict=True)]
+    return median(ratios) <= GAIN and sum(r < 1 for r in ratios) >= OFTEN * len(ratios)
+
+
+def _in_memory(given: Given) -> Given:
+    """The same with all data read."""
+
+    def read(source: Source) -> Source:
+        array = source.read()
+        return source._replace(read=lambda: array)
+
+    inputs = {name: read(source) for name, source in given.inputs.items()}
+    params = {name: read(source) for name, source in given.params.items()}
+    return given._replace(inputs=inputs, params=params)
+
+
+def _silent(shown: Shown, values: Sequence[Array]) -> None:
+    """Nobody wants to see it several times."""
+
+
+def _reason(error: DiagnosticError | RunError) -> str:
+    found = error.problems if isinstance(error, RunError) else error.diagnostics
+    return found[0].message
+
+
+def _text(seconds: float) -> str:
+    return f"{seconds * 1e3:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"

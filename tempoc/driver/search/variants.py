@@ -1,0 +1,247 @@
+"""Variants of a program for ranges of bounds: for small ones as it is, for larger ones in less.
+
+A program that is compiled for a budget and a range of bounds may fit as it is for a part of the
+range. The range is walked from below: as far as a variant fits it is taken; a few times beyond that
+it is looked for another one (``budget.py``), until the largest bounds are reached. Several bounds
+rise together, each from its smallest value to its largest, and what a run takes is taken to rise
+with them: so what fits at the end fits everywhere in the range.
+
+The runner forecasts what a run takes and picks the first variant that fits (``runtime/variants``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.driver.search.budget import MOST, Filled, fit
+from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes.variants import Variant
+from tempoc.runtime.data.bounds import LIMIT, resolve
+from tempoc.runtime.forecast.budget import check_least
+from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.messages.units import size_text
+from tempoc.runtime.report.progress import count_calls
+
+TIMES = 4
+"""Bounds so many times as large as what fits want another variant; more if they would be many."""
+MANY = 6
+"""More variants than that are not looked for."""
+FURTHER = 2
+"""So many are looked for beyond what fits as it is, if nobody says how large bounds are."""
+FOLDER = "variants"
+AS_IT_IS = "as it is"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """Bounds that rise together, ``least`` to ``most``: as far as the one does that rises most."""
+
+    least: Mapping[str, int]
+    most: Mapping[str, int]
+
+    @property
+    def leader(self) -> str:
+        """The bound that rises most."""
+        return max(self.least, key=lambda name: self.most[name] / self.least[name])
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The values of that one."""
+        return self.least[self.leader], self.most[self.leader]
+
+    def at(self, value: int) -> dict[str, int]:
+        """All bounds where the leader has a value."""
+        low, high = self.ends
+        part = math.log(value / low) / math.log(high / low) if high > low else 1.0
+        found = {}
+        for name, least in self.least.items():
+            most = self.most[name]
+            alike = (least, most) == (low, high)
+            found[name] = value if alike else min(most, round(least * (most / least) ** part))
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """All variants that keep to a budget, by what is known about each; the first as it is."""
+
+    budget: int
+    members: Mapping[Variant, Compilation]
+
+    @property
+    def first(self) -> Compilation:
+        """The program where nothing has to be done for the budget."""
+        return next(iter(self.members.values()))
+
+    def note(self) -> str:
+        """A line for each, if there are several."""
+        if len(self.members) < 2:
+            return ""
+        lines = [f"note: {len(self.members)} variants, to keep to {size_text(self.budget)}:"]
+        for variant in self.members:
+            most = ", ".join(f"{name} = {value}" for name, value in variant.upto)
+            where = f"up to {most}" if most else "with a larger budget"
+            lines.append(f"  {where}: {variant.about}")
+        return "\n".join(lines) + "\n"
+
+
+def family(compilation: Compilation, reach: Reach, given: Filled, budget: int) -> Family:
+    """The variants that keep to a budget wherever bounds are in a range.
+
+    Raises ``RunError`` if none does at its end, or if an end breaks an assumption.
+    """
+    walk = _Walk(reach, given, budget)
+    for bounds in (reach.least, reach.most):
+        _check(compilation.emitted.program, bounds)
+    low, high = reach.ends
+    at = walk.add(compilation)
+    times = max(TIMES, math.ceil((high / max(low, at)) ** (1 / MANY)))
+    while at < high:
+        try:
+            at = walk.further(compilation, min(high, times * max(low, at)), at, exact=False)
+        except RunError:  # what is said is to be about the largest bounds, or they do fit
+            at = walk.further(compilation, high, high - 1)
+    return Family(budget=budget, members=walk.members)
+
+
+def open_family(compilation: Compilation, given: Filled, budget: int) -> Family:
+    """The same where nobody says how large bounds are: all of them rise together.
+
+    Beyond what fits as it is, other variants are looked for, as long as there are some. Raises
+    ``RunError`` if not even the smallest run fits.
+    """
+    program = compilation.emitted.program
+    check_least(program, budget)
+    free = [b.name for b in program.bounds if b.value is None]
+    if not free:
+        return Family(budget=budget, members={Variant(name="", about=AS_IT_IS): compilation})
+    ones = dict.fromkeys(free, 1)
+    first = _Walk(Reach(least=ones, most=dict.fromkeys(free, LIMIT - 1)), given, budget)
+    at = first.add(compilation, climb=True)
+    most = min(LIMIT - 1, at * TIMES**FURTHER)
+    walk = _Walk(Reach(least=ones, most=dict.fromkeys(free, most)), given, budget, first.members)
+    while 0 < at < most:
+        try:
+            at = walk.further(compilation, min(most, at * TIMES), at, exact=False)
+        except RunError:
+            break
+    return Family(budget=budget, members=walk.members)
+
+
+class _Walk:
+    """Goes along a range; ``members`` are the variants so far."""
+
+    def __init__(
+        self,
+        reach: Reach,
+        given: Filled,
+        budget: int,
+        members: Mapping[Variant, Compilation] = MappingProxyType({}),
+    ) -> None:
+        self.reach = reach
+        self.given = given
+        self.budget = budget
+        self.members = {**members}
+
+    def further(
+        self, compilation: Compilation, value: int, least: int, *, exact: bool = True
+    ) -> int:
+        """Another variant, one for that value; how far it is right.
+
+        Raises ``RunError``, which says ``exact`` numbers or such as were seen.
+        """
+        value = self.allowed(compilation.emitted.program, value, least)
+        bounds = self.reach.at(value)
+        found = fit(compilation, bounds, self.given, self.budget, exact=exact).chosen
+        if found.compilation is compilation:
+            return value
+        return max(value, self.add(found.compilation, found.about()))
+
+    def add(
+        self, compilation: Compilation, about: str = AS_IT_IS, *, climb: bool = False
+    ) -> int:
+        """Another variant, and how far it fits; 0: it does not at the beginning of the range."""
+        program = compilation.emitted.program
+        upto = self._upto(program, climb)
+        most = tuple(self.reach.at(upto).items()) if upto else ()
+        name = self._name(compilation.options) if self.members else ""
+        self.members[Variant(name=name, about=about, upto=most)] = compilation
+        return upto
+
+    def allowed(self, program: Program, value: int, least: int) -> int:
+        """A value near another one where no assumption is broken; the end if there is none."""
+        for step in (1 << k for k in range(12)):
+            rounded = value // step * step
+            if rounded > least and not resolve(program, self.reach.at(rounded), (), {}).problems:
+                return rounded
+        return self.reach.ends[1]
+
+    def _upto(self, program: Program, climb: bool) -> int:
+        """The largest value in the range with which the program fits, or nearly that.
+
+        To ``climb`` is to come from below, where what is far beyond would take long to look at.
+        """
+        low, high = self.reach.ends
+        fits, over = low - 1, high + 1
+        tried = iter([low << k for k in range(31) if low << k < high] if climb else [high])
+        while over - fits > (1 if self._is_quick(program, fits) else 1 + fits // 8):
+            value = next(tried, (fits + over) // 2)
+            if value < over and self._fits(program, value):
+                fits = value
+            else:
+                over, tried = min(over, value), iter(())
+            if climb and not self._is_quick(program, 2 * fits):
+                break
+        return fits if fits >= low else 0
+
+    def _fits(self, program: Program, value: int) -> bool:
+        values = self._values(program, value)
+        return forecast(program, values, self.given(program)).peak <= self.budget
+
+    def _values(self, program: Program, value: int) -> dict[str, int]:
+        found = resolve(program, self.reach.at(max(value, self.reach.ends[0])), (), {})
+        return {b.name: found.values.get(b.name, 1) for b in program.bounds}
+
+    def _is_quick(self, program: Program, value: int) -> bool:
+        """Whether it takes no time to speak of to find out what a run takes."""
+        return count_calls(program.tree, self._values(program, value)) <= MOST
+
+    def _name(self, options: Options) -> str:
+        """A folder's name that tells what is different."""
+        taken = [variant.name for variant in self.members]
+        base = f"{FOLDER}/{'-'.join(_words(options)) or 'other'}"
+        name, number = base, 2
+        while name in taken:
+            name, number = f"{base}-{number}", number + 1
+        return name
+
+
+def tiles_word(limit: int) -> str:
+    """Tiles by a limit, as a part of a folder's name."""
+    return f"tiles-{size_text(limit).replace(' ', '').replace('.00', '')}"
+
+
+def _words(options: Options) -> Iterator[str]:
+    if options.recompute is not None:
+        yield f"recompute-{options.recompute}"
+    if options.limit is not None:
+        yield tiles_word(options.limit)
+    if options.away:
+        yield "offload"
+    if options.walk:
+        yield "large-points-in-turn"
+    if options.apart:
+        yield "loops-by-host"
+
+
+def _check(program: Program, bounds: Mapping[str, int]) -> None:
+    """Raises ``RunError`` for bounds that cannot be."""
+    found = resolve(program, bounds, (), {})
+    if found.problems:
+        raise RunError(*found.problems)

@@ -1,0 +1,61 @@
+"""Drafts to the finished graph: names, domains, edges."""
+
+from __future__ import annotations
+
+from tempoc.base.names import Names
+from tempoc.frontend.declarations.outputs import Result
+from tempoc.frontend.environment.draft_node import Draft
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.symbolic.domain import Domain
+
+
+def assemble(
+    name: str, doc: str, space: Space, drafts: list[Draft], results: list[Result]
+) -> Graph:
+    """The graph of the nodes that are needed."""
+    names = _names(drafts)
+    nodes = {names[d]: _node(names, d) for d in drafts}
+    outputs = tuple(
+        Output(
+            name=r.name,
+            source=names[r.ref.draft],
+            out=r.ref.out,
+            entries=r.entries,
+            span=r.span,
+        )
+        for r in results
+    )
+    return Graph(name=name, universe=space.universe, nodes=nodes, outputs=outputs, doc=doc)
+
+
+def _names(drafts: list[Draft]) -> dict[Draft, str]:
+    """Tensors of the program keep their names; the others are told apart by numbers."""
+    fresh = Names()
+    found: dict[Draft, str] = {}
+    for role in ("root", "local", "temporary"):
+        for draft in drafts:
+            if draft.role == role:
+                found[draft] = fresh.fresh(draft.hint)
+    return found
+
+
+def _node(names: dict[Draft, str], draft: Draft) -> Node:
+    assert draft.op is not None
+    return Node(
+        name=names[draft],
+        op=draft.op,
+        domain=Domain(draft.dims, draft.where),
+        inputs=tuple(
+            Edge(
+                source=names[w.source],
+                out=w.out,
+                entries=w.entries,
+                guard=w.guard,
+                span=w.span,
+            )
+            for w in draft.inputs
+        ),
+        types=draft.types,
+        spans=draft.spans,
+    )

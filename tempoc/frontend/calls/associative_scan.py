@@ -1,0 +1,198 @@
+"""`associative_scan(f, x, axis)`: `f` is expanded once, on two elements that stand for any two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.draft_node import Draft
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.round import Arguments, Frame, Round
+from tempoc.frontend.environment.values import Number, Ref, Value, leaves, map_leaves, unknown_in
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
+from tempoc.frontend.expressions.bind_arguments import Bound
+from tempoc.frontend.expressions.conditional import fitted
+from tempoc.ops.control.associative_scan import AssociativeScan
+from tempoc.ops.control.control import Ensure, Merge
+from tempoc.ops.control.externs import Extern
+from tempoc.ops.control.steps import Step
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.shapes import axis_of
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.indexing.indexing import SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.tensor.source import Full, IndexValue, Literal
+from tempoc.symbolic.expr import Entry, Sym
+
+Port = tuple[Draft, int]
+
+
+def scan(round: Round, frame: Frame, bound: Bound) -> Value:
+    """The scan of a tree. Raises `Problem`."""
+    span, axis = bound.span, bound.axis() or 0
+    refs: dict[tuple[str, ...], Ref] = {}
+
+    def leaf(path: tuple[str, ...], v: Value) -> Value:
+        refs[path] = tensor(round, frame, v, span)
+        return refs[path]
+
+    tree = map_leaves(leaf, bound["x"])
+    types = {path: _element(r.type, axis, span) for path, r in refs.items()}
+    earlier, later = (_Side(round, frame, types, word) for word in ("earlier", "later"))
+    arguments = Arguments((earlier.tree(tree), later.tree(tree)), (), (span, span), ())
+    value = round.language.call(round, frame, bound["f"], arguments, span)
+    unknown = unknown_in(value)
+    if unknown is not None:
+        return unknown
+    found = dict(leaves(value))
+    if sorted(found) != sorted(types):
+        raise Problem(type_errors.structure(span, tree, value))
+    body = _Body(span)
+    for side in (earlier, later):
+        for path in types:
+            body.argument(side.drafts[path])
+    results = [_result(round, frame, found[path], t, span) for path, t in types.items()]
+    body.collect(results)
+    op = AssociativeScan(
+        steps=tuple(body.steps),
+        results=tuple(body.number(r.draft, r.out, r.entries) for r in results),
+        leaves=len(types),
+        axis=axis,
+    )
+    outside = (read(round, frame, *access, span) for access in body.outside)
+    made = make(round, frame, op, (*refs.values(), *outside), span)
+    numbers = {path: k for k, path in enumerate(refs)}
+    return map_leaves(lambda path, _: made[numbers[path]], tree)
+
+
+def _element(type: TensorType, axis: int, span: Span) -> TensorType:
+    try:
+        k = axis_of(axis, type.ndim)
+    except OperandError as error:
+        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+    return TensorType(type.dtype, (*type.shape[:k], *type.shape[k + 1 :]))
+
+
+def _result(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
+    """A leaf of what the function returns; a number takes the type of the element."""
+    if isinstance(value, Number):
+        return fitted(round, frame, value, type, span)
+    type_of(value, span)
+    return tensor(round, frame, value, span)
+
+
+@dataclass(slots=True)
+class _Side:
+    """One of the two arguments: a tree of nodes that are never computed."""
+
+    round: Round
+    frame: Frame
+    types: dict[tuple[str, ...], TensorType]
+    word: str
+    drafts: dict[tuple[str, ...], Draft] = field(default_factory=dict)
+
+    def tree(self, like: Value) -> Value:
+        """The argument."""
+
+        def leaf(path: tuple[str, ...], v: Value) -> Value:
+            assert isinstance(v, Ref)
+            draft = Draft(
+                hint=self.word, dims=(), types=(self.types[path],), origin=self.frame.origin
+            )
+            self.drafts[path] = draft
+            return identity(self.round, self.frame, draft, v.span)
+
+        return map_leaves(leaf, like)
+
+
+Read = tuple[Draft, int, tuple[Entry, ...]]
+
+
+@dataclass(slots=True)
+class _Body:
+    """The steps of the function; values are known by number, reads from outside by theirs."""
+
+    span: Span
+    known: dict[Port, int] = field(default_factory=dict)
+    outside: dict[Read, int] = field(default_factory=dict)
+    inner: dict[Draft, bool] = field(default_factory=dict)
+    order: list[Draft] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    count: int = 0
+
+    def argument(self, draft: Draft) -> None:
+        """A leaf of an argument is the next value."""
+        self.inner[draft] = True
+        self._know((draft, 0))
+
+    def _know(self, port: Port) -> None:
+        self.known[port] = self.count
+        self.count += 1
+
+    def collect(self, results: list[Ref]) -> None:
+        """Find what is computed from the arguments, and make steps of it; what else is read."""
+        for r in results:
+            self._visit(r.draft)
+        reads = [(w.source, w.out, w.entries) for d in self.order for w in d.inputs]
+        reads += [(r.draft, r.out, r.entries) for r in results]
+        for place in reads:
+            if not self.inner[place[0]] and place not in self.outside:
+                self._check_outside(place[0])
+                self.outside[place] = self.count
+                self.count += 1
+        for draft in self.order:
+            self._step(draft)
+
+    def _check_outside(self, draft: Draft) -> None:
+        """Raises `Problem` for what needs an argument though it is no step: a recurrence."""
+        seen: dict[Draft, None] = {draft: None}
+        waiting = [draft]
+        while waiting:
+            reader = waiting.pop()
+            for w in reader.inputs:
+                if (w.source, 0) in self.known:
+                    self._check_own(reader)
+                    raise Problem(type_errors.scan_body(self.span, "a tensor with dimensions"))
+                if w.source not in seen:
+                    seen[w.source] = None
+                    waiting.append(w.source)
+
+    def _check_own(self, draft: Draft) -> None:
+        """Raises `Problem` for a call of a Python function."""
+        if isinstance(draft.op, Extern):
+            what = f"the Python function `{draft.op.extern}`"
+            raise Problem(type_errors.scan_body(self.span, what))
+
+    def number(self, draft: Draft, out: int, entries: tuple[Entry, ...]) -> int:
+        """The number of a value that is read. Raises `Problem` for a value at another point."""
+        if not self.inner[draft]:
+            return self.outside[draft, out, entries]
+        if entries != tuple(Sym(d) for d in draft.dims):
+            raise Problem(type_errors.scan_body(self.span, "an access of what it computes"))
+        return self.known[draft, out]
+
+    def _visit(self, draft: Draft) -> None:
+        """Decide whether a node is a step: what needs an argument is one, and constants."""
+        if draft in self.inner:
+            return
+        self.inner[draft] = False  # so nothing in a cycle is a step
+        sources = [w.source for w in draft.inputs] if draft.role == "temporary" else []
+        for source in sources:
+            self._visit(source)
+        constant = isinstance(draft.op, Literal | Full | IndexValue)
+        if constant or any(self.inner[s] for s in sources):
+            self.inner[draft] = True
+            self.order.append(draft)
+
+    def _step(self, draft: Draft) -> None:
+        op = draft.op
+        self._check_own(draft)
+        checks = isinstance(op, Take | TakeAlong | Pick | Ensure)
+        checks = checks or (isinstance(op, SpatialIndex) and op.gathers)
+        if op is None or checks or isinstance(op, Merge):
+            raise Problem(type_errors.scan_body(self.span, f"`{op.name}`" if op else "a tensor"))
+        taken = tuple(self.number(w.source, w.out, w.entries) for w in draft.inputs)
+        self.steps.append((op, taken, tuple(t.dtype for t in draft.types)))
+        for out in range(len(draft.types)):
+            self._know((draft, out))

@@ -1,0 +1,181 @@
+"""Calls of builtin functions: elementwise ones and reductions here, the rest by group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tempoc.base.source import Span
+from tempoc.frontend.calls import associative_scan as combine
+from tempoc.frontend.calls import builtin_signatures as builtin_names
+from tempoc.frontend.calls import builtin_tensors
+from tempoc.frontend.calls.grad import gradient
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.round import Arguments, Frame, Round
+from tempoc.frontend.environment.values import Listing, Number, Record, Ref, Value, lift, unknown_in
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions import conditional as choice
+from tempoc.frontend.expressions import random_draws as draws
+from tempoc.frontend.expressions.apply_operator import (
+    check_number,
+    elementwise,
+    make,
+    map_together,
+    operator,
+    tensor,
+)
+from tempoc.frontend.expressions.arithmetic import as_expr, as_named, fold
+from tempoc.frontend.expressions.bind_arguments import Bound, bind
+from tempoc.frontend.expressions.partial_types import early
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.symbolic.expr import maximum, minimum
+from tempoc.symbolic.walk import is_condition
+
+# Functions of numbers that are computed at once when the number is known at compile time.
+FOLDED: dict[str, Callable[[float], float]] = {
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "log1p": math.log1p,
+    "expm1": math.expm1,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "tanh": math.tanh,
+    "erf": math.erf,
+    "exp2": lambda x: 2.0**x,
+    "rsqrt": lambda x: 1.0 / math.sqrt(x),
+}
+KEEPING: dict[str, Callable[[float], float]] = {
+    "abs": abs,
+    "floor": lambda x: x if isinstance(x, int) else float(math.floor(x)),
+    "ceil": lambda x: x if isinstance(x, int) else float(math.ceil(x)),
+    "round": lambda x: x if isinstance(x, int) else float(round(x)),
+    "sign": lambda x: (x > 0) - (x < 0) if isinstance(x, int) else math.copysign(x != 0, x),
+}
+
+
+def call(round: Round, frame: Frame, name: str, arguments: Arguments, span: Span) -> Value:
+    """The result of a builtin. Raises `Problem` or `StillUnknown`."""
+    if name in ("min", "max"):
+        found = _index_extremum(round, frame, name, arguments, span)
+        if found is not None:
+            return found
+    signature = builtin_names.SIGNATURES[name].split()
+    shown = builtin_names.shown(name)
+    bound = bind(name, signature, arguments, span, shown, round.universe)
+    if name in builtin_names.UNARY:
+        return _unary(round, frame, name, bound["x"], span)
+    if name in DType._value2member_map_:
+        return _cast(round, frame, DType(name), bound["x"], span)
+    if name in ("minimum", "maximum", "power"):
+        return _binary(round, frame, name, bound["a"], bound["b"], span)
+    if name in ("where", "clip"):
+        parts = tuple(bound.values[p] for p in signature)
+        return elementwise(round, frame, operator(name), parts, span)
+    if name == "grad":
+        return gradient(round, frame, name, bound)
+    if name == "cond":
+        return choice.conditional(round, frame, bound["p"], bound["a"], bound["b"], span)
+    value = early(round, frame, name, bound)
+    if value is not None:
+        return value
+    unknown = unknown_in(*bound.values.values(), *bound.rest)
+    if unknown is not None:
+        return unknown
+    if name.startswith(draws.PREFIX):
+        return draws.draw(round, frame, name, bound)
+    if name == "associative_scan":
+        return combine.scan(round, frame, bound)
+    if name in builtin_names.REDUCTIONS:
+        return _reduction(round, frame, name, bound)
+    return builtin_tensors.GROUP[name](round, frame, name, bound)
+
+
+def _index_extremum(
+    round: Round, frame: Frame, name: str, arguments: Arguments, span: Span
+) -> Value | None:
+    """`min` and `max` over index expressions or numbers alone."""
+    values = arguments.positional
+    if not values or arguments.keyword or any(isinstance(v, (Listing, Record)) for v in values):
+        return None
+    if all(isinstance(v, Number) and not isinstance(v.value, bool) for v in values):
+        numbers = [v.value for v in values if isinstance(v, Number)]
+        found = min(numbers) if name == "min" else max(numbers)
+        return Number(float(found) if any(isinstance(n, float) for n in numbers) else found)
+    if len(values) == 1 and isinstance(values[0], Ref):
+        return None
+    exprs = [as_expr(v) for v in values]
+    known = [e for e in exprs if e is not None and not is_condition(e)]
+    if len(known) < len(values):
+        return None
+    for v in values:
+        if isinstance(v, Number):
+            check_number(v.value, DType.I32, span)
+    extremum = lift((minimum if name == "min" else maximum)(*known))
+    return as_named(round, frame, extremum, values, span)
+
+
+def _unary(round: Round, frame: Frame, name: str, value: Value, span: Span) -> Value:
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        (x,) = parts
+        if isinstance(x, Number) and not isinstance(x.value, bool):
+            found = _folded(name, x.value)
+            if found is not None:
+                return Number(found)
+        return elementwise(round, frame, operator(name), (x,), span)
+
+    return map_together(round, leaf, (value,), span)
+
+
+def _cast(round: Round, frame: Frame, dtype: DType, value: Value, span: Span) -> Value:
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        (x,) = parts
+        whole = isinstance(x, Number) and dtype.is_int and not isinstance(x.value, float)
+        if whole and isinstance(x, Number) and x.value in dtype.integers:
+            literal = operator("literal", value=int(x.value), dtype=dtype, weak=False)
+            return make(round, frame, literal, (), span)[0]
+        return elementwise(round, frame, operator("cast", dtype=dtype), (x,), span)
+
+    return map_together(round, leaf, (value,), span)
+
+
+def _folded(name: str, x: int | float) -> int | float | None:
+    try:
+        if name in KEEPING and math.isfinite(x):
+            return KEEPING[name](x)
+        if name in FOLDED:
+            return FOLDED[name](float(x))
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
+    return None
+
+
+def _binary(round: Round, frame: Frame, name: str, a: Value, b: Value, span: Span) -> Value:
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        x, y = parts
+        if isinstance(x, Number) and isinstance(y, Number):
+            if name == "power":
+                return fold("**", x, y, span)
+            found = (min if name == "minimum" else max)(x.value, y.value)
+            inexact = isinstance(x.value, float) or isinstance(y.value, float)
+            return Number(float(found) if inexact else found)
+        return elementwise(round, frame, operator(name), (x, y), span)
+
+    return map_together(round, leaf, (a, b), span)
+
+
+def _is_axis(value: Value) -> bool:
+    whole = isinstance(value, Number) and isinstance(value.value, int)
+    return whole or isinstance(value, Listing)
+
+
+def _reduction(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+    value = bound["x"]
+    if name in ("min", "max") and bound.has("axis") and not _is_axis(bound["axis"]):
+        other = "minimum" if name == "min" else "maximum"
+        raise Problem(type_errors.extremum(bound.span, name, other))
+    x = tensor(round, frame, value, bound.span)
+    op: Op = operator(name, axes=bound.axes(), keepdims=bound.flag("keepdims"))
+    return make(round, frame, op, (x,), bound.span)[0]

@@ -1,0 +1,302 @@
+"""`extern`: calls of Python functions with declared types.
+
+An extent that is a name without another meaning stands for any extent: the operand in which it
+stands alone gives it its value, as for `as`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from tempoc.base.diagnostics import Diagnostic
+from tempoc.base.source import Span
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.lower_bounds import is_open
+from tempoc.frontend.environment.round import Arguments, Frame, Round
+from tempoc.frontend.environment.scope import Scope
+from tempoc.frontend.environment.values import (
+    Index,
+    Listing,
+    Number,
+    PythonFunction,
+    Record,
+    Ref,
+    Several,
+    Typed,
+    Value,
+    dims_of,
+    leaves,
+    map_leaves,
+    unknown_in,
+)
+from tempoc.frontend.errors import externs as extern_errors
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions import annotations as annotate
+from tempoc.frontend.expressions import index_expressions as indices
+from tempoc.frontend.expressions.apply_operator import identity, make, read, tensor, type_of
+from tempoc.frontend.expressions.bind_arguments import bind
+from tempoc.frontend.expressions.partial_types import of_types
+from tempoc.frontend.expressions.spatial_indexing import Position, select
+from tempoc.frontend.syntax import ast
+from tempoc.ops.control.control import Copy
+from tempoc.ops.control.externs import Extern, ExternHost, ExternJax, at_extents, signature_text
+from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+KINDS: dict[str, type[Extern]] = {"jax": ExternJax, "host": ExternHost}
+_PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+Tree = tuple[tuple[str, Value], ...]
+"""Named trees of types: the arguments or the results of a function."""
+
+
+def problems(item: ast.Extern) -> list[Diagnostic]:
+    """What is wrong with a declaration whatever calls it."""
+    found: list[Diagnostic] = []
+    if not _PLACE.fullmatch(item.path.value):
+        found.append(extern_errors.bad_place(item.path.span, item.path.value))
+    if item.kind == "jax" and item.over is not None:
+        found.append(extern_errors.over_jax(item.over.span))
+    if item.kind == "jax" and not item.results:
+        found.append(extern_errors.no_results(item.span, item.name.name))
+    return found
+
+
+def call(
+    round: Round, frame: Frame, function: PythonFunction, arguments: Arguments, span: Span
+) -> Value:
+    """The results of a call. Raises `Problem` or `StillUnknown`."""
+    item = function.definition
+    name = item.name.name
+    if frame.lazy and item.kind == "host":
+        raise Problem(extern_errors.in_branch(span, name))
+    parameters = [p.name for p in item.args]
+    shown = item.span.text.split(" from ")[0].removeprefix(f"extern {item.kind} ")
+    bound = bind(name, parameters, arguments, span, shown, round.universe)
+    unknown = unknown_in(*bound.values.values())
+    if unknown is not None and not (round.partial and is_open(unknown)):
+        return unknown
+    wanted, results, free = _signature(round, function)
+    if unknown is not None:
+        return _early(round, frame, results, free, tuple(bound.values.values()), span) or unknown
+    known: dict[str, Expr] = {}
+    operands: list[Ref] = []
+    for parameter, declared in wanted:
+        place = bound.places.get(parameter, span)
+        operands += _operands(round, frame, bound[parameter], declared, known, free, place)
+    over = None if item.over is None else indices.entry_name(round, frame, item.over)
+    if over is not None:
+        operands = [_along(round, frame, o, over, span) for o in operands]
+        bound_of = round.universe.dim(over).bound
+        wanted, results = _longer(wanted, bound_of), _longer(results, bound_of)
+    if item.kind == "jax":
+        _check_extents(round, operands, name, span)
+    op = _operator(item, wanted, results, free)
+    if isinstance(op, ExternHost):
+        op = replace(op, default=frame.default)
+        round.draws += 1  # the domain of a call is found like that of a draw
+        found = _every_point(round, frame, op, operands, span, over)
+    else:
+        found = make(round, frame, op, tuple(operands), span, hint=name)
+    dims = found[0].draft.dims if found else ()
+    if over is not None:
+        here = Position(Index(Sym(over)), span)
+        found = tuple(_row(round, frame, ref, here) for ref in found)
+    refs = iter(found)
+    trees = tuple(map_leaves(lambda *_: next(refs), declared) for _, declared in results)
+    return trees[0] if len(trees) == 1 else Several(trees, dims)
+
+
+def _early(
+    round: Round,
+    frame: Frame,
+    results: Tree,
+    free: tuple[str, ...],
+    arguments: tuple[Value, ...],
+    span: Span,
+) -> Value | None:
+    """What a call gives before its arguments are known; `None` if they decide on its shape."""
+    for _, tree in results:
+        for _, leaf in leaves(tree):
+            assert isinstance(leaf, Typed)
+            if any(n in free for e in leaf.type.shape for n in symbols(e)):
+                return None
+    dims = dims_of(Listing(arguments), round.universe)
+    trees = tuple(of_types(round, frame, tree, dims, span) for _, tree in results)
+    return trees[0] if len(trees) == 1 else Several(trees, dims)
+
+
+def _row(round: Round, frame: Frame, ref: Ref, here: Position) -> Ref:
+    row = select(round, frame, ref, (here,), here.span)
+    assert isinstance(row, Ref)
+    return row
+
+
+def _operator(item: ast.Extern, wanted: Tree, results: Tree, free: tuple[str, ...]) -> Extern:
+    module, _, attribute = item.path.value.partition(":")
+    (takes, arguments), (gives, given) = (_texts(trees) for trees in (wanted, results))
+    return KINDS[item.kind](
+        extern=item.name.name,
+        module=module,
+        function=attribute,
+        arguments=arguments,
+        results=given,
+        free=free,
+        takes=takes,
+        gives=gives,
+    )
+
+
+def _texts(trees: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Paths and types of all leaves."""
+    names, types = [], []
+    for name, tree in trees:
+        for path, leaf in leaves(tree):
+            assert isinstance(leaf, Typed)
+            names.append(".".join((name, *path)))
+            types.append(signature_text(leaf.type))
+    return tuple(names), tuple(types)
+
+
+def _longer(trees: Tree, bound: str) -> Tree:
+    """Types with one more axis in front."""
+
+    def longer(_: tuple[str, ...], leaf: Value) -> Value:
+        assert isinstance(leaf, Typed)
+        return Typed(TensorType(leaf.type.dtype, (Sym(bound), *leaf.type.shape)))
+
+    return tuple((name, map_leaves(longer, tree)) for name, tree in trees)
+
+
+def _along(round: Round, frame: Frame, operand: Ref, dim: str, span: Span) -> Ref:
+    """An operand at all points of a dimension, along a new first axis."""
+    copy = make(round, frame, Copy(), (operand,), span)[0]
+    copy.draft.dims = round.universe.ordered((*copy.draft.dims, dim))
+    whole = Slice(ZERO, Sym(round.universe.dim(dim).bound))
+    entries = tuple(whole if d == dim else Sym(d) for d in copy.draft.dims)
+    return read(round, frame, copy.draft, 0, entries, span)
+
+
+def _every_point(
+    round: Round, frame: Frame, op: Extern, operands: list[Ref], span: Span, over: str | None
+) -> tuple[Ref, ...]:
+    """A call that is made at all points of its equation, whoever reads the results."""
+    made = make(round, frame, op, tuple(operands), span, hint=op.extern)
+    draft = round.drafts[-1] if not made else made[0].draft
+    draft.dims = round.universe.ordered(tuple(d for d in (*draft.dims, *frame.draws) if d != over))
+    draft.role = "root"
+    where = round.domain(frame.where)
+    box = round.space.symbolic.project(where, draft.dims).where
+    draft.defined = round.space.symbolic.simplify(box, Domain(draft.dims))
+    draft.turn = (*frame.turn, span.end)
+    return tuple(identity(round, frame, draft, span, k) for k in range(len(made)))
+
+
+def _check_extents(round: Round, operands: list[Ref], name: str, span: Span) -> None:
+    """A kernel knows only the largest extent of what varies with the point."""
+    for operand in operands:
+        for n in (n for e in operand.type.shape for n in symbols(e)):
+            if round.universe.is_dim(n):
+                raise Problem(extern_errors.ragged(span, name, operand.type, n))
+            if n in round.universe.lengths:
+                raise Problem(extern_errors.unknown_length(span, name, operand.type, n))
+
+
+def _operands(
+    round: Round,
+    frame: Frame,
+    value: Value,
+    wanted: Value,
+    known: dict[str, Expr],
+    free: tuple[str, ...],
+    span: Span,
+) -> Iterator[Ref]:
+    """The leaves of an argument as operands of the declared types. Raises `Problem`."""
+    if not isinstance(wanted, Record):
+        assert isinstance(wanted, Typed)
+        yield _operand(round, frame, value, wanted.type, known, free, span)
+        return
+    if not isinstance(value, Record) or sorted(value.names) != sorted(wanted.names):
+        raise Problem(extern_errors.not_a_record(span, wanted, value))
+    for name, part in wanted.fields:
+        inner = value.get(name)
+        assert inner is not None
+        yield from _operands(round, frame, inner, part, known, free, span)
+
+
+def _operand(
+    round: Round,
+    frame: Frame,
+    value: Value,
+    wanted: TensorType,
+    known: dict[str, Expr],
+    free: tuple[str, ...],
+    span: Span,
+) -> Ref:
+    """A value as an operand of the declared type. Raises `Problem`."""
+    if not isinstance(value, (Ref, Number, Index)):
+        raise Problem(extern_errors.not_a_tensor(span, value))
+    have = type_of(value, span)
+    for e, extent in zip(wanted.shape, have.shape, strict=False):
+        if isinstance(e, Sym) and e.name in free:
+            known.setdefault(e.name, extent)
+    declared = Typed(at_extents(wanted, known))
+    if any(n in free for e in declared.type.shape for n in symbols(e)):
+        raise Problem(extern_errors.operand(span, have, wanted))
+    try:
+        fitting = annotate.check(round, frame, value, declared, span)
+    except Problem as problem:
+        if problem.diagnostic.code != type_errors.ANNOTATION:
+            raise
+        raise Problem(extern_errors.operand(span, have, declared.type)) from None
+    return tensor(round, frame, fitting, span)
+
+
+# ---------------------------------------------------------------- signatures
+
+
+def _signature(round: Round, function: PythonFunction) -> tuple[Tree, Tree, tuple[str, ...]]:
+    """Types of arguments and results, and the names in them that stand for any extent."""
+    item = function.definition
+    free = tuple(dict.fromkeys(n for part in item.args for n in _free(function, part.type)))
+    scope = Scope("loop", parent=function.scope)
+    for name in free:
+        scope.bind(name, Index(Sym(name)))
+    assert round.top is not None
+    frame = Frame(scope=scope, path=(), prefix=item.name.name, origin=round.top.origin)
+
+    def trees(fields: tuple[ast.TypeField, ...]) -> Tree:
+        if item.kind == "jax":
+            _check_fixed(round, frame, fields)
+        return tuple((f.name, annotate.type_tree(round, frame, f.type)) for f in fields)
+
+    return trees(item.args), trees(item.results), free
+
+
+def _free(function: PythonFunction, e: ast.TypeExpr) -> Iterator[str]:
+    """Names that are whole extents and mean nothing else."""
+    if isinstance(e, ast.RecordType):
+        for f in e.fields:
+            yield from _free(function, f.type)
+        return
+    for extent in e.extents:
+        if isinstance(extent, ast.Name) and function.scope.find(extent.name) is None:
+            yield extent.name
+
+
+def _check_fixed(round: Round, frame: Frame, fields: Iterable[ast.TypeField]) -> None:
+    """No extent varies with the point. Raises `Problem`."""
+    for f in fields:
+        if isinstance(f.type, ast.RecordType):
+            _check_fixed(round, frame, f.type.fields)
+            continue
+        for x in f.type.extents:
+            for n in symbols(indices.extent(round.evaluate(frame, x), x.span)):
+                if round.universe.is_dim(n):
+                    raise Problem(extern_errors.dim_extent(x.span, n))
+                if n in round.universe.lengths:
+                    raise Problem(extern_errors.length_extent(x.span, n))

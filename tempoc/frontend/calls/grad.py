@@ -1,0 +1,106 @@
+"""`grad(loss, x)` while a program is elaborated: a placeholder of the type of `x`.
+
+What the loss depends on is not known yet, it may depend on the gradient itself (at an earlier step
+of training). So a node is made that stands for the derivative, reads the whole loss, and `x`
+where it is read itself; `differentiate` replaces it when the graph is there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tempoc.frontend.environment.draft_node import Draft
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.values import (
+    Number,
+    Ref,
+    Typed,
+    Unknown,
+    Value,
+    describe,
+    leaves,
+    map_leaves,
+    unknown_in,
+)
+from tempoc.frontend.errors import gradients as gradient_errors
+from tempoc.frontend.expressions.apply_operator import identity, make, tensor, wire
+from tempoc.frontend.expressions.bind_arguments import Bound
+from tempoc.ops.control.control import Copy, StopGradient
+from tempoc.ops.control.gradient import Gradient
+from tempoc.symbolic.expr import ZERO, Slice, Sym
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\s*\.\s*\w+|\[\s*\d+\s*\])*")
+
+
+def gradient(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+    """`grad(loss, x)`, leaf by leaf of `x`. Raises `Problem`."""
+    x, place = bound["x"], bound.places["x"]
+    unknown = unknown_in(x)
+    if unknown is not None:
+        return unknown
+    if not _NAME.fullmatch(place.text.strip()):
+        raise Problem(gradient_errors.not_a_name(place))
+    targets: list[Ref] = []
+    for _, leaf in leaves(x):
+        if not isinstance(leaf, Ref):
+            raise Problem(gradient_errors.not_differentiable(place, describe(leaf)))
+        if leaf.entries != tuple(Sym(d) for d in leaf.draft.dims):
+            raise Problem(gradient_errors.not_a_name(place))
+        if not leaf.type.dtype.is_float:
+            raise Problem(gradient_errors.not_float(place, "x", leaf.type))
+        targets.append(leaf)
+    losses = _losses(round, frame, bound)
+    count = iter(range(len(targets)))
+
+    def leaf_gradient(path: tuple[str, ...], v: Value) -> Value:
+        assert isinstance(v, Ref)
+        draft = Draft(
+            hint=".".join((frame.prefix, "grad", *path)),
+            dims=v.draft.dims,
+            types=(replace(v.type, weak=False),),
+            origin=frame.origin,
+            op=Gradient(losses=len(losses), wrt=next(count)),
+            spans=(bound.span,),
+            doubt=v.draft.doubt,
+        )
+        draft.inputs = [wire(r) for r in (*losses, *targets)]
+        round.add(draft)
+        return identity(round, frame, draft, bound.span)
+
+    return map_leaves(leaf_gradient, x)
+
+
+def _losses(round: Round, frame: Frame, bound: Bound) -> list[Ref]:
+    """Reads of the whole loss, leaf by leaf; none while it is unknown. Raises `Problem`."""
+    place = bound.places["loss"]
+    if unknown_in(bound["loss"]) is not None:
+        return []
+    found: list[Ref] = []
+    for _, leaf in leaves(bound["loss"]):
+        if isinstance(leaf, (Unknown, Typed)):
+            return []
+        if isinstance(leaf, Number) and not isinstance(leaf.value, bool):
+            continue
+        ref = tensor(round, frame, leaf, place)
+        if ref.type.shape:
+            raise Problem(gradient_errors.not_scalar(place, ref.type))
+        if not ref.type.dtype.is_float:
+            raise Problem(gradient_errors.not_float(place, "the loss", ref.type))
+        if ref.entries != tuple(Sym(d) for d in ref.draft.dims):
+            ref = make(round, frame, Copy(), (ref,), place)[0]
+        whole = tuple(Slice(ZERO, Sym(round.universe.dim(d).bound)) for d in ref.draft.dims)
+        found.append(replace(ref, entries=whole))
+    return found
+
+
+def stop_gradient(round: Round, frame: Frame, name: str, bound: Bound) -> Value:
+    """`stop_gradient(x)`, leaf by leaf."""
+
+    def leaf(_: tuple[str, ...], v: Value) -> Value:
+        if isinstance(v, Ref) and v.type.dtype.is_float:
+            return make(round, frame, StopGradient(), (v,), bound.span)[0]
+        return v
+
+    return map_leaves(leaf, bound["x"])

@@ -1,0 +1,213 @@
+"""Functions are expanded where they are called: parameters, bodies, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from tempoc.base.source import Span
+from tempoc.frontend.calls import builtins, externs
+from tempoc.frontend.calls.builtin_signatures import SIGNATURES
+from tempoc.frontend.environment.draft_node import CallSite, Origin
+from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.indexed_tensor import Cell, Plan
+from tempoc.frontend.environment.round import MAX_CALLS, Arguments, Frame, Round
+from tempoc.frontend.environment.scope import DISCARD, Pending, Scope
+from tempoc.frontend.environment.values import (
+    BAD,
+    Builtin,
+    Closure,
+    Index,
+    PythonFunction,
+    Several,
+    Unknown,
+    Value,
+    describe,
+)
+from tempoc.frontend.equations import equations
+from tempoc.frontend.equations.merge_branches import finish
+from tempoc.frontend.equations.targets import Written, make_plan
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions.bind_arguments import bind
+from tempoc.frontend.expressions.unroll import turns
+from tempoc.frontend.syntax import ast
+from tempoc.symbolic.expr import Sym
+
+
+def call(
+    round: Round, frame: Frame, function: Value, arguments: Arguments, span: Span
+) -> Value:
+    """The result of a function. Raises `Problem` or `StillUnknown`."""
+    match function:
+        case Builtin(name=name):
+            return builtins.call(round, frame, name, arguments, span)
+        case PythonFunction():
+            return externs.call(round, frame, function, arguments, span)
+        case Closure():
+            return _closure(round, frame, function, arguments, span)
+        case Unknown():
+            return function
+        case _:
+            name = span.text.split("(")[0]
+            taken = name in SIGNATURES and not isinstance(frame.scope.find(name), Builtin)
+            raise Problem(name_errors.not_callable(span, describe(function), taken=taken))
+
+
+def _closure(
+    round: Round, frame: Frame, function: Closure, arguments: Arguments, span: Span
+) -> Value:
+    definition = function.definition
+    name = definition.name.name
+    for site in frame.origin.calls:
+        if site.definition == definition.span:
+            raise Problem(type_errors.recursion(span, name))
+    if len(frame.origin.calls) >= MAX_CALLS:
+        raise Problem(type_errors.too_deep(span))
+    scope = Scope("body", parent=function.scope, owner=name)
+    site = CallSite(name, span, definition.span)
+    inner = Frame(
+        scope=scope,
+        path=(*frame.path, "call", span.start, definition.span.start),
+        prefix=round.prefixes.fresh(f"{frame.prefix}.{name}" if frame.prefix else name),
+        origin=replace(frame.origin, calls=(*frame.origin.calls, site)),
+        where=frame.where,
+        place=(*frame.place, round.language.place(span)),
+        turn=(*frame.turn, span.end),
+        draws=frame.draws,
+        lazy=frame.lazy,
+        default=frame.default,
+    )
+    _parameters(round, inner, definition, arguments, span)
+    result = run_block(round, inner, definition.body)
+    return BAD if result is None else result
+
+
+def _signature(definition: ast.Def) -> str:
+    parts = []
+    for p in definition.params:
+        default = "" if p.default is None else f" = {p.default.span.text}"
+        parts.append(("dim " if p.is_dim else "") + p.name.name + default)
+    return f"{definition.name.name}({', '.join(parts)})"
+
+
+def _parameters(
+    round: Round, frame: Frame, definition: ast.Def, arguments: Arguments, span: Span
+) -> None:
+    name = definition.name.name
+    signature = [
+        p.name.name + ("" if p.default is None else "=") for p in definition.params
+    ]
+    shown = _signature(definition)
+    bound = bind(name, signature, arguments, span, shown, round.universe)
+    for p in definition.params:
+        key = p.name.name
+        if bound.has(key):
+            value = bound[key]
+        else:
+            assert p.default is not None
+            value = round.evaluate(frame, p.default)
+        if p.is_dim:
+            dim = _dimension(round, name, key, value, bound.places.get(key, span))
+            frame.scope.dims = (*frame.scope.dims, dim)
+            value = Index(Sym(dim))
+        frame.scope.bind(key, value)
+
+
+def _dimension(round: Round, name: str, parameter: str, value: Value, span: Span) -> str:
+    """The dimension that is given for a `dim` parameter. Raises `Problem`."""
+    if isinstance(value, Unknown):
+        raise StillUnknown(value)
+    dim = value.expr if isinstance(value, Index) else None
+    if isinstance(dim, Sym) and round.universe.is_dim(dim.name):
+        return dim.name
+    raise Problem(type_errors.needs_dimension(span, name, parameter, value))
+
+
+def run_block(round: Round, frame: Frame, statements: Sequence[ast.Statement]) -> Value | None:
+    """Run the statements of a body; the value of its `return`, if it has one."""
+    cells = _declare(round, frame, statements)
+    result: Value | None = None
+    for s in statements:
+        match s:
+            case ast.Equation():
+                equations.run(round, frame, s)
+            case ast.For():
+                round.attempt(frame, partial(_loop, round, frame, s))
+            case ast.Return():
+                values = tuple(round.evaluate(frame, v) for v in s.values)
+                result = values[0] if len(values) == 1 else Several(values)
+    for cell in cells:
+        if not cell.finished:
+            finish(round, cell)
+    return result
+
+
+def _loop(round: Round, frame: Frame, loop: ast.For) -> Value:
+    for inner in turns(round, frame, loop.name, loop.over):
+        run_block(round, inner, loop.body)
+    return BAD
+
+
+def _declare(
+    round: Round, frame: Frame, statements: Sequence[ast.Statement]
+) -> list[Cell]:
+    """Bind the names that the equations of a block define, so that their order does not matter."""
+    written: dict[str, list[Written]] = {}
+    plain: dict[str, ast.Equation] = {}
+    for s in statements:
+        for target in s.targets if isinstance(s, ast.Equation) else ():
+            assert isinstance(s, ast.Equation)
+            name = target.name.name
+            if name == DISCARD:
+                continue
+            if target.entries is not None:
+                written.setdefault(name, []).append((s, target))
+            elif s.guard is not None:
+                round.report(
+                    domain_errors.plain_guard(s.guard.span, name), frame.origin.calls
+                )
+            else:
+                plain.setdefault(name, s)
+    scope = frame.scope
+    for name, equation in plain.items():
+        if name not in scope.names and scope.kind == "body":
+            scope.bind(name, Pending(partial(_resume, round, frame, name, equation)))
+    return [_cell(round, frame, name, tuple(parts)) for name, parts in written.items()]
+
+
+def _resume(round: Round, frame: Frame, name: str, equation: ast.Equation) -> Value:
+    """The value of a local name that is read before its equation was reached."""
+    if (*frame.path, "=", equation.span.start) in round.done:
+        raise Problem(name_errors.local_cycle(equation.span, name))
+    equations.run(round, frame, equation)
+    found = frame.scope.names.get(name)
+    return BAD if found is None or isinstance(found, Pending) else found  # type: ignore[return-value]
+
+
+def _cell(round: Round, frame: Frame, name: str, written: tuple[Written, ...]) -> Cell:
+    key = (*frame.path, name)
+    plan = round.plans.get(key)
+    if plan is None:
+        try:
+            plan = round.plans[key] = make_plan(round, frame, name, written)
+        except StillUnknown:
+            plan = Plan(name=name, dims=(), placements=(), broken=True)
+    first = written[0][0]
+    for problem in plan.problems:
+        round.report(problem, frame.origin.calls)
+    cell = Cell(
+        key=key,
+        name=f"{frame.prefix}.{name}",
+        plan=plan,
+        origin=Origin(span=first.span, target=name, calls=frame.origin.calls),
+    )
+    if name in frame.scope.names:
+        round.report(name_errors.no_function(written[0][1].name.span, name), frame.origin.calls)
+    body = frame.scope.body()
+    body.dims = round.universe.sorted((*body.dims, *plan.dims))
+    frame.scope.bind(name, cell, written[0][1].name.span)
+    round.cells[key] = cell
+    return cell

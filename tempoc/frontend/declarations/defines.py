@@ -1,0 +1,56 @@
+"""Values of `-D NAME=VALUE`: numbers, `true`, `false`, strings, lists of these."""
+
+from __future__ import annotations
+
+import json
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.values import Listing, Number, Text, Value
+from tempoc.frontend.errors import names as name_errors
+
+
+def parse_define(name: str, text: str, old: Value, span: Span) -> Value:
+    """The value that replaces `old`, and is of the same kind. Raises `Problem`."""
+    if isinstance(old, Text):
+        value = _parsed(text)
+        return value if isinstance(value, Text) else Text(text)
+    value = _parsed(text)
+    numbers = isinstance(value, Number) and isinstance(old, Number)
+    if numbers and _kind(value) == _kind(old):
+        return value
+    if isinstance(value, Listing) and isinstance(old, Listing):
+        return value
+    raise Problem(name_errors.define_kind(name, text, _kind(old), span))
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Number):
+        return "a bool (`true` or `false`)" if isinstance(value.value, bool) else "a number"
+    return "a list" if isinstance(value, Listing) else "a string"
+
+
+def _parsed(text: str) -> Value:
+    try:
+        return _value(json.loads(text))
+    except ValueError:
+        pass
+    try:
+        if "_" not in text:  # Python would take `1_000`, the language does not
+            return Number(float(text))
+    except ValueError:
+        pass
+    inner = text[1:-1]
+    if text == f"[{inner}]" and not set(inner) & set("[]"):
+        return Listing(tuple(_parsed(part.strip()) for part in inner.split(",")))
+    return Text(text)
+
+
+def _value(found: object) -> Value:
+    if isinstance(found, list):
+        return Listing(tuple(_value(v) for v in found))
+    if isinstance(found, (bool, int, float)):
+        return Number(found)
+    if isinstance(found, str):
+        return Text(found)
+    raise ValueError(found)

@@ -1,0 +1,194 @@
+"""Dimensions, bounds and assumptions: what a program says about time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tempoc.base.source import Span
+from tempoc.frontend.declarations.defines import parse_define
+from tempoc.frontend.declarations.module_scopes import Scopes
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.scope import Scope
+from tempoc.frontend.environment.values import Number, Unknown, Value
+from tempoc.frontend.errors import lengths as ending_errors
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.expressions.arithmetic import as_expr
+from tempoc.frontend.syntax import ast
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
+from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym, compare
+from tempoc.symbolic.walk import is_affine, is_condition, symbols
+
+LIMIT = 2**31
+"""Indices, and so bounds, are 32 bits wide."""
+
+
+def make_universe(scopes: Scopes, scope: Scope, main: ast.Module) -> Universe:
+    """The universe of a program; what is wrong is reported."""
+    dims: list[Dim] = []
+    bounds: dict[str, tuple[Expr | None, Span]] = {}
+    ended = [i.bound.name for i in main.items if isinstance(i, ast.Dim) and i.until is not None]
+    for item in main.items:
+        if not isinstance(item, ast.Dim):
+            continue
+        if not any(d.name == item.name.name for d in dims):
+            dims.append(Dim(name=item.name.name, bound=item.bound.name))
+        known = bounds.get(item.bound.name)
+        value = None if item.default is None else _value(scopes, scope, item, item.default)
+        span = item.span if item.default is None else item.default.span
+        if known is None or known[0] is None:
+            bounds[item.bound.name] = (value, span)
+            if isinstance(value, Const) and item.bound.name not in ended:
+                scopes.know(Bound(name=item.bound.name, value=value))
+        elif value is not None and value != known[0]:
+            scopes.errors.add(name_errors.bound_values(span, item.bound.name, known[1]))
+    names = tuple(d.name for d in dims)
+    _check_bounds(scopes, bounds, names)
+    until = _endings(scopes, main)
+    assumptions: list[Expr] = []
+    spans: list[Span] = []
+    for item in main.items:
+        if isinstance(item, ast.Assume):
+            found = _assumption(scopes, scope, item, names)
+            if found is not None:
+                assumptions.append(found)
+                spans.append(item.condition.span)
+    universe = Universe(
+        bounds=tuple(
+            Bound(name=n, value=v, until=until.get(n, "")) for n, (v, _) in bounds.items()
+        ),
+        dims=tuple(dims),
+    )
+    universe = _check_lengths(scopes, universe, {n: span for n, (_, span) in bounds.items()})
+    for k, span in enumerate(spans):
+        if _impossible(replace(universe, assumptions=tuple(assumptions[: k + 1]))):
+            scopes.errors.add(name_errors.false_assumption(span))
+            return universe
+    return replace(universe, assumptions=tuple(assumptions))
+
+
+def _endings(scopes: Scopes, main: ast.Module) -> dict[str, str]:
+    """The tensor that ends each bound which one ends."""
+    found: dict[str, ast.Ident] = {}
+    for item in main.items:
+        if isinstance(item, ast.Dim) and item.until is not None:
+            before = found.setdefault(item.bound.name, item.until)
+            if before is not item.until:
+                name = item.bound.name
+                scopes.errors.add(ending_errors.ended_twice(item.until.span, name, before.span))
+    return {bound: until.name for bound, until in found.items()}
+
+
+def _check_lengths(scopes: Scopes, universe: Universe, spans: Mapping[str, Span]) -> Universe:
+    """What follows from lengths must not be larger for shorter ones, nor limit others."""
+    kept: list[Bound] = []
+    for b in universe.bounds:
+        roots = [r for n in symbols(b.value or ZERO) for r in universe.roots(n)]
+        if b.until and roots:
+            scopes.errors.add(ending_errors.varying_limit(spans[b.name], b.name, roots[0].name))
+            b = replace(b, value=None)
+        elif roots and not _grows(universe, b):
+            scopes.errors.add(ending_errors.shrinking(spans[b.name], b.name, roots[0].name))
+            b = replace(b, value=None)
+        kept.append(b)
+    return replace(universe, bounds=tuple(kept))
+
+
+def _grows(universe: Universe, bound: Bound) -> bool:
+    """Whether a derived bound is largest for the largest lengths."""
+    shorter = {r.name: Sym(f"{r.name}'") for r in universe.roots(bound.name)}
+    more = tuple(Bound(name=s.name) for s in shorter.values())
+    facts = tuple(compare("<=", s, Sym(n)) for n, s in shorter.items())
+    space = Space(replace(universe, bounds=(*universe.bounds, *more), assumptions=facts))
+    less = compare("<=", universe.at_lengths(shorter)[bound.name], Sym(bound.name))
+    return space.implies(Domain(()), less)
+
+
+def _impossible(universe: Universe) -> bool:
+    """Whether no bounds at all satisfy the assumptions: then everything could be proved."""
+    return Space(universe).implies(Domain(()), FALSE)
+
+
+def _value(scopes: Scopes, scope: Scope, item: ast.Dim, default: ast.Expr) -> Expr | None:
+    """The value of a bound, overridden by `-D` where it is a number.
+
+    What is wrong with a `-D` is said, and the value in the program kept: all else is reported too.
+    """
+    name = item.bound.name
+    value: Value = scopes.evaluate(scope, default)
+    if isinstance(value, Unknown):
+        return None
+    text = scopes.defines.get(name)
+    if text is not None:
+        value = _overridden(scopes, item, name, text, value, default)
+    e = as_expr(value)
+    if e is None or is_condition(e) or not is_affine(e):
+        scopes.errors.add(name_errors.bound_not_index(default.span, name))
+        return None
+    if isinstance(e, Const) and not 1 <= e.value < LIMIT:
+        scopes.errors.add(name_errors.bound_size(default.span, name, e.value))
+        return None
+    return e
+
+
+def _overridden(
+    scopes: Scopes, item: ast.Dim, name: str, text: str, value: Value, default: ast.Expr
+) -> Value:
+    if not isinstance(value, Number):
+        scopes.errors.add(name_errors.define_derived(name, item.bound.span))
+        return value
+    try:
+        found = parse_define(name, text, value, item.bound.span)
+    except Problem as problem:
+        scopes.errors.add(problem.diagnostic)
+        return value
+    if isinstance(found, Number) and not isinstance(found.value, int):
+        kind = "an integer of at least 1"
+        scopes.errors.add(name_errors.define_kind(name, text, kind, item.bound.span))
+        return value
+    if isinstance(found, Number) and not 1 <= found.value < LIMIT:
+        scopes.errors.add(name_errors.bound_size(default.span, name, int(found.value)))
+        return value
+    return found
+
+
+def _check_bounds(
+    scopes: Scopes, bounds: dict[str, tuple[Expr | None, Span]], dims: tuple[str, ...]
+) -> None:
+    """Derived bounds name other bounds only, and not in a circle."""
+    for name, (value, span) in list(bounds.items()):
+        if value is None:
+            continue
+        if any(n in dims or n not in bounds for n in symbols(value)):
+            scopes.errors.add(name_errors.bound_not_index(span, name))
+            bounds[name] = (None, span)
+            continue
+        path = [name]
+        current: Expr | None = value
+        while current is not None:
+            following = [n for n in symbols(current) if bounds.get(n, (None, span))[0] is not None]
+            if not following:
+                break
+            path.append(following[0])
+            if following[0] in path[:-1]:
+                scopes.errors.add(name_errors.bound_cycle(span, tuple(path)))
+                bounds[name] = (None, span)
+                break
+            current = bounds[following[0]][0]
+
+
+def _assumption(
+    scopes: Scopes, scope: Scope, item: ast.Assume, dims: tuple[str, ...]
+) -> Expr | None:
+    value = scopes.evaluate(scope, item.condition)
+    if isinstance(value, Unknown):
+        return None
+    found = as_expr(value)
+    if found is None or not is_condition(found) or not is_affine(found):
+        scopes.errors.add(name_errors.bad_assumption(item.condition.span))
+        return None
+    if any(n in dims for n in symbols(found)):
+        scopes.errors.add(name_errors.bad_assumption(item.condition.span))
+        return None
+    return found

@@ -1,0 +1,201 @@
+"""`print` and `save`: nodes without results, at the points where their conditions hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from tempoc.frontend.declarations.outputs import base_name
+from tempoc.frontend.environment.draft_node import Draft, Origin
+from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.scope import Scope
+from tempoc.frontend.environment.values import (
+    Index,
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Unknown,
+    describe,
+    leaves,
+)
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.expressions import index_expressions as indices
+from tempoc.frontend.expressions.apply_operator import tensor, wire
+from tempoc.frontend.expressions.witness import shown_point
+from tempoc.frontend.syntax import ast
+from tempoc.ops.control.effects import Effect, Place, Print, Save
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.source import Param
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import FALSE, TRUE, Expr, Sym, conjunction
+from tempoc.symbolic.walk import symbols
+
+_HOLE = re.compile(r"\{([^{}]*)\}")
+
+
+def effects(round: Round, top: Frame, main: ast.Module) -> None:
+    """Make the nodes, in source order."""
+    saved: list[tuple[ast.String, Domain]] = []
+    for item in main.items:
+        if isinstance(item, ast.Print | ast.Save):
+            try:
+                draft = _effect(round, top, item)
+                if isinstance(item, ast.Save) and draft is not None:
+                    _check_other(round, item.path, Domain(draft.dims, draft.defined), saved)
+            except Problem as problem:
+                round.report(problem.diagnostic)
+            except StillUnknown:
+                continue
+
+
+def _check_other(
+    round: Round, path: ast.String, here: Domain, saved: list[tuple[ast.String, Domain]]
+) -> None:
+    """Raises `Problem` if a point's file is that of an earlier `save` at its point, too."""
+    for other, there in saved:
+        if other.value == path.value:
+            dims = round.universe.ordered((*here.dims, *there.dims))
+            both = Domain(dims, conjunction(here.where, there.where))
+            point = round.space.witness(both, FALSE)
+            if point is not None:
+                when = shown_point(round.universe, dims, (here.where, there.where), point)
+                raise Problem(name_errors.save_twice(path.span, path.value, when, other.span))
+    saved.append((path, here))
+
+
+def _effect(round: Round, top: Frame, item: ast.Print | ast.Save) -> Draft | None:
+    word = "save" if isinstance(item, ast.Save) else "print"
+    base = base_name(item.value)
+    frame = Frame(
+        scope=Scope("loop", parent=top.scope),
+        path=(word, item.span.start),
+        prefix=f"{word}.{base}",
+        origin=Origin(span=item.span),
+    )
+    holds: Expr = TRUE
+    if item.guard is not None:
+        holds = indices.condition(round, frame, item.guard, f"the condition of `{word}`")
+    frame = frame.within(holds)
+    value = round.evaluate(frame, item.value)
+    if isinstance(value, Unknown):
+        return None
+    if not isinstance(value, Ref | Record | Listing | Number | Index):
+        raise Problem(name_errors.output_value(item.value.span, describe(value)))
+    names: list[str] = []
+    refs: list[Ref] = []
+    for path, leaf in leaves(value):
+        if isinstance(leaf, Unknown):
+            return None
+        refs.append(tensor(round, frame, leaf, item.value.span))
+        names.append(_name(refs[-1], ".".join((base, *path))))
+        if refs[-1].type.dtype is DType.KEY:
+            raise Problem(name_errors.effect_key(item.value.span, word))
+    found = [n for r in refs for e in r.entries for n in symbols(e)]
+    dims = round.universe.ordered((*found, *symbols(holds)))
+    op: Effect
+    if isinstance(item, ast.Save):
+        _check_path(round, item.path, Domain(dims, holds))
+        stored = [_stored(r, n) for r, n in zip(refs, names, strict=True)]
+        titles, places = (tuple(part) for part in zip(*stored, strict=True))
+        op = Save(names=titles, places=places if any(places) else (), path=item.path.value)
+    else:
+        parts: tuple[str, ...] = ()
+        read = _whole(round, frame, item.value)
+        at = tuple(_place(r, n, dims) for r, n in zip(refs, names, strict=True))
+        if read is not item.value:
+            at = _places(round, frame, read, dims, len(refs)) or at
+            names = [base for _ in refs]
+            part = item.value.span.text[len(read.span.text) :]
+            parts = tuple(".".join((part, *path)) for path, _ in leaves(value))
+        op = Print(names=tuple(names), places=at, parts=parts)
+    draft = Draft(
+        hint=f"{word}.{base}",
+        dims=dims,
+        types=(),
+        origin=frame.origin,
+        op=op,
+        role="root",
+        defined=holds,
+        spans=(item.span,),
+        turn=(item.span.end,),
+    )
+    draft.inputs = [wire(r) for r in refs]
+    return round.add(draft)
+
+
+def _name(ref: Ref, name: str) -> str:
+    """The name of a leaf; an element of a list goes by its own."""
+    hint = ref.draft.hint
+    return hint if ref.draft.role == "root" and hint.startswith(f"{name}.") else name
+
+
+def _stored(ref: Ref, name: str) -> tuple[str, Place]:
+    """The name in a file; a param is to be read back, at the points that its own name tells."""
+    at = tuple(zip(ref.draft.dims, ref.entries, strict=True))
+    if isinstance(ref.draft.op, Param) and ref.draft.hint == name:
+        return ref.draft.op.template, at
+    return name, ()
+
+
+def _place(ref: Ref, name: str, dims: tuple[str, ...]) -> Place:
+    """Where a tensor is read that goes by its own name, else the point at hand."""
+    if ref.draft.hint != name:
+        return tuple((d, Sym(d)) for d in dims)
+    return tuple(zip(ref.draft.dims, ref.entries, strict=True))
+
+
+def _places(
+    round: Round, frame: Frame, read: ast.Expr, dims: tuple[str, ...], count: int
+) -> tuple[Place, ...]:
+    """Where the tensor is read of which parts are shown; none if the parts are not its leaves."""
+    base, value = base_name(read), round.evaluate(frame, read)
+    refs = [(leaf, ".".join((base, *path))) for path, leaf in leaves(value)]
+    found = tuple(_place(r, n, dims) for r, n in refs if isinstance(r, Ref))
+    return found if len(found) == count else ()
+
+
+def _whole(round: Round, frame: Frame, e: ast.Expr) -> ast.Expr:
+    """The part of an expression that reads a tensor; what follows it takes a part of that."""
+    chain = [e]
+    while isinstance(chain[-1], ast.Access | ast.Field):
+        chain.append(chain[-1].base)
+    inner = [*reversed(chain)]
+    varies = any(
+        isinstance(leaf, Ref) and leaf.draft.dims
+        for _, leaf in leaves(round.evaluate(frame, inner[0]))
+    )
+    last = inner.pop(0)
+    if varies and inner and isinstance(inner[0], ast.Access):
+        last = inner.pop(0)
+    while inner and isinstance(inner[0], ast.Field):
+        last = inner.pop(0)
+    return last
+
+
+def _check_path(round: Round, path: ast.String, domain: Domain) -> None:
+    """Raises `Problem` for a path that leaves the directory, or is that of several points."""
+    text = path.value
+    pure = PurePosixPath(text.replace("\\", "/"))
+    if pure.is_absolute() or ".." in pure.parts or ":" in text:
+        raise Problem(name_errors.save_outside(path.span))
+    if pure.suffix != ".safetensors":
+        raise Problem(name_errors.save_suffix(path.span))
+    named = _HOLE.findall(text)
+    if "{" in _HOLE.sub("", text) or "}" in _HOLE.sub("", text):
+        raise Problem(name_errors.save_braces(path.span))
+    for name in named:
+        if name not in domain.dims:
+            raise Problem(name_errors.save_dim(path.span, name, domain.dims))
+    for dim in domain.dims:
+        if dim not in named and not _is_fixed(round, dim, domain):
+            raise Problem(name_errors.save_repeats(path.span, dim))
+
+
+def _is_fixed(round: Round, dim: str, domain: Domain) -> bool:
+    """Whether a dimension has one value at all points."""
+    space = round.space
+    if space.is_empty(domain):
+        return True
+    return space.lower_bound(Sym(dim), domain) == space.upper_bound(Sym(dim), domain)

@@ -1,0 +1,207 @@
+"""`input` and `param`: tensors whose values come from files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.draft_node import Draft, Origin, Wire
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.scope import Scope, TensorName
+from tempoc.frontend.environment.values import (
+    Index,
+    Number,
+    Record,
+    Ref,
+    Typed,
+    Unknown,
+    Value,
+    dims_of,
+    map_leaves,
+    unknown_in,
+)
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.expressions import annotations as annotate
+from tempoc.frontend.expressions.apply_operator import identity, type_of
+from tempoc.frontend.expressions.conditional import conform
+from tempoc.frontend.syntax import ast
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.symbolic.expr import Sym
+from tempoc.symbolic.walk import symbols
+
+_HOLE = re.compile(r"\{([^{}]*)\}")
+
+
+def declared(round: Round, frame: Frame, name: TensorName) -> Value:
+    """The tensor of an `input` or `param`. Raises `Problem` or `StillUnknown`."""
+    item = name.item
+    assert item is not None
+    dims = _dims(round, frame, item)
+    here = _frame(frame, item, dims)
+    if isinstance(item, ast.Input):
+        types = annotate.type_tree(round, here, item.type)
+        return _input(round, here, item, dims, types)
+    template = _template(item, dims)
+    default = None if item.default is None else round.evaluate(here, item.default)
+    if item.type is not None:
+        types = annotate.type_tree(round, here, item.type)
+        if default is not None and not isinstance(default, Unknown):
+            default = annotate.check(round, here, default, types, item.default.span)  # type: ignore[union-attr]
+    else:
+        assert default is not None
+        unknown = unknown_in(default)
+        if unknown is not None:
+            return unknown
+        types = _types(default, item.span)
+    return _param(round, here, item, dims, types, template, default)
+
+
+def _frame(frame: Frame, item: ast.Input | ast.Param, dims: tuple[str, ...]) -> Frame:
+    name = item.name.name
+    origin = Origin(span=item.span, target=name)
+    scope = Scope("loop", parent=frame.scope)
+    return Frame(
+        scope=scope, path=(name,), prefix=name, origin=origin, draws=dims, default=name
+    )
+
+
+def _dims(round: Round, frame: Frame, item: ast.Input | ast.Param) -> tuple[str, ...]:
+    names: list[str] = []
+    for d in item.dims:
+        found = frame.scope.find(d.name)
+        known = isinstance(found, Index) and isinstance(found.expr, Sym)
+        if not known or not round.universe.is_dim(d.name):
+            raise Problem(name_errors.dim_name(d.span, d.name, f"`{item.name.name}`"))
+        names.append(d.name)
+    dims = tuple(names)
+    if dims != round.universe.sorted(dims):
+        span = item.dims[0].span.to(item.dims[-1].span)
+        wanted = round.universe.sorted(dims)
+        raise Problem(name_errors.dims_order(span, item.name.name, wanted))
+    return dims
+
+
+def _check_extents(round: Round, types: Value, name: str, span: Span) -> None:
+    """Data cannot be ragged."""
+
+    def leaf(_: tuple[str, ...], v: Value) -> Value:
+        assert isinstance(v, Typed)
+        for e in v.type.shape:
+            for n in symbols(e):
+                if round.universe.is_dim(n):
+                    raise Problem(name_errors.extent_dims(span, name, n))
+        return v
+
+    map_leaves(leaf, types)
+
+
+def _input(
+    round: Round, frame: Frame, item: ast.Input, dims: tuple[str, ...], types: Value
+) -> Value:
+    _check_extents(round, types, item.name.name, item.type.span)
+
+    def leaf(path: tuple[str, ...], v: Value) -> Value:
+        assert isinstance(v, Typed)
+        op = Input(dtype=v.type.dtype, shape=v.type.shape)
+        return _root(round, frame, item, dims, path, v.type, op, None)
+
+    return map_leaves(leaf, types)
+
+
+def _param(
+    round: Round,
+    frame: Frame,
+    item: ast.Param,
+    dims: tuple[str, ...],
+    types: Value,
+    template: str,
+    default: Value | None,
+) -> Value:
+    _check_extents(round, types, item.name.name, item.span)
+    if default is not None and not isinstance(default, Unknown):
+        free = [d for d in dims_of(default, round.universe) if d not in dims]
+        if free:
+            raise Problem(name_errors.default_dims(item.span, item.name.name, free[0]))
+
+    def leaf(path: tuple[str, ...], v: Value) -> Value:
+        assert isinstance(v, Typed)
+        op = Param(
+            template=".".join((template, *path)),
+            dtype=v.type.dtype,
+            shape=v.type.shape,
+            has_default=default is not None,
+        )
+        value = None if default is None else _leaf_of(default, path)
+        return _root(round, frame, item, dims, path, v.type, op, value)
+
+    return map_leaves(leaf, types)
+
+
+def _leaf_of(value: Value, path: tuple[str, ...]) -> Value:
+    for step in path:
+        if isinstance(value, Record):
+            found = value.get(step)
+            assert found is not None
+            value = found
+        elif hasattr(value, "items"):
+            value = value.items[int(step)]
+    return value
+
+
+def _root(
+    round: Round,
+    frame: Frame,
+    item: ast.Input | ast.Param,
+    dims: tuple[str, ...],
+    path: tuple[str, ...],
+    type: TensorType,
+    op: Op,
+    default: Value | None,
+) -> Ref:
+    draft = Draft(
+        hint=".".join((item.name.name, *path)),
+        dims=dims,
+        types=(type,),
+        origin=frame.origin,
+        op=op,
+        role="root",
+        spans=(item.span,),
+    )
+    if isinstance(default, (Ref, Number, Index)):
+        source = Draft(
+            hint=f"{draft.hint}.default",
+            dims=dims,
+            types=(type,),
+            origin=frame.origin,
+            spans=(item.span,),
+        )
+        conform(round, frame, default, source, item.span)
+        draft.inputs = [Wire(source, 0, tuple(Sym(d) for d in dims), item.span)]
+        source.uses += 1
+    round.add(draft)
+    return identity(round, frame, draft, item.name.span)
+
+
+def _types(value: Value, span: Span) -> Value:
+    def leaf(_: tuple[str, ...], v: Value) -> Value:
+        return Typed(replace(type_of(v, span), weak=False))
+
+    return map_leaves(leaf, value)
+
+
+def _template(item: ast.Param, dims: tuple[str, ...]) -> str:
+    """The name in the file; dimensions that it does not mention are leading axes there.
+
+    Raises `Problem` for a hole that is no dimension.
+    """
+    if item.template is None:
+        return item.name.name
+    text = item.template.value
+    for hole in _HOLE.findall(text):
+        if hole not in dims:
+            raise Problem(name_errors.template_dim(item.template.span, hole, dims))
+    return text

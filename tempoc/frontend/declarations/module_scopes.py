@@ -1,0 +1,269 @@
+"""What the declarations of a program say: scopes, constants, dimensions and bounds.
+
+All of it is known before the first equation is looked at, and the same in all rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tempoc.base.diagnostics import Collector
+from tempoc.frontend.calls import externs
+from tempoc.frontend.calls.builtin_signatures import SIGNATURES
+from tempoc.frontend.declarations.defines import parse_define
+from tempoc.frontend.environment.draft_node import Origin
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.round import Frame, Language, Round
+from tempoc.frontend.environment.scope import DISCARD, Foreign, Pending, Scope, TensorName, nearest
+from tempoc.frontend.environment.values import (
+    BAD,
+    Builtin,
+    Closure,
+    Index,
+    Listing,
+    Number,
+    Package,
+    PythonFunction,
+    Text,
+    Unknown,
+    Value,
+    describe,
+    lift,
+    unknown_in,
+)
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.load_modules import Loaded, LoadedModule
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Bound, Universe
+from tempoc.symbolic.expr import Sym
+
+
+@dataclass(slots=True, kw_only=True)
+class Program:
+    """The main module's scope and what belongs to it."""
+
+    loaded: Loaded
+    language: Language
+    scope: Scope
+    errors: Collector
+    universe: Universe = field(default_factory=Universe)
+    tensors: dict[str, TensorName] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Scopes:
+    """Makes the scopes of all modules; constants are evaluated when they are first wanted."""
+
+    loaded: Loaded
+    language: Language
+    defines: dict[str, str]
+    errors: Collector = field(default_factory=Collector)
+    made: dict[str, Scope] = field(default_factory=dict)
+    scratch: Round | None = None
+    universe: Universe = field(default_factory=Universe)
+
+    def main(self) -> tuple[Scope, dict[str, TensorName]]:
+        """The scope of the program itself, and its tensors."""
+        outer = builtin_scope()
+        if self.loaded.prelude is not None:
+            prelude = self.loaded.modules[self.loaded.prelude]
+            self._bind_items(prelude, outer)
+        for module in self.loaded.modules.values():
+            if module.key not in (self.loaded.prelude, self.loaded.main.key):
+                scope = self.made[module.key] = Scope("module", parent=outer, owner=module.key)
+                self._bind_items(module, scope)
+                self._hide(scope, module.source.path)
+        scope = Scope("module", parent=outer, owner=self.loaded.main.key)
+        tensors = self._bind_items(self.loaded.main, scope)
+        return scope, tensors
+
+    def _bind_items(self, module: LoadedModule, scope: Scope) -> dict[str, TensorName]:
+        tensors: dict[str, TensorName] = {}
+        equations: dict[str, list[ast.Equation]] = {}
+        for lost in module.tree.lost:
+            scope.bind(lost, BAD)
+        for item in module.tree.items:
+            match item:
+                case ast.Const(name=name, value=value):
+                    self._const(module, scope, name, value)
+                case ast.Def(name=name):
+                    self._declare(scope, name, Closure(item, scope))
+                case ast.Dim():
+                    self._dim(scope, item)
+                case ast.Input(name=name):
+                    tensors[name.name] = TensorName(name.name, "input", item)
+                    self._declare(scope, name, tensors[name.name])
+                case ast.Param(name=name):
+                    tensors[name.name] = TensorName(name.name, "param", item)
+                    self._declare(scope, name, tensors[name.name])
+                case ast.Extern(name=name):
+                    self._extern(scope, name, item)
+                case ast.Import(items=items):
+                    self._imports(module, scope, items)
+                case ast.Equation(targets=targets):
+                    for target in targets:
+                        if target.name.name != DISCARD:
+                            equations.setdefault(target.name.name, []).append(item)
+                case _:
+                    pass
+        for key, found in equations.items():
+            tensor = self._equations(scope, key, found)
+            if tensor is not None:
+                tensors[key] = tensor
+        return tensors
+
+    def _hide(self, scope: Scope, module: str) -> None:
+        """Of an imported file only functions and constants can be used."""
+        for name, value in scope.names.items():
+            if isinstance(value, (TensorName, Index)):
+                scope.names[name] = Foreign(module)
+
+    def _declare(self, scope: Scope, name: ast.Ident, value: object) -> None:
+        if name.name in scope.names:
+            place = scope.places.get(name.name)
+            self.errors.add(name_errors.declared_twice(name.span, name.name, place))
+            return
+        scope.bind(name.name, value, name.span)
+
+    def _extern(self, scope: Scope, name: ast.Ident, item: ast.Extern) -> None:
+        problems = externs.problems(item)
+        for problem in problems:
+            self.errors.add(problem)
+        self._declare(scope, name, BAD if problems else PythonFunction(item, scope))
+
+    def _dim(self, scope: Scope, item: ast.Dim) -> None:
+        self._declare(scope, item.name, Index(Sym(item.name.name)))
+        known = scope.names.get(item.bound.name)
+        if known != Index(Sym(item.bound.name)) or item.bound.name == item.name.name:
+            self._declare(scope, item.bound, Index(Sym(item.bound.name)))
+
+    def _imports(
+        self, module: LoadedModule, scope: Scope, items: tuple[ast.ImportItem, ...]
+    ) -> None:
+        for item in items:
+            key = module.imports.get(item.alias.name)
+            if key is not None and key in self.made:
+                package = Package(item.alias.name, self.made[key])
+                self._declare(scope, item.alias, package)
+            elif key is None:
+                self._declare(scope, item.alias, BAD)
+
+    def _equations(
+        self, scope: Scope, name: str, found: list[ast.Equation]
+    ) -> TensorName | None:
+        targets = [t for eq in found for t in eq.targets if t.name.name == name]
+        if name in scope.names:
+            place = scope.places.get(name)
+            self.errors.add(name_errors.declared_twice(targets[0].name.span, name, place))
+            return None
+        plain = [t for t in targets if t.entries is None]
+        if plain and len(targets) > 1:
+            other = targets[0] if plain[0] is not targets[0] else targets[1]
+            first, second = sorted((plain[0].name.span, other.name.span), key=lambda s: s.start)
+            self.errors.add(domain_errors.plain_twice(second, name, first))
+            scope.bind(name, BAD, first)
+            return None
+        distinct = _distinct(found)
+        for eq in distinct:
+            if plain and eq.guard is not None and all(t.entries is None for t in eq.targets):
+                self.errors.add(domain_errors.plain_guard(eq.guard.span, name))
+        tensor = TensorName(name, "plain" if plain else "indexed", None, distinct)
+        scope.bind(name, tensor, targets[0].name.span)
+        return tensor
+
+    # Constants
+
+    def _const(self, module: LoadedModule, scope: Scope, name: ast.Ident, e: ast.Expr) -> None:
+        main = module.key == self.loaded.main.key
+        text = self.defines.get(name.name) if main else None
+        self._declare(
+            scope, name, Pending(lambda: self._constant(scope, name, e, text))
+        )
+
+    def _constant(self, scope: Scope, name: ast.Ident, e: ast.Expr, text: str | None) -> Value:
+        """The value of a constant, evaluated once."""
+        scope.bind(name.name, Pending(lambda: self._cycle(name, e)))
+        value = self.evaluate(scope, e)
+        if isinstance(value, Index):
+            value = lift(self.universe.settled(value.expr))
+        if not isinstance(value, Unknown) and not _is_constant(value):
+            what = describe(value)
+            self.errors.add(name_errors.const_value(e.span, name.name, what))
+            value = BAD
+        if text is not None and not isinstance(value, Unknown):
+            try:
+                value = parse_define(name.name, text, value, name.span)
+            except Problem as problem:
+                self.errors.add(problem.diagnostic)
+        scope.bind(name.name, value)
+        return value
+
+    def _cycle(self, name: ast.Ident, e: ast.Expr) -> Value:
+        raise Problem(name_errors.const_cycle(e.span, name.name))
+
+    def know(self, bound: Bound) -> None:
+        """What is evaluated from now on may use the value of a bound."""
+        self.universe = replace(self.universe, bounds=(*self.universe.bounds, bound))
+        self.scratch = None
+
+    def evaluate(self, scope: Scope, e: ast.Expr) -> Value:
+        """An expression of declarations, outside of any round."""
+        if self.scratch is None:
+            self.scratch = Round(
+                universe=self.universe,
+                space=Space(self.universe),
+                table={},
+                language=self.language,
+                plans={},
+                errors=self.errors,
+            )
+        frame = Frame(scope=scope, path=("const",), prefix="const", origin=Origin(span=e.span))
+        return self.scratch.evaluate(frame, e)
+
+
+def _distinct(found: list[ast.Equation]) -> tuple[ast.Equation, ...]:
+    """Each equation object once, in order."""
+    kept: list[ast.Equation] = []
+    for eq in found:
+        if not any(eq is other for other in kept):
+            kept.append(eq)
+    return tuple(kept)
+
+
+def _is_constant(value: Value) -> bool:
+    if isinstance(value, Listing):
+        return all(_is_constant(v) for v in value.items)
+    return isinstance(value, (Number, Text)) and unknown_in(value) is None
+
+
+def builtin_scope() -> Scope:
+    """The names of the language."""
+    scope = Scope("builtins")
+    packages: dict[str, Scope] = {}
+    for name in SIGNATURES:
+        package, dot, member = name.rpartition(".")
+        if dot and package not in packages:
+            packages[package] = Scope("module", parent=scope, owner=package)
+            scope.bind(package, Package(package, packages[package]))
+        (packages[package] if dot else scope).bind(member, Builtin(name))
+    return scope
+
+
+def check_defines(
+    defines: Mapping[str, str], main: ast.Module, errors: Collector
+) -> None:
+    """Report `-D` options that override nothing."""
+    dims = [item for item in main.items if isinstance(item, ast.Dim)]
+    consts = [item.name.name for item in main.items if isinstance(item, ast.Const)]
+    known = [*consts, *(d.bound.name for d in dims if d.default is not None)]
+    given = [d.bound.name for d in dims]
+    for name in defines:
+        if name in known:
+            continue
+        if name in given:
+            errors.add(name_errors.define_run_time(name))
+        else:
+            errors.add(name_errors.unknown_define(name, nearest(name, iter(known))))

@@ -1,0 +1,120 @@
+"""`output`: which tensors, at which points, under which names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.scope import Scope
+from tempoc.frontend.environment.values import (
+    Index,
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Unknown,
+    describe,
+    leaves,
+)
+from tempoc.frontend.errors import lengths as ending_errors
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.expressions.apply_operator import tensor
+from tempoc.frontend.syntax import ast
+from tempoc.symbolic.expr import ZERO, Entry, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """One output: a node's output read at entries without free dimensions."""
+
+    name: str
+    ref: Ref
+    entries: tuple[Entry, ...]
+    span: Span
+
+
+def outputs(round: Round, top: Frame, main: ast.Module) -> list[Result]:
+    """All outputs, in source order."""
+    results: list[Result] = []
+    for item in main.items:
+        for part in item.items if isinstance(item, ast.Output) else ():
+            try:
+                _output(round, top, part, results)
+            except Problem as problem:
+                round.report(problem.diagnostic)
+    return results
+
+
+def _output(round: Round, top: Frame, item: ast.OutputItem, results: list[Result]) -> None:
+    base = base_name(item.value)
+    frame = Frame(
+        scope=Scope("loop", parent=top.scope),
+        path=("output", item.span.start),
+        prefix=f"output.{base}",
+        origin=top.origin,
+    )
+    value = round.evaluate(frame, item.value)
+    if isinstance(value, Unknown):
+        return
+    if not isinstance(value, (Ref, Record, Listing, Number, Index)):
+        raise Problem(name_errors.output_value(item.value.span, describe(value)))
+    name = base if item.alias is None else item.alias.name
+    for path, leaf in leaves(value):
+        if isinstance(leaf, Unknown):
+            continue
+        ref = tensor(round, frame, leaf, item.value.span)
+        full = ".".join((name, *path))
+        for other in results:
+            if other.name == full:
+                raise Problem(name_errors.output_twice(item.span, full, other.span))
+        entries = _entries(round, ref, item.value.span)
+        results.append(Result(full, ref, entries, item.value.span))
+
+
+def base_name(e: ast.Expr) -> str:
+    """The name of a result that is not renamed: the tensor's, with fields."""
+    match e:
+        case ast.Name(name=name):
+            return name
+        case ast.Field(base=base, name=name):
+            return f"{base_name(base)}.{name}"
+        case ast.Access(base=base):
+            return base_name(base)
+        case _:
+            return "value"
+
+
+def _entries(round: Round, ref: Ref, span: Span) -> tuple[Entry, ...]:
+    """The entries with each free dimension made a slice. Raises `Problem`."""
+    found: list[Entry] = []
+    universe = round.universe
+    for e in ref.type.shape:
+        _check_length(round, ref, e, span)
+    for dim, entry in zip(ref.draft.dims, ref.entries, strict=True):
+        if entry == Sym(dim):
+            _check_ragged(ref, dim, span)
+            entry = Slice(ZERO, Sym(universe.dim(dim).bound))
+        _check_length(round, ref, entry, span)
+        for n in symbols(entry):
+            if universe.is_dim(n):
+                raise Problem(name_errors.output_free(span, n))
+        found.append(entry)
+    return tuple(found)
+
+
+def _check_length(round: Round, ref: Ref, e: Entry, span: Span) -> None:
+    for n in symbols(e):
+        outer = round.universe.outer(n)
+        if outer and not round.universe.is_dim(n):
+            dims = (*ref.draft.dims, *(d.name for d in round.universe.dims))
+            over = next(d for d in dims if round.universe.dim(d).bound == n)
+            raise Problem(ending_errors.ragged_lengths(span, ref.draft.hint, n, outer, over))
+
+
+def _check_ragged(ref: Ref, dim: str, span: Span) -> None:
+    for e in ref.draft.types[ref.out].shape:
+        if dim in symbols(e):
+            raise Problem(name_errors.output_ragged(span, ref.draft.hint, dim))

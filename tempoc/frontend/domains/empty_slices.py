@@ -1,0 +1,43 @@
+"""Operands that are never read, because their slice is always empty, become empty tensors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.frontend.environment.draft_node import Draft, Wire
+from tempoc.frontend.environment.round import Round
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.source import Full
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Slice, Sym
+from tempoc.symbolic.walk import extent, substitute, symbols
+
+
+def fill_in(round: Round, kept: dict[Draft, None]) -> None:
+    """Give every kept node operands that are kept, too; what they stand for is read nowhere."""
+    for draft in list(kept):
+        for k, wire in enumerate(draft.inputs):
+            if wire.source not in kept:
+                draft.inputs[k] = _nothing(round, draft, wire)
+                kept[round.add(draft.inputs[k].source)] = None
+
+
+def _nothing(round: Round, sink: Draft, wire: Wire) -> Wire:
+    source, type = wire.source, wire.source.types[wire.out]
+    pairs = list(zip(source.dims, wire.entries, strict=True))
+    at = {d: e for d, e in pairs if not isinstance(e, Slice)}
+    shape = tuple(extent(e) for _, e in pairs if isinstance(e, Slice))
+    shape += tuple(substitute(e, at) for e in type.shape)
+    dims = round.universe.ordered(tuple(n for e in shape for n in symbols(e)))
+    box = Domain(sink.dims, sink.where)
+    draft = Draft(
+        hint=f"{sink.hint}.nothing",
+        dims=dims,
+        types=(replace(type, shape=shape),),
+        origin=sink.origin,
+        op=Full(shape=shape, value=False if type.dtype is DType.BOOL else 0, dtype=type.dtype),
+        where=round.space.symbolic.project(box, dims).where,
+        spans=(wire.span,),
+    )
+    entries = tuple(Sym(d) for d in dims)
+    return replace(wire, source=draft, out=0, entries=entries)

@@ -1,0 +1,332 @@
+"""Every read stays inside the domain on which its source is defined, for all bounds: proofs.
+
+What cannot be proved is refused with a witness, the smallest bounds and the first point at which
+the read goes wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.base.diagnostics import Collector, Diagnostic
+from tempoc.frontend.declarations.outputs import Result
+from tempoc.frontend.domains.demand import sink_of
+from tempoc.frontend.environment.draft_node import Draft, Wire
+from tempoc.frontend.environment.indexed_tensor import Cell, Placement
+from tempoc.frontend.environment.round import Round
+from tempoc.frontend.errors import accesses as access_errors
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.errors import lengths as ending_errors
+from tempoc.frontend.errors import names as name_errors
+from tempoc.ops.control.gradient import Gradient
+from tempoc.ops.control.until import Until
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.poly.relations.run_lengths import outside_elsewhere
+from tempoc.poly.relations.space import Outside
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    TRUE,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sum,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    maximum,
+    minimum,
+    negation,
+    sub,
+)
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import evaluate, symbols
+
+FEW = 4
+"""How much larger than the smallest a bound may have to be before another help is better."""
+
+
+def check(round: Round, drafts: list[Draft], results: list[Result], errors: Collector) -> None:
+    """Prove all reads, and report those that fail."""
+    reporter = replace(round, errors=errors)
+    for draft in drafts:
+        for wire in draft.inputs:
+            if _is_obvious(wire):
+                continue
+            if isinstance(draft.op, Gradient) and wire in draft.inputs[: draft.op.losses]:
+                continue  # it reads the loss where there is one
+            sink = sink_of(round, draft, wire)
+            if not isinstance(wire.source.op, Input | Param):
+                defined = _defined(wire.source)
+                bound = outside_elsewhere(round.space, sink, wire.entries, defined)
+                if bound:
+                    reporter.report(_elsewhere(round, wire, bound), draft.origin.calls)
+                    continue
+            found = round.space.outside(sink, wire.entries, _defined(wire.source))
+            if found is not None and isinstance(draft.op, Until):
+                reporter.report(_never_ends(round, draft.op, wire, found))
+            elif found is not None:
+                diagnostic = _explain(round, draft, wire, sink, found)
+                reporter.report(diagnostic, draft.origin.calls)
+                _forget_covering(round, draft, found, errors)
+    for result in results:
+        source = result.ref.draft
+        bound = outside_elsewhere(round.space, Domain(()), result.entries, _defined(source))
+        if bound and not isinstance(source.op, Input | Param):
+            outer = round.universe.outer(bound)
+            shown = ending_errors.ragged_lengths(
+                result.span, source.hint, bound, outer, _over(round, source, bound)
+            )
+            reporter.report(shown)
+            continue
+        found = round.space.outside(Domain(()), result.entries, _defined(source))
+        if found is not None:
+            reporter.report(_output(round, result, found))
+
+
+def _elsewhere(round: Round, wire: Wire, bound: str) -> Diagnostic:
+    outer = round.universe.outer(bound)
+    at = dict(zip(wire.source.dims, wire.entries, strict=True))
+    if any(isinstance(at.get(d), Slice) for d in outer):
+        name, over = wire.source.hint, _over(round, wire.source, bound)
+        return ending_errors.ragged_lengths(wire.span, name, bound, outer, over)
+    dim = next(d for d in outer if d in at and at[d] != Sym(d))
+    return ending_errors.other_length(wire.span, wire.span.text, bound, dim)
+
+
+def _over(round: Round, source: Draft, bound: str) -> str:
+    """The dimension of a node that has this bound."""
+    dims = [*source.dims, *(d.name for d in round.universe.dims)]
+    return next(d for d in dims if round.universe.dim(d).bound == bound)
+
+
+def _never_ends(round: Round, op: Until, wire: Wire, found: Outside) -> Diagnostic:
+    dims = wire.source.dims
+    where = [f"{d} = {found.point[d]}" for d in dims]
+    bounds = f"{op.bound} = {found.point[op.bound]}"
+    dim = next(d for d in reversed(dims) if round.universe.dim(d).bound == op.bound)
+    name = wire.span.text
+    return ending_errors.partly_defined(wire.span, name, dim, f"{', '.join(where)} when {bounds}")
+
+
+def _is_obvious(wire: Wire) -> bool:
+    """The point at hand of something defined everywhere; a branch of a merge."""
+    if wire.guard != TRUE and wire.source.role == "temporary":
+        return True
+    here = all(e == Sym(d) for d, e in zip(wire.source.dims, wire.entries, strict=True))
+    return here and wire.source.defined == TRUE
+
+
+def _defined(source: Draft) -> Domain:
+    """Where a node may be read; a temporary exists wherever it is wanted."""
+    return Domain(source.dims, source.defined)
+
+
+def _output(round: Round, result: Result, found: Outside) -> Diagnostic:
+    point = _assignment(result.ref.draft.dims, found.index)
+    if found.dim is not None:
+        bound = round.universe.dim(found.dim).bound
+        point += f" when {bound} = {found.point[bound]}"
+    name, slice = result.ref.draft.hint, _defined_slice(round, result)
+    return name_errors.output_partial(result.span, name, point, result.span.text, slice)
+
+
+def _defined_slice(round: Round, result: Result) -> str:
+    """A slice of an output on which it is defined: without a few first or last points."""
+    draft = result.ref.draft
+    for k, entry in enumerate(result.entries):
+        if not isinstance(entry, Slice) or entry.step != 1:
+            continue
+        for cut in range(1, FEW):
+            for lo, hi in ((entry.lo + cut, entry.hi), (entry.lo, entry.hi - cut)):
+                tried = (*result.entries[:k], Slice(lo, hi), *result.entries[k + 1 :])
+                if round.space.outside(Domain(()), tried, _defined(draft)) is None:
+                    return f"{draft.hint}[{draft.dims[k]} = {show(Slice(lo, hi))}]"
+    return ""
+
+
+def _assignment(dims: tuple[str, ...], values: tuple[int, ...]) -> str:
+    return ", ".join(f"{d} = {v}" for d, v in zip(dims, values, strict=True))
+
+
+def _explain(
+    round: Round, draft: Draft, wire: Wire, sink: Domain, found: Outside
+) -> Diagnostic:
+    source = wire.source
+    dims, index = source.dims, found.index
+    failing = dims.index(found.dim) if found.dim is not None else None
+    if failing is not None:
+        where = f"{dims[failing]} = {index[failing]}"
+        entries: tuple[Entry, ...] = (wire.entries[failing],)
+        bound = round.universe.dim(dims[failing]).bound
+        above = index[failing] >= found.point[bound]
+    else:
+        where, entries, bound, above = _assignment(dims, index), wire.entries, "", False
+    named = dict.fromkeys(n for e in entries for n in symbols(e))
+    shown = [d for d in sink.dims if d in named] or list(sink.dims)
+    when = [f"{d} = {found.point[d]}" for d in shown]
+    bounds = [n for n in named if not round.universe.is_dim(n)]
+    if above and bound not in bounds:
+        bounds.append(bound)
+    when += [f"{b} = {found.point[b]}" for b in bounds]
+    message = access_errors.message(wire.span.text, _name(source), where, when)
+    help = _help(round, draft, wire, sink, found, failing, above)
+    notes = (access_errors.hole(source.hint, show(source.defined)),) if failing is None else ()
+    return access_errors.outside(wire.span, message, help, notes)
+
+
+def _name(source: Draft) -> str:
+    """What the source calls a node; empty for what it only writes as an expression."""
+    return "" if source.role == "temporary" else source.hint
+
+
+def _help(
+    round: Round,
+    draft: Draft,
+    wire: Wire,
+    sink: Domain,
+    found: Outside,
+    failing: int | None,
+    above: bool,
+) -> str:
+    """The way out: another equation first, a guard, another index."""
+    source = wire.source
+    if failing is not None:
+        entry = wire.entries[failing]
+        if isinstance(entry, Const) and entry.value < 0:
+            bound = Sym(round.universe.dim(source.dims[failing]).bound)
+            return access_errors.no_wrapping(_name(source), show(bound + entry.value))
+    place = _placement(round, draft)
+    if place is not None:
+        cell, own = place
+        later = _covering(round, cell, own, found)
+        if later is not None:
+            return access_errors.move_up(later.equation.span.line, cell.plan.name)
+    if failing is None:
+        return access_errors.restrict_hole(source.hint)
+    guard = _guard(round, wire, failing, above)
+    enough = _enough(round, sink, wire, found, failing)
+    if enough is not None:
+        return access_errors.assume(show(enough))
+    if not any(round.universe.is_dim(n) for n in symbols(wire.entries[failing])):
+        return _about_bounds(round, wire, failing, guard, above)
+    restricted = show(guard)
+    missing = _missing(round, place, found, wire.entries[failing], above)
+    entry = wire.entries[failing]
+    if isinstance(entry, Slice):
+        bound = Sym(round.universe.dim(source.dims[failing]).bound)
+        cut = minimum(entry.hi, bound) if above else maximum(Const(0), entry.lo)
+        return access_errors.cut(show(cut), restricted, place is not None)
+    if place is None:
+        return access_errors.index_target(draft.origin.target, restricted)
+    return access_errors.restrict(missing, restricted)
+
+
+def _enough(
+    round: Round, sink: Domain, wire: Wire, found: Outside, failing: int
+) -> Expr | None:
+    """How large the bound must at least be for the read to stay inside, if that is enough."""
+    source = wire.source
+    bound = round.universe.dim(source.dims[failing]).bound
+    for size in range(found.point[bound] + 1, found.point[bound] + 1 + FEW):
+        known = compare(">=", Sym(bound), Const(size))
+        large = Domain(sink.dims, conjunction(sink.where, known))
+        if round.space.outside(large, wire.entries, _defined(source)) is None:
+            return known
+    return None
+
+
+def _about_bounds(round: Round, wire: Wire, failing: int, guard: Expr, above: bool) -> str:
+    """An entry without dimensions: an assumption helps, if there are bounds that satisfy it."""
+    bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
+    entry = wire.entries[failing]
+    if isinstance(entry, Const):
+        guard = compare(">=", bound, entry + 1)
+    if not round.space.implies(Domain(()), negation(guard)):
+        return access_errors.assume(show(guard))
+    if isinstance(entry, Slice):
+        return access_errors.cut(show(bound if above else maximum(Const(0), entry.lo)), "", False)
+    if above:
+        return access_errors.last(_name(wire.source), show(bound - 1))
+    return access_errors.no_wrapping(_name(wire.source), show(add(bound, entry)))
+
+
+def _placement(round: Round, draft: Draft) -> tuple[Cell, Placement] | None:
+    """The indexed equation whose right side a node belongs to."""
+    for cell in round.cells.values():
+        for p in cell.plan.placements:
+            if p.equation.span == draft.origin.span:
+                return cell, p
+    return None
+
+
+def _covering(round: Round, cell: Cell, own: Placement, found: Outside) -> Placement | None:
+    """A later equation that would be used at the point, stood it above this one."""
+    point = dict(found.point)
+    if any(d not in point for d in own.dims):
+        return None
+    at = {d: evaluate(e, point) for d, e in own.entries.items()}
+    env = {**point, **at}
+    for p in cell.plan.placements:
+        known = p.number > own.number and all(n in env for n in symbols(p.claimed))
+        if known and evaluate(p.claimed, env):
+            return p
+    return None
+
+
+def _forget_covering(round: Round, draft: Draft, found: Outside, errors: Collector) -> None:
+    """That a later equation is never used is the same mistake as standing too far down."""
+    place = _placement(round, draft)
+    later = None if place is None else _covering(round, *place, found)
+    if later is not None:
+        unused = domain_errors.UNREACHABLE
+        errors.found[:] = [
+            d
+            for d in errors.found
+            if not (d.code == unused and d.primary and d.primary.span == later.equation.span)
+        ]
+
+
+def _guard(round: Round, wire: Wire, failing: int, above: bool) -> Expr:
+    """The condition that keeps an entry inside, as short as it can be said."""
+    entry = wire.entries[failing]
+    bound = Sym(round.universe.dim(wire.source.dims[failing]).bound)
+    if isinstance(entry, Slice):
+        entry = entry.hi - 1 if above else entry.lo
+    dim = next((n for n in symbols(entry) if round.universe.is_dim(n)), None)
+    limit: Expr = bound if above else Const(0)
+    if dim is None:
+        return compare("<" if above else ">=", entry, limit)
+    if isinstance(entry, (Sym, Sum)):
+        rest = sub(entry, Sym(dim))
+        if dim not in symbols(rest):
+            return compare("<" if above else ">=", Sym(dim), sub(limit, rest))
+    return compare("<" if above else ">=", entry, limit)
+
+
+def _missing(
+    round: Round,
+    place: tuple[Cell, Placement] | None,
+    found: Outside,
+    entry: Entry,
+    above: bool,
+) -> str:
+    """The point of the target for which an equation is missing: `x[0]`, `s[i, 0]`, `x[T-1]`."""
+    if place is None:
+        return ""
+    cell, own = place
+    dims = [n for n in symbols(entry) if round.universe.is_dim(n)]
+    parts = []
+    for d in cell.plan.dims:
+        e = own.entries[d]
+        if not any(n in dims for n in symbols(e)):
+            parts.append(show(e))
+        elif above:
+            parts.append(show(Sym(round.universe.dim(d).bound) - 1))
+        elif all(n in found.point for n in symbols(e)):
+            parts.append(str(evaluate(e, found.point)))
+        else:
+            return ""
+    return f"{cell.plan.name}[{', '.join(parts)}]"
+

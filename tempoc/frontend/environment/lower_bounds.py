@@ -1,0 +1,123 @@
+"""What is not known yet of a type, and what can be said of it nevertheless.
+
+Types are the least solution of the equations. On the way to it a tensor has a lower bound for a
+type: the promotion and the broadcast shape of what has been seen. An operator that meets an operand
+of which nothing is known takes a stand-in for it, the least type there is. What comes of it is a
+lower bound too, and nothing in it is a mistake yet: a mistake there only defers the expression.
+"""
+
+from __future__ import annotations
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.draft_node import Doubt, Draft
+from tempoc.frontend.environment.failure import StillUnknown
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.values import (
+    ERROR,
+    LATER,
+    Ref,
+    Several,
+    Typed,
+    Unknown,
+    Value,
+    dims_of,
+    leaves,
+)
+from tempoc.ops.definition.operator import Facts, Op, OperandError
+from tempoc.ops.definition.promotion import is_below
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import Sym
+
+DEFERRED = Unknown(frozenset((LATER,)))
+"""An expression that cannot be evaluated with the lower bounds of types."""
+
+LEAST = (TensorType(DType.I32, (), weak=True), TensorType(DType.BOOL))
+"""The scalars from which promotion starts, for numbers and for everything."""
+
+
+def doubt_of(*values: Value) -> Doubt:
+    """How much of the types of these values is only a lower bound."""
+    most = Doubt.NONE
+    for value in values:
+        parts = value.items if isinstance(value, Several) else (value,)
+        for _, leaf in (pair for part in parts for pair in leaves(part)):
+            if isinstance(leaf, Ref):
+                most = max(most, leaf.draft.doubt)
+            elif isinstance(leaf, Typed):
+                most = max(most, leaf.doubt)
+    return most
+
+
+def is_open(value: Value) -> bool:
+    """Whether nothing is known of a value, and that is not because of a mistake."""
+    return isinstance(value, Unknown) and ERROR not in value.causes
+
+
+def stand_in(
+    round: Round,
+    frame: Frame,
+    type: TensorType,
+    dims: tuple[str, ...],
+    span: Span,
+    doubt: Doubt = Doubt.SHAPE,
+) -> Ref:
+    """A read of a node that never is part of a graph: of it, a lower bound of the type is known."""
+    round.deferred = True
+    round.doubted += 1
+    draft = Draft(hint="?", dims=dims, types=(type,), origin=frame.origin, doubt=doubt)
+    return Ref(draft, 0, tuple(Sym(d) for d in dims), type, span)
+
+
+def later(round: Round) -> StillUnknown:
+    """What to raise for something that cannot be evaluated with lower bounds."""
+    round.deferred = True
+    return StillUnknown(DEFERRED)
+
+
+def operand_types(
+    round: Round, op: Op, known: tuple[TensorType | None, ...], facts: Facts
+) -> tuple[TensorType, ...]:
+    """The types of operands, with the least for those that are not known.
+
+    Least is what makes the result least: `? + true` is an integer, `maximum(?, true)` a bool.
+    Raises `StillUnknown`.
+    """
+    given = tuple(t for t in known if t is not None)
+    if len(given) == len(known):
+        return given
+    best: tuple[TensorType, tuple[TensorType, ...]] | None = None
+    for least in LEAST:
+        types = tuple(least if t is None else t for t in known)
+        try:
+            result = op.infer(types, facts)[0]
+        except OperandError:
+            continue
+        if best is None or is_below(result, best[0]):
+            best = result, types
+    if best is None:
+        raise later(round)
+    return best[1]
+
+
+def with_vector(
+    round: Round, frame: Frame, operands: tuple[Value, ...], span: Span
+) -> Value | None:
+    """The product of a matrix with what is not known to be one: with a vector, if nobody objects.
+
+    A vector is the least that fits; it is a guess, since a matrix would fit, too.
+    """
+    matrices = [v for v in operands if isinstance(v, Ref) and v.type.ndim > 1]
+    others = [v for v in operands if is_open(v) or _may_grow(v)]
+    if not round.guessing or len(matrices) != 1 or len(others) != 1:
+        return None
+    (matrix,) = matrices
+    shape, first = matrix.type.shape, matrix is operands[0]
+    left = shape[:-1] if first else (*shape[:-2], shape[-1])
+    dims = dims_of(matrix, round.universe)
+    type = TensorType(matrix.type.dtype, left, matrix.type.weak)
+    return stand_in(round, frame, type, dims, span)
+
+
+def _may_grow(value: Value) -> bool:
+    """Whether a value is a scalar only as far as is known."""
+    return isinstance(value, Ref) and value.type.ndim == 0 and doubt_of(value) is Doubt.SHAPE

@@ -1,0 +1,277 @@
+"""What an expression means while the program is elaborated: compile-time values.
+
+    value  = Number | Text | Index | Ref | Listing | Record | Several
+           | Closure | Builtin | PythonFunction | Package | Unknown
+    tree   = leaf | Listing(tree...) | Record(name: tree...)      leaf: Number, Index, Ref, Typed
+
+A `Ref` is a read that has not happened yet: a node's output with one entry for each dimension of
+the node. Reading at another point substitutes in the entries, so a chain of accesses is one edge.
+`Unknown` stands for what is not known in this round (or is in error) and absorbs every operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.draft_node import Doubt, Draft
+from tempoc.frontend.environment.scope import Scope
+from tempoc.frontend.syntax import ast
+from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Entry, Expr
+from tempoc.symbolic.walk import symbols
+
+ERROR = "!"
+"""The cause of an `Unknown` that has been reported already."""
+
+LATER = "?"
+"""The cause of an `Unknown` that went wrong with types that are only lower bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number or bool known at compile time; weakly typed when it becomes a tensor."""
+
+    value: int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index expression or an index condition that is not a constant."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Output `out` of a node, read at `entries`; `type` is the type after the read.
+
+    `static` is the index expression or number that the tensor is known to hold.
+    """
+
+    draft: Draft
+    out: int
+    entries: tuple[Entry, ...]
+    type: TensorType
+    span: Span = field(compare=False)
+    static: Number | Index | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A leaf of which only the type matters, and how far it is known."""
+
+    type: TensorType
+    doubt: Doubt = Doubt.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list value."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record value; the fields in the order in which they were written."""
+
+    fields: tuple[tuple[str, Value], ...]
+
+    def get(self, name: str) -> Value | None:
+        """The value of a field, if there is one of that name."""
+        return next((v for n, v in self.fields if n == name), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(n for n, _ in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """The results of a function that returns more than one, or none: ``dims`` are those of a call
+    without results.
+    """
+
+    items: tuple[Value, ...]
+    dims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A `def` with the scope that it was written in."""
+
+    definition: ast.Def
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A function of the language, by name; a dtype's name is one too."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PythonFunction:
+    """An `extern`: a Python function, with the scope that it was declared in."""
+
+    definition: ast.Extern
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Package:
+    """An imported file."""
+
+    name: str
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No type is known, because of these tensors; `ERROR` among them: it has been reported.
+
+    It varies with `dims` at least.
+    """
+
+    causes: frozenset[str]
+    dims: frozenset[str] = frozenset()
+
+
+Value = (
+    Number
+    | Text
+    | Index
+    | Ref
+    | Typed
+    | Listing
+    | Record
+    | Several
+    | Closure
+    | Builtin
+    | PythonFunction
+    | Package
+    | Unknown
+)
+Leaf = Number | Index | Ref | Typed
+
+BAD = Unknown(frozenset((ERROR,)))
+
+
+def leaves(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Value]]:
+    """The leaves of a tree with their paths: `("0", "w")`."""
+    match value:
+        case Listing(items=items):
+            for k, item in enumerate(items):
+                yield from leaves(item, (*path, str(k)))
+        case Record(fields=fields):
+            for name, item in fields:
+                yield from leaves(item, (*path, name))
+        case _:
+            yield path, value
+
+
+def leaf_at(value: Value, path: tuple[str, ...]) -> Value:
+    """The leaf at a path; a number and what is unknown stand for all that is below them."""
+    for step in path:
+        if isinstance(value, Record):
+            value = value.get(step) or BAD
+        elif isinstance(value, Listing):
+            value = value.items[int(step)]
+    return value
+
+
+def map_leaves(
+    f: Callable[[tuple[str, ...], Value], Value], value: Value, path: tuple[str, ...] = ()
+) -> Value:
+    """The tree with each leaf replaced by what `f` makes of it and its path."""
+    match value:
+        case Listing(items=items):
+            return Listing(tuple(map_leaves(f, v, (*path, str(k))) for k, v in enumerate(items)))
+        case Record(fields=fields):
+            return Record(tuple((n, map_leaves(f, v, (*path, n))) for n, v in fields))
+        case _:
+            return f(path, value)
+
+
+def unknown_in(*values: Value) -> Unknown | None:
+    """The causes of everything unknown in these values and their leaves; `None` if all is known."""
+    causes: frozenset[str] | None = None
+    for value in values:
+        if isinstance(value, (Listing, Record, Several)):
+            items = (
+                tuple(v for _, v in value.fields) if isinstance(value, Record) else value.items
+            )
+            inner = unknown_in(*items)
+            value = value if inner is None else inner
+        if isinstance(value, Unknown):
+            causes = value.causes if causes is None else causes | value.causes
+    return None if causes is None else Unknown(causes)
+
+
+def dims_of(value: Value, universe: Universe) -> tuple[str, ...]:
+    """The dimensions with which a value varies, in declaration order."""
+    names: dict[str, None] = {}
+    for _, leaf in leaves(value):
+        if isinstance(leaf, Ref):
+            for entry in leaf.entries:
+                names.update(dict.fromkeys(symbols(entry)))
+        elif isinstance(leaf, Index):
+            names.update(dict.fromkeys(symbols(leaf.expr)))
+        elif isinstance(leaf, Unknown):
+            names.update(dict.fromkeys(sorted(leaf.dims)))
+    return universe.ordered(tuple(names))
+
+
+def lift(expr: Expr) -> Number | Index:
+    """An index expression as a value; a constant becomes a number."""
+    from_constant = constant(expr)
+    return Index(expr) if from_constant is None else Number(from_constant)
+
+
+def constant(expr: Expr) -> int | bool | None:
+    """The value of a constant index expression or condition."""
+    value = getattr(expr, "value", None)
+    return value if isinstance(value, int) else None
+
+
+def describe(value: Value) -> str:
+    """What kind of thing a value is, for a sentence: "a record", "the function `f`"."""
+    match value:
+        case Number(value=bool()):
+            return "a bool"
+        case Number():
+            return "a number"
+        case Text():
+            return "a string"
+        case Index():
+            return "an index expression"
+        case Ref() | Typed():
+            return "a tensor"
+        case Listing():
+            return "a list"
+        case Record():
+            return "a record"
+        case Several(items=items):
+            return f"{len(items)} results"
+        case Closure(definition=d):
+            return f"the function `{d.name.name}`"
+        case Builtin(name=name):
+            return f"the function `{name}`"
+        case PythonFunction(definition=e):
+            return f"the function `{e.name.name}`"
+        case Package(name=name):
+            return f"the module `{name}`"
+        case _:
+            return "unknown"

@@ -1,0 +1,305 @@
+"""Equations: the right side is evaluated once, and every target gets its part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.draft_node import Draft, Origin
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.indexed_tensor import Branch, Cell, Placement
+from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.scope import DISCARD, Pending, Scope, TensorName
+from tempoc.frontend.environment.values import (
+    BAD,
+    Index,
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Several,
+    Typed,
+    Unknown,
+    Value,
+    dims_of,
+    leaves,
+    map_leaves,
+)
+from tempoc.frontend.equations.merge_branches import finish
+from tempoc.frontend.equations.targets import make_plan
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.errors import names as name_errors
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions import annotations as annotate
+from tempoc.frontend.expressions import random_draws as draws
+from tempoc.frontend.expressions.apply_operator import identity, type_of, unspread
+from tempoc.frontend.expressions.conditional import conform
+from tempoc.frontend.syntax import ast
+from tempoc.symbolic.expr import TRUE, Expr, disjunction
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
+
+
+def run(round: Round, frame: Frame, eq: ast.Equation) -> None:
+    """Evaluate an equation, unless this round has done so, and give the targets their values."""
+    key = (*frame.path, "=", eq.span.start)
+    if key in round.done:
+        return
+    round.done[key] = True
+    for target in eq.targets:
+        name = frame.scope.find(target.name.name)
+        if isinstance(name, TensorName) and name.kind == "indexed":
+            round.language.cell(round, name, target.span)
+    _check_guard(round, frame, eq)
+    where = _where(round, frame, eq)
+    one = len(eq.values) == 1 and len(eq.targets) > 1
+    values: list[Value] = []
+    for k, e in enumerate(eq.values):
+        here, before = _inside(round, frame, eq, eq.targets[k], where), round.draws
+        targets = eq.targets if one else (eq.targets[k],)
+        dims = draws.written(round, frame, [(t, placement(round, frame, eq, t)) for t in targets])
+        values.append(round.evaluate(replace(here, draws=dims), e))
+        if frame.scope.body().kind == "module" and round.draws > before:
+            draws.settle(round, targets, values[-1])
+    for k, target in enumerate(eq.targets):
+        here = _inside(round, frame, eq, target, where)
+        value = values[0] if one else values[k]
+        action = partial(_part, round, here, eq, k, value)
+        part = round.attempt(here, action, doubted=bool(doubt_of(value)))
+        _assign(round, frame, here, eq, target, part if part != BAD else _nothing(value))
+
+
+def _inside(
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.Target, where: Expr
+) -> Frame:
+    name = target.name.name
+    prefix = f"{frame.prefix}.{name}" if frame.prefix else name
+    origin = Origin(span=eq.span, target=name, calls=frame.origin.calls)
+    scope = Scope("loop", parent=frame.scope)
+    here = replace(frame, scope=scope, prefix=prefix, origin=origin, where=where)
+    for e in eq.values:
+        annotate.foresee(round, here, e)
+    return here
+
+
+def _check_guard(round: Round, frame: Frame, eq: ast.Equation) -> None:
+    """A guard over values that are discarded needs brackets, as everywhere."""
+    if eq.guard is not None and all(t.entries is None and is_discarded(t) for t in eq.targets):
+        round.report(domain_errors.plain_guard(eq.guard.span, DISCARD), frame.origin.calls)
+
+
+def is_discarded(target: ast.Target) -> bool:
+    """Whether nobody is to read what the target gets."""
+    return target.name.name == DISCARD
+
+
+def _where(round: Round, frame: Frame, eq: ast.Equation) -> Expr:
+    """Where the right side is needed: wherever one of the targets is kept."""
+    parts: list[Expr] = []
+    for target in eq.targets:
+        found = placement(round, frame, eq, target)
+        if found is None:
+            return frame.where
+        parts.append(found[1].needed)
+    return disjunction(*parts)
+
+
+def placement(
+    round: Round, frame: Frame, eq: ast.Equation, target: ast.Target
+) -> tuple[Cell, Placement] | None:
+    """The tensor that an indexed target writes, and where."""
+    cell = frame.scope.find(target.name.name)
+    if is_discarded(target) and target.entries is not None:
+        cell = _discarded(round, frame, eq, target)
+    if isinstance(cell, Cell):
+        for p in cell.plan.placements:
+            if p.equation is eq and p.target is target:
+                return cell, p
+    return None
+
+
+def _discarded(round: Round, frame: Frame, eq: ast.Equation, target: ast.Target) -> Cell:
+    """What an indexed target would write if somebody could read it."""
+    key = (*frame.path, DISCARD, target.span.start)
+    plan = round.plans.get(key)
+    if plan is None:
+        plan = round.plans[key] = make_plan(round, frame, DISCARD, ((eq, target),))
+    for problem in plan.problems:
+        round.report(problem, frame.origin.calls)
+    return Cell(key=key, name=DISCARD, plan=plan, origin=Origin(span=eq.span, target=DISCARD))
+
+
+def _part(
+    round: Round, frame: Frame, eq: ast.Equation, number: int, value: Value
+) -> Value:
+    """The value of one target, of the type that it was given. Raises `Problem`."""
+    target = eq.targets[number]
+    if not isinstance(value, Unknown):
+        if len(eq.values) == len(eq.targets):
+            if isinstance(value, Several):
+                if not value.items and is_discarded(target):
+                    return BAD
+                raise Problem(type_errors.wrong_results(eq.values[number].span, 1, value))
+        elif not isinstance(value, (Several, Listing)) or len(value.items) != len(eq.targets):
+            raise Problem(type_errors.wrong_results(eq.values[0].span, len(eq.targets), value))
+        else:
+            value = value.items[number]
+    if target.type is None:
+        return value
+    if isinstance(value, Unknown) and target.entries is None:
+        early = round.partial and is_open(value)
+        return annotate.declared_only(round, frame, target.type, target.span) if early else value
+    declared = annotate.type_tree(round, frame, target.type)
+    try:
+        return annotate.check(round, frame, value, declared, target.type.span)
+    except Problem as problem:
+        if target.entries is None:
+            raise
+        if doubt_of(value):
+            round.deferred = True
+            return declared
+        round.report(problem.diagnostic, frame.origin.calls)
+        dims = [d.name for d in round.universe.dims]
+        return map_leaves(lambda _, v: _rid(v, dims, target.span), declared)
+
+
+def _assign(
+    round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
+) -> None:
+    name = target.name.name
+    if is_discarded(target):
+        _check_free(round, outer, here, eq, target, value)
+        return
+    if target.entries is not None:
+        found = outer.scope.find(name)
+        place = placement(round, outer, eq, target)
+        if place is not None:
+            _branch(round, here, place[0], place[1], value)
+        ready = isinstance(found, Cell) and len(found.branches) >= len(found.plan.placements)
+        if ready and isinstance(found, Cell) and not found.finished:
+            finish(round, found)
+        return
+    if outer.scope.body().kind == "module":
+        action = partial(_plain, round, here, target, value)
+        round.values[name] = round.attempt(here, action, doubted=bool(doubt_of(value)))
+        return
+    _local(round, outer, target, value)
+
+
+def _nothing(value: Value) -> Value:
+    """What a target gets of no results: their dimensions count as those of a value."""
+    return value if isinstance(value, Several) and not value.items else BAD
+
+
+def _check_free(
+    round: Round, outer: Frame, here: Frame, eq: ast.Equation, target: ast.Target, value: Value
+) -> None:
+    """What is discarded varies only with dimensions that the target names, if it names some."""
+    place = placement(round, outer, eq, target)
+    if place is None or outer.scope.body().kind != "module":
+        return
+    found = value.dims if isinstance(value, Several) else dims_of(value, round.universe)
+    free = [d for d in found if d not in place[1].dims]
+    if free:
+        shown = _generic(*place)
+        round.report(domain_errors.free_dimension(target.span, DISCARD, tuple(free), {}, shown))
+
+
+def _branch(round: Round, here: Frame, cell: Cell, place: Placement, value: Value) -> None:
+    scope = here.scope.body()
+    own = place.dims
+    named = (*scope.dims, *cell.plan.dims) if scope.kind == "body" else None
+    free = [d for d in dims_of(value, round.universe) if d not in own]
+    if free:
+        value = map_leaves(lambda _, v: unspread(round, v, own), value)
+        free = [d for d in dims_of(value, round.universe) if d not in own]
+    wrong = [d for d in free if named is None or d in named]
+    if wrong and not cell.plan.broken:
+        fixed = {d: show(place.entries[d]) for d in wrong if d in place.entries}
+        dims = tuple(fixed or wrong)
+        diagnostic = domain_errors.free_dimension(
+            place.target.span, cell.plan.name, dims, fixed, _generic(cell, place)
+        )
+        round.report(diagnostic, here.origin.calls)
+        value = map_leaves(lambda _, v: _rid(v, free, place.target.span), value)
+    else:
+        carried = () if cell.plan.broken else free
+        cell.carried = round.universe.ordered((*cell.carried, *carried))
+    value = map_leaves(lambda _, v: _known_leaf(round, here, v, place), value)
+    cell.branches.append(Branch(placement=place, value=value, origin=here.origin))
+
+
+def _rid(value: Value, free: list[str], span: Span) -> Value:
+    """What is left of a wrong value: its type, unless that varies with one of the dimensions."""
+    if not isinstance(value, Ref | Index | Number | Typed):
+        return BAD
+    type = type_of(value, span)
+    varies = any(n in free for e in type.shape for n in symbols(e))
+    return BAD if varies else Typed(type)
+
+
+def _known_leaf(round: Round, here: Frame, value: Value, place: Placement) -> Value:
+    """Only tensors can be stored."""
+    if isinstance(value, (Unknown, Number, Index, Ref, Typed)):
+        return value
+
+    def refuse() -> Value:
+        type_of(value, place.target.span)
+        return BAD
+
+    return round.attempt(here, refuse)
+
+
+def _generic(cell: Cell, place: Placement) -> str:
+    return f"{cell.plan.name}[{', '.join(cell.plan.dims)}] = ..."
+
+
+def _plain(round: Round, here: Frame, target: ast.Target, value: Value) -> Value:
+    """A tensor with an unindexed equation: a node for each leaf, over all dimensions found."""
+    tree = isinstance(value, (Number, Index, Ref, Listing, Record))
+    if not tree or any(
+        not isinstance(v, (Number, Index, Ref)) for _, v in leaves(value)
+    ):
+        return value
+    dims = dims_of(value, round.universe)
+    name = target.name.name
+
+    def leaf(path: tuple[str, ...], v: Value) -> Value:
+        type = type_of(v, target.span)
+        extra = tuple(n for e in type.shape for n in _dims(round, e))
+        draft = Draft(
+            hint=".".join((name, *path)),
+            dims=round.universe.ordered((*dims, *extra)),
+            types=(type,),
+            origin=here.origin,
+            role="root",
+            spans=(here.origin.span,),
+        )
+        conform(round, here, v, draft, target.span)
+        static = v if isinstance(v, (Number, Index)) else None
+        ref = identity(round, here, draft, target.span)
+        return replace(ref, static=static)
+
+    return map_leaves(leaf, value)
+
+
+def _dims(round: Round, e: Expr) -> tuple[str, ...]:
+    return round.domain(TRUE, e).dims
+
+
+def _local(round: Round, outer: Frame, target: ast.Target, value: Value) -> None:
+    """A plain local name of a function."""
+    name, body = target.name.name, outer.scope.body()
+    known = body.names.get(name)
+    loops = outer.scope.kind == "loop"
+    if known is not None and not isinstance(known, Pending) and not loops:
+        if name not in body.places:
+            diagnostic = name_errors.no_function(target.name.span, name)
+        else:
+            diagnostic = name_errors.rebound(target.name.span, name, body.places[name])
+        round.report(diagnostic, outer.origin.calls)
+        return
+    body.bind(name, value, target.name.span)
+

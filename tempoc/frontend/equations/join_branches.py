@@ -1,0 +1,244 @@
+"""What the branches of an indexed tensor tell of its type together.
+
+The dtype is the promotion over all branches. The shape is that of all branches that are no numbers;
+it may be spelled in several ways, each of which says the same where its branch is used. While some
+branch is unknown, or known from below, so is the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.frontend.environment.draft_node import Doubt
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.indexed_tensor import Branch, Cell, Placement
+from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
+from tempoc.frontend.environment.round import Facts, Known, Round
+from tempoc.frontend.environment.values import (
+    BAD,
+    LATER,
+    Listing,
+    Number,
+    Record,
+    Typed,
+    Unknown,
+    Value,
+    leaf_at,
+    leaves,
+    map_leaves,
+)
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions.apply_operator import type_of
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.promotion import promote
+from tempoc.ops.definition.shapes import Shape, broadcast, same_shape
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import TRUE, Expr, Sym
+from tempoc.symbolic.walk import substitute
+
+
+def inverse(place: Placement) -> dict[str, Expr]:
+    """The equation's dimensions in terms of the tensor's points."""
+    return {d: Sym(d) - (place.entries[d] - Sym(d)) for d in place.dims}
+
+
+def source_type(place: Placement, type: TensorType) -> TensorType:
+    """A type in the tensor's coordinates, as the equation sees it."""
+    shape = tuple(substitute(e, place.entries) for e in type.shape)
+    return TensorType(type.dtype, shape, type.weak)
+
+
+def joined(round: Round, cell: Cell) -> Known | None:
+    """What the branches tell together; `None` if nothing yet. Raises `Problem`."""
+    branches = [b for b in cell.branches if not isinstance(b.value, Unknown)]
+    if not branches:
+        return _kept(round, cell)
+    shape = _structure(round, cell, branches)
+    dims = round.universe.ordered((*cell.plan.dims, *cell.carried))
+
+    def leaf(path: tuple[str, ...], _: Value) -> Value:
+        values = [leaf_at(b.value, path) for b in cell.branches]
+        pairs = zip(cell.branches, values, strict=True)
+        parts = [_part(b, v) for b, v in pairs if not isinstance(v, Unknown)]
+        early = any(is_open(v) for v in values)
+        if parts:
+            return _join(round, cell, parts, early)
+        return Unknown(frozenset((LATER,))) if early else BAD
+
+    tree = map_leaves(leaf, shape)
+    told = [v for _, v in leaves(tree)]
+    if told and all(isinstance(v, Unknown) for v in told):
+        return round.table.get(cell.key)
+    return Known(tree=tree, dims=dims)
+
+
+def _kept(round: Round, cell: Cell) -> Known | None:
+    """What was known before: unless it was a lower bound, which nothing supports any more.
+
+    That happens once for each tensor, so that it comes to an end.
+    """
+    known = round.table.get(cell.key)
+    stale = known is not None and doubt_of(known.tree) is Doubt.SHAPE
+    if not stale or cell.key in round.dropped:
+        return known
+    round.dropped[cell.key] = None
+    del round.table[cell.key]
+    round.changed = True
+    return None
+
+
+def _structure(round: Round, cell: Cell, branches: list[Branch]) -> Value:
+    """A tree with the structure of all branches. Raises `Problem`."""
+    try:
+        return _skeleton(tuple(b.value for b in branches))
+    except _Mismatch as mismatch:
+        first, other = (branches[k] for k in mismatch.which)
+    sure = [b for b in branches if not doubt_of(b.value)]
+    if 0 < len(sure) < len(branches):
+        round.deferred = True
+        return _structure(round, cell, sure)
+    raise Problem(
+        type_errors.branch_structure(
+            other.placement.target.span,
+            cell.plan.name,
+            first.value,
+            other.value,
+            first.placement.target.span,
+        )
+    )
+
+
+class _Mismatch(Exception):
+    """Two of the trees differ in their structure."""
+
+    def __init__(self, first: int, other: int) -> None:
+        super().__init__()
+        self.which = (first, other)
+
+
+def _skeleton(values: tuple[Value, ...]) -> Value:
+    """A tree with the structure that all have in common. Raises `_Mismatch`."""
+    open_ended = [k for k, v in enumerate(values) if isinstance(v, (Unknown, Number))]
+    firm = [k for k in range(len(values)) if k not in open_ended]
+    if not firm:
+        return values[0]
+    first = values[firm[0]]
+    for k in firm[1:]:
+        if _form(values[k]) != _form(first):
+            raise _Mismatch(firm[0], k)
+    if isinstance(first, Record):
+        return Record(tuple((n, _skeleton(_parts(values, n))) for n in first.names))
+    if isinstance(first, Listing):
+        counts = range(len(first.items))
+        return Listing(tuple(_skeleton(_parts(values, str(k))) for k in counts))
+    return first
+
+
+def _form(value: Value) -> tuple[str, ...]:
+    if isinstance(value, Record):
+        return ("record", *sorted(value.names))
+    return ("list", str(len(value.items))) if isinstance(value, Listing) else ()
+
+
+def _parts(values: tuple[Value, ...], step: str) -> tuple[Value, ...]:
+    return tuple(leaf_at(v, (step,)) for v in values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A leaf of a branch: its type in the tensor's coordinates."""
+
+    branch: Branch
+    type: TensorType
+    literal: bool
+    doubt: Doubt
+
+
+def _part(branch: Branch, value: Value) -> _Part:
+    place = branch.placement
+    type = type_of(value, place.target.span)
+    back = inverse(place)
+    shape = tuple(substitute(e, back) for e in type.shape)
+    literal = isinstance(value, Number)
+    return _Part(branch, TensorType(type.dtype, shape, type.weak), literal, doubt_of(value))
+
+
+def _join(round: Round, cell: Cell, parts: list[_Part], early: bool) -> Typed:
+    """The type of a leaf; `early` if not all branches have told theirs. Raises `Problem`."""
+    early = early or any(p.doubt for p in parts)
+    sure = [p for p in parts if not p.literal and p.doubt < Doubt.SHAPE]
+    dtype, weak = _promoted(round, parts)
+    if sure:
+        shape = _shape(round, cell, sure)
+        _compare(round, shape, parts)
+    else:
+        shape = _lower_bound(round, [p for p in parts if not p.literal])
+    doubt = (Doubt.DTYPE if sure else Doubt.SHAPE) if early else Doubt.NONE
+    type = TensorType(dtype, shape, weak and _one_dtype(parts, dtype))
+    return Typed(type, Doubt.NONE if cell.key in round.assumed else doubt)
+
+
+def _promoted(round: Round, parts: list[_Part]) -> tuple[DType, bool]:
+    try:
+        return promote(p.type for p in parts)
+    except OperandError as error:
+        sure = [p for p in parts if not p.doubt]
+        if 0 < len(sure) < len(parts):
+            round.deferred = True
+            return _promoted(round, sure)
+        place = parts[-1].branch.placement
+        raise Problem(
+            type_errors.operands(place.target.span, error.message, error.help)
+        ) from None
+
+
+def _shape(round: Round, cell: Cell, parts: list[_Part]) -> Shape:
+    """The shape that all have, each where it is used. Raises `Problem` if there is none.
+
+    A branch for few points may not say how the shape varies from point to point, so each may be
+    the one that says it; those that are written for more dimensions come first.
+    """
+    ordered = sorted(parts, key=lambda p: -len(p.branch.placement.dims))
+    clashes = []
+    for first in ordered:
+        other = next((p for p in ordered if not _fits(round, first.type.shape, p)), None)
+        if other is None:
+            return first.type.shape
+        clashes.append((first, other))
+    first, other = clashes[0]
+    place, span = other.branch.placement, first.branch.placement.target.span
+    shown, own = (source_type(place, p.type) for p in (first, other))
+    if shown.shape == own.shape:  # equal where it is used, but that is more than can be proved
+        shown = first.type
+    raise Problem(type_errors.branch_types(place.target.span, cell.plan.name, shown, own, span))
+
+
+def _fits(round: Round, shape: Shape, part: _Part) -> bool:
+    """Whether a part has this shape at all points at which its branch is used."""
+    facts = Facts(round, part.branch.placement.kept)
+    return shape == part.type.shape or same_shape(shape, part.type.shape, facts)
+
+
+def _compare(round: Round, shape: Shape, parts: list[_Part]) -> None:
+    """See whether lower bounds of shapes have come up to the shape."""
+    for part in parts:
+        if not part.literal and part.doubt is Doubt.SHAPE and not _fits(round, shape, part):
+            round.deferred = True
+
+
+def _lower_bound(round: Round, parts: list[_Part]) -> Shape:
+    """The shape to which lower bounds of one shape broadcast, or the first if they clash."""
+    if not parts:
+        return ()
+    try:
+        shape = broadcast([p.type.shape for p in parts], Facts(round, TRUE))
+    except OperandError:
+        round.deferred = True
+        return parts[0].type.shape
+    _compare(round, shape, parts)
+    return shape
+
+
+def _one_dtype(parts: list[_Part], dtype: DType) -> bool:
+    """Whether no branch needs a cast, whose result would not be weak."""
+    return all(p.literal or p.type.dtype is dtype for p in parts)

@@ -1,0 +1,159 @@
+"""Indexed tensors in a round: what readers get, and what the branches make of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.draft_node import Draft, Wire
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.indexed_tensor import Branch, Cell
+from tempoc.frontend.environment.lower_bounds import doubt_of, is_open
+from tempoc.frontend.environment.round import Frame, Known, Round
+from tempoc.frontend.environment.scope import Scope
+from tempoc.frontend.environment.values import (
+    BAD,
+    Ref,
+    Typed,
+    Unknown,
+    Value,
+    leaf_at,
+    leaves,
+    map_leaves,
+    unknown_in,
+)
+from tempoc.frontend.equations.join_branches import inverse, joined, source_type
+from tempoc.frontend.expressions.conditional import conform
+from tempoc.ops.control.control import Merge
+from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.expr import FALSE, Expr, Sym
+
+
+def value_of(round: Round, cell: Cell, span: Span) -> Value:
+    """The tensor at the point at hand, as far as this round knows it."""
+    if cell.plan.broken or cell.key in round.spoiled:
+        return BAD
+    known = round.table.get(cell.key)
+    if known is None or round.unshaped.get(cell.key):
+        return Unknown(frozenset((cause(cell),)))
+
+    def leaf(path: tuple[str, ...], value: Value) -> Value:
+        if not isinstance(value, Typed):
+            return Unknown(frozenset((cause(cell),))) if is_open(value) else BAD
+        draft = _leaf(cell, path, value, known.dims)
+        return Ref(draft, 0, tuple(Sym(d) for d in draft.dims), value.type, span)
+
+    return map_leaves(leaf, known.tree)
+
+
+def cause(cell: Cell) -> str:
+    """How an unknown value names this tensor."""
+    return ".".join(str(k) for k in cell.key)
+
+
+def _leaf(cell: Cell, path: tuple[str, ...], typed: Typed, dims: tuple[str, ...]) -> Draft:
+    draft = cell.leaves.get(path)
+    if draft is None:
+        draft = Draft(
+            hint=".".join((cell.name, *path)),
+            dims=dims,
+            types=(typed.type,),
+            origin=cell.origin,
+            doubt=typed.doubt,
+            role="local" if len(cell.key) > 1 else "root",
+            written=cell.plan.dims,
+            defined=cell.plan.where,
+            spans=tuple(p.equation.span for p in cell.plan.placements),
+        )
+        cell.leaves[path] = draft
+    return draft
+
+
+def finish(round: Round, cell: Cell) -> None:
+    """All branches are there: find the types, and make the nodes if these are not new."""
+    cell.finished = True
+    if cell.plan.broken:
+        return
+    unknown = unknown_in(*(b.value for b in cell.branches))
+    if unknown is not None:
+        round.unknown[cause(cell)] = unknown
+    frame = Frame(scope=Scope("loop"), path=cell.key, prefix=cell.name, origin=cell.origin)
+    try:
+        known = joined(round, cell)
+    except Problem as problem:
+        round.report(problem.diagnostic, cell.origin.calls)
+        round.unknown[cause(cell)] = BAD
+        return
+    if known is None:
+        return
+    before = round.table.get(cell.key)
+    round.table[cell.key] = known
+    if before is None or before.dims != known.dims or _types(before) != _types(known):
+        round.changed = True
+        cell.leaves.clear()
+        return
+    round.firmer = round.firmer or known != before
+    for path, typed in leaves(known.tree):
+        if not isinstance(typed, Typed):
+            continue
+        _leaf(cell, path, typed, known.dims)
+        _define(round, frame, cell, path, typed.type, known.dims)
+
+
+def _types(known: Known) -> Value:
+    """The types alone, however far they are doubted."""
+
+    def plain(_: tuple[str, ...], typed: Value) -> Value:
+        return Typed(typed.type) if isinstance(typed, Typed) else typed
+
+    return map_leaves(plain, known.tree)
+
+
+def _define(
+    round: Round,
+    frame: Frame,
+    cell: Cell,
+    path: tuple[str, ...],
+    type: TensorType,
+    dims: tuple[str, ...],
+) -> None:
+    """Fill the node that the readers of a leaf read."""
+    draft = cell.leaves[path]
+    targets: list[tuple[Expr, ...]] = []
+    for branch in cell.branches:
+        value = leaf_at(branch.value, path)
+        if isinstance(value, (Unknown, Typed)) or branch.placement.kept == FALSE:
+            continue
+        place = branch.placement
+        here = frame.within(place.needed)
+        source = source_type(place, type)
+        if not cell.plan.merges:
+            _try_conform(round, here, branch, value, draft)
+            return
+        own = round.universe.ordered((*place.dims, *(d for d in dims if d not in cell.plan.dims)))
+        side = Draft(
+            hint=".".join((cell.name, *path, str(place.number))),
+            dims=own,
+            types=(source,),
+            origin=branch.origin,
+            spans=(place.equation.span,),
+        )
+        _try_conform(round, here, branch, value, side)
+        back = inverse(place)
+        entries = tuple(back.get(d, Sym(d)) for d in own)
+        draft.inputs.append(Wire(side, 0, entries, place.target.span, place.kept))
+        targets.append(tuple(place.entries.get(d, Sym(d)) for d in dims))
+        side.uses += 1
+    draft.op = Merge(targets=tuple(targets))
+    round.add(draft)
+
+
+def _try_conform(round: Round, frame: Frame, branch: Branch, value: Value, draft: Draft) -> None:
+    here = replace(frame, origin=branch.origin)
+    try:
+        conform(round, here, value, draft, branch.placement.target.span)
+    except Problem as problem:
+        if doubt_of(value) or draft.doubt:
+            round.deferred = True
+            return
+        round.report(problem.diagnostic, branch.origin.calls)

@@ -1,0 +1,278 @@
+"""Where the indexed equations of a tensor write: targets, guards, first match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.base.diagnostics import Diagnostic
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.indexed_tensor import Placement, Plan
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.errors import lengths as ending_errors
+from tempoc.frontend.expressions.index_expressions import condition, entry_name, index
+from tempoc.frontend.syntax import ast
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    Const,
+    Expr,
+    Sum,
+    Sym,
+    compare,
+    conjunction,
+    disjunction,
+    negation,
+    sub,
+)
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import substitute, symbols
+
+Written = tuple[ast.Equation, ast.Target]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Target:
+    """A target with its entries evaluated; `dims` has the dimension of each, if it has one."""
+
+    equation: ast.Equation
+    target: ast.Target
+    entries: tuple[Expr, ...]
+    dims: tuple[str | None, ...]
+    names: tuple[str, ...] | None
+
+
+def make_plan(round: Round, frame: Frame, name: str, written: tuple[Written, ...]) -> Plan:
+    """The plan of a tensor; what is wrong is in its `problems`. Raises `StillUnknown`."""
+    problems: list[Diagnostic] = []
+    targets: list[_Target] = []
+    dims: tuple[str, ...] | None = None
+    for eq, place in written:
+        try:
+            targets.append(_evaluated(round, frame, eq, place))
+        except Problem as problem:
+            problems.append(problem.diagnostic)
+    if targets:
+        clashes, dims = _dimensions(round, name, targets, complete=not problems)
+        problems += clashes
+    if dims is None:
+        return Plan(name=name, dims=(), placements=(), broken=True, problems=tuple(problems))
+    placements: list[Placement] = []
+    before: Expr = FALSE
+    broken = bool(problems)
+    for number, target in enumerate(targets):
+        try:
+            placement, claimed = _place(round, frame, number, target, dims, before)
+        except Problem as problem:
+            problems.append(problem.diagnostic)
+            broken = True
+            continue
+        if placement.kept == FALSE:
+            shown, span = target.target.name.name, target.equation.span
+            problems.append(domain_errors.unreachable(span, shown, before != FALSE))
+        wrong_lengths = _lengths(round, frame, name, target, placement)
+        if wrong_lengths is not None:
+            problems.append(wrong_lengths)
+            broken = True
+        placements.append(placement)
+        before = disjunction(before, claimed)
+    box = Domain(dims)
+    first = targets[0]
+    positions = zip(first.names or dims, first.entries, strict=True)
+    plain = len(targets) == 1 and all(e == Sym(d) for d, e in positions)
+    return Plan(
+        name=name,
+        dims=dims,
+        placements=tuple(placements),
+        where=round.space.symbolic.simplify(before, box),
+        merges=not plain,
+        broken=broken,
+        problems=tuple(problems),
+    )
+
+
+def _evaluated(round: Round, frame: Frame, eq: ast.Equation, target: ast.Target) -> _Target:
+    entries: list[Expr] = []
+    dims: list[str | None] = []
+    names: list[str] = []
+    for entry in target.entries or ():
+        assert not isinstance(entry.value, (ast.Slice, ast.DataPoint))
+        e = index(round, frame, entry.value)
+        named = [n for n in symbols(e) if round.universe.is_dim(n)]
+        if entry.name is not None:
+            names.append(entry_name(round, frame, entry.name))
+        shifted = e == Sym(named[0]) or _is_shift(e, named[0]) if named else False
+        if named and not shifted:
+            raise Problem(domain_errors.target_entry(entry.value.span, entry.value.span.text))
+        entries.append(e)
+        dims.append(named[0] if named else None)
+    return _Target(eq, target, tuple(entries), tuple(dims), tuple(names) if names else None)
+
+
+def _is_shift(e: Expr, dim: str) -> bool:
+    return isinstance(e, Sum) and e.terms == ((1, Sym(dim)),)
+
+
+def _dimensions(
+    round: Round, name: str, targets: list[_Target], *, complete: bool
+) -> tuple[list[Diagnostic], tuple[str, ...] | None]:
+    """Where the targets disagree, and the dimensions of the positions, unless that is unclear.
+
+    Unless the targets are `complete`, nothing is said about a position without a dimension.
+    """
+    if any(t.names is not None for t in targets):
+        problems, dims = _keyword_dimensions(round, name, targets)
+        missing = [d for d in dims if all(d not in t.dims for t in targets)]
+        places = [(targets[0].target.span, d) for d in missing]
+    else:
+        problems, positions = _positions(name, targets)
+        dims = tuple(d for d in positions if d is not None)
+        entries = targets[0].target.entries or ()
+        spans = [e.span for e, d in zip(entries, positions, strict=True) if d is None]
+        places = [(span, span.text) for span in spans]
+    if problems or (not complete and places):
+        return problems, None
+    if places:
+        return [domain_errors.constant_position(places[0][0], name, places[0][1])], None
+    wanted = round.universe.sorted(dims)
+    if dims != wanted:
+        span = next((t for t in targets if None not in t.dims), targets[0]).target.span
+        return [domain_errors.target_order(span, name, dims, wanted)], None
+    return [], dims
+
+
+def _positions(
+    name: str, targets: list[_Target]
+) -> tuple[list[Diagnostic], tuple[str | None, ...]]:
+    """Where positional targets disagree with those before them, and what stands at each place."""
+    problems: list[Diagnostic] = []
+    first = targets[0]
+    known: list[tuple[str, _Target] | None] = [None] * len(first.entries)
+    for t in targets:
+        span = t.target.span
+        if len(t.entries) != len(known):
+            counts = len(known), len(t.entries)
+            problems.append(domain_errors.target_counts(span, name, *counts, first.target.span))
+            continue
+        for k, dim in enumerate(t.dims):
+            other = known[k]
+            if dim is not None and other is None:
+                known[k] = (dim, t)
+            elif dim is not None and other is not None and other[0] != dim:
+                clash = name, other[0], dim, other[1].target.span
+                problems.append(domain_errors.target_clash(span, *clash))
+                break
+    return problems, tuple(None if k is None else k[0] for k in known)
+
+
+def _keyword_dimensions(
+    round: Round, name: str, targets: list[_Target]
+) -> tuple[list[Diagnostic], tuple[str, ...]]:
+    """With keyword entries: where targets disagree, and the dimensions that are named anywhere."""
+    problems: list[Diagnostic] = []
+    names: dict[str, None] = {}
+    for t in targets:
+        names.update(dict.fromkeys(t.names if t.names is not None else filter(None, t.dims)))
+    dims = round.universe.sorted(tuple(names))
+    for t in targets:
+        span = t.target.span
+        if len(t.entries) != len(dims):
+            counts, first = (len(dims), len(t.entries)), targets[0].target.span
+            problems.append(domain_errors.target_counts(span, name, *counts, first))
+            continue
+        for dim, own, e in zip(t.names or dims, t.dims, t.entries, strict=True):
+            if own is not None and own != dim:
+                problems.append(domain_errors.target_entry(span, show(e)))
+                break
+    return problems, dims
+
+
+def _place(
+    round: Round,
+    frame: Frame,
+    number: int,
+    target: _Target,
+    dims: tuple[str, ...],
+    before: Expr,
+) -> tuple[Placement, Expr]:
+    """One equation's points; the second result are all it claims, used or not."""
+    entries = dict(zip(target.names or dims, target.entries, strict=True))
+    own = round.universe.sorted(tuple(d for d in target.dims if d is not None))
+    guard = _guard(round, frame, target, own)
+    parts = [substitute(guard, _inverse(entries, own))]
+    for dim in dims:
+        e = entries[dim]
+        if dim not in own:
+            parts.append(compare("==", Sym(dim), e))
+        elif e != Sym(dim):
+            source = _inverse(entries, own)[dim]
+            parts.append(compare(">=", source, Const(0)))
+            parts.append(compare("<", source, Sym(round.universe.dim(dim).bound)))
+    box = Domain(dims)
+    claimed = round.space.symbolic.simplify(conjunction(*parts), box)
+    rest = negation(before)
+    kept = claimed
+    if not round.space.symbolic.implies(Domain(dims, claimed), rest):
+        kept = round.space.symbolic.simplify(conjunction(claimed, rest), box)
+    needed = round.space.symbolic.simplify(substitute(kept, entries), Domain(own))
+    if any(entries[d] != Sym(d) for d in dims):
+        inside = [_inside(round, d, entries[d]) for d in dims]
+        needed = round.space.symbolic.simplify(
+            conjunction(substitute(kept, entries), *inside), Domain(own)
+        )
+    placement = Placement(
+        number=number,
+        equation=target.equation,
+        target=target.target,
+        entries=entries,
+        dims=own,
+        kept=kept,
+        claimed=claimed,
+        needed=needed,
+    )
+    return placement, claimed
+
+
+def _lengths(
+    round: Round, frame: Frame, name: str, target: _Target, placement: Placement
+) -> Diagnostic | None:
+    """What is wrong with a target where lengths vary with other dimensions."""
+    dims, universe, span = placement.entries, round.universe, target.target.span
+    for dim, e in dims.items():
+        outer = universe.outer(dim)
+        missing = tuple(d for d in outer if d not in dims)
+        if missing and frame.scope.body().kind == "module":
+            wanted = ", ".join(universe.sorted((*dims, *outer)))
+            return ending_errors.target_without(span, name, dim, outer, f"{name}[{wanted}] = ...")
+        moved = [d for d in outer if d in dims and dims[d] != Sym(d)]
+        if moved and e != Const(0):
+            bound, at = universe.dim(dim).bound, dims[moved[0]]
+            fixed = not any(universe.is_dim(n) for n in symbols(at))
+            wanted = f"{name}[{', '.join(dims)}] = ... when {moved[0]} == {show(at)}"
+            return ending_errors.other_length(
+                span, span.text, bound, moved[0], wanted if fixed else None
+            )
+    return None
+
+
+def _inside(round: Round, dim: str, e: Expr) -> Expr:
+    bound = Sym(round.universe.dim(dim).bound)
+    return conjunction(compare(">=", e, Const(0)), compare("<", e, bound))
+
+
+def _inverse(entries: Mapping[str, Expr], own: tuple[str, ...]) -> dict[str, Expr]:
+    """The equation's dimensions in terms of the tensor's."""
+    return {d: sub(Sym(d), sub(entries[d], Sym(d))) for d in own}
+
+
+def _guard(round: Round, frame: Frame, target: _Target, own: tuple[str, ...]) -> Expr:
+    if target.equation.guard is None:
+        return TRUE
+    guard = condition(round, frame, target.equation.guard, "a guard")
+    for name in symbols(guard):
+        if round.universe.is_dim(name) and name not in own:
+            raise Problem(domain_errors.free_in_guard(target.equation.guard.span, name))
+    return guard
+

@@ -1,0 +1,141 @@
+"""Names that people know from Python, NumPy and JAX, and what to write instead of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tempoc.ops.definition.shapes import type_text
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import Sym
+
+_INSTEAD = {
+    "arange": "write `arange(n)`",
+    "astype": "the name of a dtype converts: write `f32(x)`",
+    "bmm": "write `a @ b`",
+    "cat": "write `concat([a, b], axis = 0)`",
+    "concatenate": "write `concat([a, b], axis = 0)`",
+    "dot": "write `a @ b`",
+    "float": "the name of a dtype converts: write `f32(x)`",
+    "hstack": "write `concat([a, b], axis = 0)`",
+    "int": "the name of a dtype converts: write `i32(x)`",
+    "matmul": "write `a @ b`",
+    "mm": "write `a @ b`",
+    "moveaxis": "write `transpose(x, [...])` with all axes in their new order",
+    "outer": 'write `einsum("i,j->ij", a, b)`',
+    "permute": "write `transpose(x, [...])` with all axes in their new order",
+    "print": "write a statement of its own: `print x`",
+    "random.choice": "draw an index: `x[random.categorical(zeros([n]))]`",
+    "random.rand": "write `random.uniform([...])`",
+    "random.randint": "write `i32(floor(n * random.uniform([...])))`",
+    "random.randn": "write `random.normal([...])`",
+    "random.random": "write `random.uniform([...])`",
+    "random.shuffle": "read at `random.permutation(n)`",
+    "range": "write `arange(n)`",
+    "shape": "write `size(x, axis)` for the extent of one axis",
+    "softmax": "write `import nn` at the top, and `nn.softmax(x)` here",
+    "log_softmax": "write `import nn` at the top, and `nn.log_softmax(x)` here",
+    "square": "write `x * x`",
+    "std": "write `sqrt(var(x))`",
+    "swapaxes": "write `transpose(x, [...])` with all axes in their new order",
+    "trace": 'write `einsum("ii->", a)`',
+    "view": "write `reshape(x, [...])`",
+    "vstack": "write `concat([a, b], axis = 0)`",
+}
+_NAMES = {
+    "True": "write `true`",
+    "False": "write `false`",
+    "None": "there is no empty value; `expand_dims(x, axis)` adds an axis",
+    "null": "there is no empty value",
+    "pi": "declare it: `const pi = 3.141592653589793`",
+    "nan": "write `inf - inf`",
+    "e": "write `exp(1.0)`",
+    "self": "functions have no object: name what they take",
+    "__name__": "a program has no main function: its equations and outputs are all there is",
+    **dict.fromkeys(
+        ("np", "numpy", "jnp", "jax", "torch", "math", "tf", "F"),
+        "functions of arrays are called by their names alone, as in `sum(x)`, `exp(x)`",
+    ),
+}
+
+
+class _Jax(NamedTuple):
+    """Where JAX has a function; for each result the argument of that shape, and which axes."""
+
+    module: str
+    args: tuple[str, ...]
+    results: tuple[tuple[str, int, slice], ...]
+
+
+_ALL, _NO, _LAST = slice(None), slice(0, 0), slice(-1, None)
+_LINALG, _SAME = "jax.numpy.linalg", (("b", 0, _ALL),)
+JAX = {
+    "inv": _Jax(_LINALG, ("a",), _SAME),
+    "pinv": _Jax(_LINALG, ("a",), _SAME),
+    "cholesky": _Jax(_LINALG, ("a",), _SAME),
+    "expm": _Jax("jax.scipy.linalg", ("a",), _SAME),
+    "det": _Jax(_LINALG, ("a",), (("d", 0, slice(0, -2)),)),
+    "norm": _Jax(_LINALG, ("a",), (("n", 0, _NO),)),
+    "solve": _Jax(_LINALG, ("a", "b"), (("x", 1, _ALL),)),
+    "eigh": _Jax(_LINALG, ("a",), (("w", 0, slice(0, -1)), ("v", 0, _ALL))),
+    "eigvalsh": _Jax(_LINALG, ("a",), (("w", 0, slice(0, -1)),)),
+    "qr": _Jax(_LINALG, ("a",), (("q", 0, _ALL), ("r", 0, _ALL))),
+    "svd": _Jax(_LINALG, ("a",), (("u", 0, _ALL), ("s", 0, slice(0, -1)), ("v", 0, _ALL))),
+    "slogdet": _Jax(_LINALG, ("a",), (("sign", 0, slice(0, -2)), ("log", 0, slice(0, -2)))),
+    "median": _Jax("jax.numpy", ("a",), (("m", 0, _NO),)),
+    "cross": _Jax("jax.numpy", ("a", "b"), (("c", 0, _ALL),)),
+    "interp": _Jax("jax.numpy", ("x", "xp", "fp"), (("y", 0, _ALL),)),
+    "erfinv": _Jax("jax.scipy.special", ("x",), (("y", 0, _ALL),)),
+    "gammaln": _Jax("jax.scipy.special", ("x",), (("y", 0, _ALL),)),
+    "digamma": _Jax("jax.scipy.special", ("x",), (("y", 0, _ALL),)),
+    **{
+        name: _Jax("jax.numpy", ("x",), (("y", 0, _ALL),))
+        for name in (
+            *("sinh", "cosh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
+            *("log2", "log10", "cbrt", "tril", "triu", "fliplr", "flipud", "nan_to_num"),
+        )
+    },
+    **{
+        name: _Jax("jax.numpy", ("a", "b"), (("y", 0, _ALL),))
+        for name in ("arctan2", "hypot", "logaddexp", "fmod", "gcd")
+    },
+}
+"""Functions that a program can have from JAX, by the names that they have there."""
+
+
+def about_function(name: str, types: Sequence[TensorType | None]) -> str | None:
+    """What to write for a function that does not exist; `types` are those of its arguments."""
+    if name not in JAX:
+        return _INSTEAD.get(name)
+    known = JAX[name]
+    side = Sym("D")
+    default = TensorType(DType.F32, (side, side) if known.module.endswith("linalg") else (side,))
+    given = [t for t in types if t is not None] if None not in types else []
+    if len(given) < len(known.args):
+        given = [default] * len(known.args)
+    square = known.module.endswith("linalg") and name != "norm"
+    if square and (given[0].ndim < 2 or given[0].shape[-1] != given[0].shape[-2]):
+        return None
+    shapes = [type_text(TensorType(t.dtype, t.shape)) for t in given]
+    args = ", ".join(f"{a}: {shape}" for a, shape in zip(known.args, shapes, strict=False))
+    results = ", ".join(
+        f"{r}: {type_text(TensorType(given[k].dtype, given[k].shape[axes]))}"
+        for r, k, axes in known.results
+    )
+    return f'declare it: `extern jax {name}({args}) -> ({results}) from "{known.module}:{name}"`'
+
+
+def about_name(name: str) -> str | None:
+    """What to write for a name that does not exist."""
+    return _NAMES.get(name)
+
+
+def about_method(name: str, shown: str, *, builtin: bool) -> str | None:
+    """What to write for an attribute of an array."""
+    if name in ("shape", "size", "ndim"):
+        return f"write `size({shown}, axis)` for the extent of one axis"
+    if name in ("at", "add"):
+        return "a tensor is not changed: write an equation for each of its points"
+    if builtin:
+        return f"write `{name}({shown})`"
+    return _INSTEAD.get(name)

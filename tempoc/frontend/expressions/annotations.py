@@ -1,0 +1,230 @@
+"""Types that are written down: declarations, annotations of targets, `as`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.lower_bounds import is_open
+from tempoc.frontend.environment.round import Facts, Frame, Round
+from tempoc.frontend.environment.scope import Pending
+from tempoc.frontend.environment.values import (
+    BAD,
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Typed,
+    Unknown,
+    Value,
+    lift,
+)
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions import index_expressions as indices
+from tempoc.frontend.expressions.apply_operator import check_number, identity, make, tensor, type_of
+from tempoc.frontend.expressions.partial_types import of_types
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.parse import children
+from tempoc.ops.control.control import Copy, Ensure
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.random.draws import KEY
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.source import Full, Literal
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import FALSE, Const, Expr, Sym, compare, conjunction, negation
+from tempoc.symbolic.walk import is_affine, symbols
+
+PLENTY = 8
+"""A condition on bounds that no bounds from here on satisfy is a mistake, not an edge case."""
+
+
+def type_tree(round: Round, frame: Frame, e: ast.TypeExpr) -> Value:
+    """A type expression as a tree of types. Raises `Problem` or `StillUnknown`."""
+    if isinstance(e, ast.RecordType):
+        return Record(tuple((f.name, type_tree(round, frame, f.type)) for f in e.fields))
+    shape = tuple(
+        indices.extent(round.evaluate(frame, x), x.span) for x in e.extents
+    )
+    if e.dtype == "key":
+        shape = (*shape, *KEY.shape)
+    return Typed(TensorType(DType(e.dtype), shape))
+
+
+def assert_type(
+    round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span
+) -> Value:
+    """`value as type`: like `check`, but new names are bound to the extents found."""
+    if isinstance(value, Unknown):
+        early = round.partial and is_open(value)
+        fixed = early and not any(_is_new(frame, n) for n in _names(e))
+        return declared_only(round, frame, e, span) if fixed else value
+    _bind(round, frame, value, e, span)
+    return check(round, frame, value, type_tree(round, frame, e), span)
+
+
+def declared_only(round: Round, frame: Frame, e: ast.TypeExpr, span: Span) -> Value:
+    """What a type says of a value that is not known yet. Raises `Problem` or `StillUnknown`."""
+    return of_types(round, frame, type_tree(round, frame, e), (), span)
+
+
+def _names(e: ast.TypeExpr) -> Iterator[str]:
+    """The names that stand for whole extents."""
+    if isinstance(e, ast.RecordType):
+        for f in e.fields:
+            yield from _names(f.type)
+        return
+    yield from (x.name for x in e.extents if isinstance(x, ast.Name))
+
+
+def _is_new(frame: Frame, name: str) -> bool:
+    """Whether a name of an extent is to be bound to what is found."""
+    known = frame.scope.find(name)
+    return known is None or isinstance(known, Pending)
+
+
+def foresee(round: Round, frame: Frame, e: ast.Expr) -> None:
+    """Names that an `as` further to the right will bind can be used before it."""
+    if " as " not in e.span.text:
+        return
+    waiting: list[ast.Node] = [e]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(children(node))
+        if isinstance(node, ast.AsType) and isinstance(node.type, ast.TensorType):
+            for extent in node.type.extents:
+                if isinstance(extent, ast.Name) and frame.scope.find(extent.name) is None:
+                    resume = partial(_resume, round, frame, node, extent.name)
+                    frame.scope.bind(extent.name, Pending(resume))
+
+
+def _resume(round: Round, frame: Frame, node: ast.AsType, name: str) -> Value:
+    """The extent that an `as` finds, wanted before the `as` itself."""
+    for extent in node.type.extents if isinstance(node.type, ast.TensorType) else ():
+        if isinstance(extent, ast.Name) and isinstance(frame.scope.names.get(extent.name), Pending):
+            del frame.scope.names[extent.name]
+    round.evaluate(frame, node)
+    found = frame.scope.find(name)
+    return BAD if found is None else found  # type: ignore[return-value]
+
+
+def _bind(round: Round, frame: Frame, value: Value, e: ast.TypeExpr, span: Span) -> None:
+    if isinstance(e, ast.RecordType):
+        for f in e.fields:
+            part = value.get(f.name) if isinstance(value, Record) else None
+            if part is not None:
+                _bind(round, frame, part, f.type, span)
+        return
+    if not isinstance(value, (Ref, Number)):
+        return
+    found = type_of(value, e.span)
+    if len(e.extents) != found.ndim and isinstance(value, Ref):
+        raise Problem(type_errors.annotation(span, found, e.span.text))
+    for name, extent in zip(e.extents, found.shape, strict=False):
+        if isinstance(name, ast.Name) and _is_new(frame, name.name):
+            frame.scope.bind(name.name, lift(extent), name.span)
+
+
+def check(round: Round, frame: Frame, value: Value, declared: Value, span: Span) -> Value:
+    """The value, which has this type: provably, or else it is checked at run time."""
+    if isinstance(value, Unknown):
+        return declared
+    if isinstance(declared, Record):
+        return _check_record(round, frame, value, declared, span)
+    assert isinstance(declared, Typed)
+    if isinstance(value, (Record, Listing)):
+        raise Problem(type_errors.needs_kind(span, "this", "a tensor", value))
+    return _check_leaf(round, frame, value, declared.type, span)
+
+
+def _check_record(
+    round: Round, frame: Frame, value: Value, declared: Record, span: Span
+) -> Value:
+    if not isinstance(value, Record):
+        raise Problem(type_errors.needs_kind(span, "this", "a record", value))
+    if sorted(value.names) != sorted(declared.names):
+        raise Problem(type_errors.structure(span, value, declared))
+    fields = []
+    for name, part in value.fields:
+        wanted = declared.get(name)
+        assert wanted is not None
+        fields.append((name, check(round, frame, part, wanted, span)))
+    return Record(tuple(fields))
+
+
+def _check_leaf(
+    round: Round, frame: Frame, value: Value, declared: TensorType, span: Span
+) -> Value:
+    found = type_of(value, span)
+    if isinstance(value, Number):
+        return _literal(round, frame, value, found, declared, span)
+    if found.dtype is not declared.dtype:
+        if not (found.weak and (declared.dtype.is_float or declared.dtype is found.dtype)):
+            raise Problem(type_errors.annotation(span, found, declared))
+        ref = tensor(round, frame, value, span)
+        value = make(round, frame, Cast(dtype=declared.dtype), (ref,), span)[0]
+    if found.ndim != declared.ndim:
+        raise Problem(type_errors.annotation(span, found, declared))
+    if found.shape == declared.shape:
+        return value
+    pairs = list(zip(found.shape, declared.shape, strict=True))
+    facts = Facts(round, frame.where)
+    unproved = [(a, b) for a, b in pairs if a != b and not facts.equal(a, b)]
+    ref = tensor(round, frame, value, span)
+    if any(not (is_affine(a) and is_affine(b)) for a, b in unproved):
+        return make(round, frame, Ensure(shape=declared.shape), (ref,), span)[0]
+    for a, b in unproved:
+        round.assumptions.append(_needed(round, frame, a, b, found, declared, span))
+    copy = make(round, frame, Copy(), (ref,), span)[0]
+    type = TensorType(ref.type.dtype, declared.shape, ref.type.weak)
+    copy.draft.types = (type,)
+    # What is written may name a dimension with which the value does not vary, as at one point.
+    named = (n for e in declared.shape for n in symbols(e))
+    copy.draft.dims = round.universe.ordered((*copy.draft.dims, *named))
+    return identity(round, frame, copy.draft, span)
+
+
+def _literal(
+    round: Round,
+    frame: Frame,
+    value: Number,
+    found: TensorType,
+    declared: TensorType,
+    span: Span,
+) -> Value:
+    """A number fits every shape and every dtype that it can be promoted to."""
+    fits = declared.dtype.is_float or found.dtype is declared.dtype
+    if found.dtype is DType.I32 and declared.dtype.is_int:
+        fits = True
+    if not fits or (found.dtype is DType.BOOL and declared.dtype is not DType.BOOL):
+        raise Problem(type_errors.annotation(span, found, declared))
+    check_number(value.value, declared.dtype, span)
+    number = float(value.value) if declared.dtype.is_float else value.value
+    if declared.shape:
+        op = Full(shape=declared.shape, value=number, dtype=declared.dtype)
+        return make(round, frame, op, (), span)[0]
+    literal = Literal(value=number, dtype=declared.dtype, weak=False)
+    return make(round, frame, literal, (), span)[0]
+
+
+def _needed(
+    round: Round,
+    frame: Frame,
+    a: Expr,
+    b: Expr,
+    found: TensorType,
+    declared: TensorType,
+    span: Span,
+) -> Expr:
+    """The condition on the bounds under which two extents agree at all points needed."""
+    differ = conjunction(frame.where, compare("!=", a, b))
+    here = round.domain(differ)
+    good = negation(round.space.project(here, ()).where)
+    limits = []
+    if here.dims:
+        free = dict.fromkeys(n for n in symbols(good))
+        limits = [compare(">=", Sym(n), Const(PLENTY)) for n in free]
+    if good == FALSE or round.space.is_empty(Domain((), conjunction(good, *limits))):
+        raise Problem(type_errors.annotation(span, found, declared))
+    return good

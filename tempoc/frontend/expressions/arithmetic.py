@@ -1,0 +1,224 @@
+"""Operators of the language on compile-time values: folding, index expressions, tensors."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.lower_bounds import with_vector
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.values import (
+    Builtin,
+    Closure,
+    Index,
+    Listing,
+    Number,
+    Package,
+    Ref,
+    Several,
+    Text,
+    Value,
+    dims_of,
+    lift,
+    unknown_in,
+)
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions.apply_operator import (
+    check_number,
+    elementwise,
+    make,
+    map_together,
+    spread,
+)
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor import arithmetic as ops
+from tempoc.ops.tensor import elementwise as unary_ops
+from tempoc.ops.tensor.contraction import MatMul
+from tempoc.ops.tensor.source import IndexValue
+from tempoc.symbolic import expr as ix
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.walk import is_affine, is_condition
+
+TENSOR_OPS: dict[str, Op] = {
+    "+": ops.Add(),
+    "-": ops.Subtract(),
+    "*": ops.Multiply(),
+    "/": ops.Divide(),
+    "//": ops.FloorDivide(),
+    "%": ops.Remainder(),
+    "**": ops.Power(),
+    "@": MatMul(),
+    "<": ops.Less(),
+    "<=": ops.LessEqual(),
+    ">": ops.Greater(),
+    ">=": ops.GreaterEqual(),
+    "==": ops.Equal(),
+    "!=": ops.NotEqual(),
+    "and": ops.And(),
+    "or": ops.Or(),
+}
+COMPARISONS: dict[str, ix.CompareOp] = {
+    "<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "==", "!=": "!=",
+}  # fmt: skip
+_FOLD: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def binary(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
+    """`a op b` for all operators with two operands. Raises `Problem`."""
+    unknown = unknown_in(a, b) if isinstance(a, Several) or isinstance(b, Several) else None
+    if unknown is not None:
+        return unknown
+    for value in (a, b):
+        if isinstance(value, Several):
+            raise Problem(type_errors.several_results(span, value))
+    if isinstance(a, Text) and isinstance(b, Text) and op in ("==", "!=", "+"):
+        if op == "+":
+            return Text(a.value + b.value)
+        return Number((a.value == b.value) == (op == "=="))
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        product = with_vector(round, frame, parts, span) if op == "@" else None
+        if product is None:
+            product = _scalar(round, frame, op, parts[0], parts[1], span)
+        return product
+
+    return map_together(round, leaf, (a, b), span)
+
+
+def _scalar(round: Round, frame: Frame, op: str, a: Value, b: Value, span: Span) -> Value:
+    if isinstance(a, (Text, Builtin, Closure, Package)) or isinstance(
+        b, (Text, Builtin, Closure, Package)
+    ):
+        raise Problem(type_errors.bad_operator(span, op, a, b))
+    if isinstance(a, Number) and isinstance(b, Number) and op != "@":
+        return fold(op, a, b, span)
+    if op in ("//", "%") and as_expr(b) == ix.ZERO and as_expr(a) is not None:
+        raise Problem(type_errors.division_by_zero(span))
+    found = _symbolic(op, a, b, round.universe)
+    for value in (a, b):
+        if found is not None and isinstance(value, Number):
+            check_number(value.value, DType.I32, span)
+    if found is None:
+        return elementwise(round, frame, TENSOR_OPS[op], (a, b), span)
+    return as_named(round, frame, found, (a, b), span)
+
+
+def as_named(
+    round: Round, frame: Frame, found: Number | Index, operands: tuple[Value, ...], span: Span
+) -> Value:
+    """What an operator makes of index expressions, with all dimensions that these name.
+
+    `0 * t` is a number as an index, but a tensor that varies with `t` as a value.
+    """
+    named = dims_of(Listing(operands), round.universe)
+    if named == dims_of(found, round.universe):
+        return found
+    expr = as_expr(found)
+    assert expr is not None
+    known = make(round, frame, IndexValue(expr=expr), (), span)[0]
+    return replace(spread(round, frame, known, named), static=found)
+
+
+def fold(op: str, a: Number, b: Number, span: Span) -> Number:
+    """An operator on two numbers, as in Python. Raises `Problem`."""
+    x, y = a.value, b.value
+    if op in ("and", "or"):
+        if not (isinstance(x, bool) and isinstance(y, bool)):
+            raise Problem(type_errors.bad_operator(span, op, a, b))
+        return Number((x and y) if op == "and" else (x or y))
+    if isinstance(x, bool) and isinstance(y, bool) and op not in COMPARISONS:
+        raise Problem(type_errors.bad_operator(span, op, a, b))
+    try:
+        return Number(power(x, y) if op == "**" else _FOLD[op](x, y))
+    except ZeroDivisionError:
+        raise Problem(type_errors.division_by_zero(span)) from None
+    except OverflowError:
+        return Number(math.inf)
+
+
+def power(x: float, y: float) -> float:
+    """`x ** y`; not a number where NumPy says so."""
+    if isinstance(x, int) and isinstance(y, int) and y >= 0:
+        if y > 4096 and abs(x) > 1:
+            raise OverflowError
+        return int(x**y)
+    found = float(x) ** float(y) if x >= 0 or float(y).is_integer() else math.nan
+    return float(found)
+
+
+def as_expr(value: Value) -> ix.Expr | None:
+    """The index expression or condition that a value is, if it is one."""
+    match value:
+        case Number(value=bool(v)):
+            return ix.Truth(v)
+        case Number(value=int(v)):
+            return ix.Const(v)
+        case Index(expr=e):
+            return e
+        case Ref(static=static) if static is not None:
+            return as_expr(static)
+        case _:
+            return None
+
+
+def _symbolic(op: str, a: Value, b: Value, universe: Universe) -> Number | Index | None:
+    """The operator on index expressions alone; `None` if the result is not one."""
+    x, y = as_expr(a), as_expr(b)
+    if x is None or y is None:
+        return None
+    if op in ("and", "or"):
+        if is_condition(x) and is_condition(y):
+            return lift((ix.conjunction if op == "and" else ix.disjunction)(x, y))
+        return None
+    if is_condition(x) or is_condition(y):
+        return None
+    if op in COMPARISONS:
+        return lift(ix.compare(COMPARISONS[op], x, y))
+    if op in ("+", "-"):
+        return lift(ix.add(x, y) if op == "+" else ix.sub(x, y))
+    if op == "*":
+        found = ix.mul(x, y)
+        return lift(found if is_affine(found) else ix.mul(*map(universe.settled, (x, y))))
+    divisor = universe.settled(y)
+    if op in ("//", "%") and isinstance(divisor, ix.Const) and divisor.value > 0:
+        return lift((ix.floordiv if op == "//" else ix.mod)(x, divisor.value))
+    return None
+
+
+def unary(round: Round, frame: Frame, op: str, a: Value, span: Span) -> Value:
+    """`-a` and `not a`. Raises `Problem`."""
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        (x,) = parts
+        e = as_expr(x)
+        if isinstance(x, Number) and (op == "-") != isinstance(x.value, bool):
+            return Number(-x.value if op == "-" else not x.value)
+        if isinstance(x, (Ref, Index)) and e is not None and is_condition(e) == (op == "not"):
+            found = lift(ix.negation(e) if op == "not" else ix.mul(ix.Const(-1), e))
+            return as_named(round, frame, found, (x,), span)
+        if not isinstance(x, (Ref, Index)):
+            raise Problem(type_errors.bad_operator(span, op, x))
+        node: Op = unary_ops.Negative() if op == "-" else unary_ops.Not()
+        return elementwise(round, frame, node, (x,), span)
+
+    if isinstance(a, Several):
+        raise Problem(type_errors.several_results(span, a))
+    return map_together(round, leaf, (a,), span)

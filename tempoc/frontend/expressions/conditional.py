@@ -1,0 +1,247 @@
+"""`a if c else b` with an index condition, and values brought to a common type and domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.draft_node import Doubt, Draft, Wire
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.lower_bounds import doubt_of, is_open, later, stand_in
+from tempoc.frontend.environment.round import Facts, Frame, Round
+from tempoc.frontend.environment.values import Listing, Number, Ref, Unknown, Value, dims_of
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions.apply_operator import (
+    check_number,
+    identity,
+    make,
+    map_together,
+    spread,
+    tensor,
+    type_of,
+    wire,
+)
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.promotion import promote
+from tempoc.ops.definition.shapes import same_shape
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.movement import BroadcastTo
+from tempoc.ops.tensor.source import Full, Literal
+from tempoc.symbolic.expr import TRUE, Expr, Sym, conjunction, negation
+from tempoc.symbolic.walk import symbols
+
+
+def anywhere(frame: Frame) -> Frame:
+    """For an operand of an access: which of its points are read is not known here."""
+    return frame.within(TRUE)
+
+
+def split(round: Round, frame: Frame, holds: Expr) -> tuple[Frame, Frame]:
+    """Where the two branches are evaluated."""
+    both = []
+    for side in (holds, negation(holds)):
+        where = conjunction(frame.where, side)
+        box = round.domain(TRUE, where)
+        both.append(frame.within(round.space.symbolic.simplify(where, box)))
+    return both[0], both[1]
+
+
+def choose(
+    round: Round, frame: Frame, holds: Expr, then: Value, orelse: Value, span: Span
+) -> Value:
+    """The merge of two branches, leaf by leaf. Raises `Problem`."""
+    guards = holds, negation(holds)
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, symbols(holds))
+        if early is not None:
+            return early
+        types = [type_of(v, span) for v in parts]
+        sides = (frame.within(conjunction(frame.where, g)) for g in guards)
+        type = common_type(round, tuple(sides), parts, types, span)
+        names = [*dims_of(parts[0], round.universe), *dims_of(parts[1], round.universe)]
+        names += [n for e in (holds, *type.shape) for n in symbols(e)]
+        dims = round.universe.ordered(tuple(names))
+        draft = Draft(
+            hint=f"{frame.prefix}.if",
+            dims=dims,
+            types=(type,),
+            origin=frame.origin,
+            op=Merge(targets=(tuple(Sym(d) for d in dims),) * 2),
+            spans=(span,),
+            doubt=_doubt(parts),
+        )
+        here = tuple(Sym(d) for d in dims)
+        for value, word, guard in zip(parts, ("then", "else"), guards, strict=True):
+            side = Draft(
+                hint=f"{frame.prefix}.{word}",
+                dims=dims,
+                types=(type,),
+                origin=frame.origin,
+                spans=(span,),
+            )
+            conform(round, frame.within(conjunction(frame.where, guard)), value, side, span)
+            draft.inputs.append(Wire(side, 0, here, span, guard))
+            side.uses += 1
+        round.add(draft)
+        return identity(round, frame, draft, span)
+
+    return map_together(round, leaf, (then, orelse), span)
+
+
+def taken(
+    round: Round,
+    frame: Frame,
+    sides: tuple[Value, Value],
+    first: bool,
+    span: Span,
+    word: str = "if",
+) -> Value:
+    """One of two branches where it is clear which, of the type and with the dimensions of both.
+
+    Raises `Problem`.
+    """
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, ())
+        if early is not None:
+            return early
+        types = [type_of(v, span) for v in parts]
+        type = common_type(round, (frame, frame), parts, types, span, word)
+        ref = fitted(round, frame, parts[0 if first else 1], type, span)
+        return spread(round, frame, ref, dims_of(Listing(parts), round.universe))
+
+    return map_together(round, leaf, sides, span)
+
+
+def conditional(
+    round: Round, frame: Frame, p: Value, then: Value, orelse: Value, span: Span
+) -> Value:
+    """`cond(p, then, orelse)`, leaf by leaf. Raises `Problem`."""
+    if isinstance(p, Number) and isinstance(p.value, bool):
+        return taken(round, frame, (then, orelse), p.value, span, "cond")
+    if isinstance(p, Unknown):
+        if not (round.partial and is_open(p)):
+            return p
+        p = stand_in(round, frame, TensorType(DType.BOOL), (), span)
+    condition = tensor(round, frame, p, span)
+
+    def leaf(parts: tuple[Value, ...]) -> Value:
+        early = _early(round, frame, parts, span, condition.draft.dims)
+        if early is not None:
+            return early
+        types = [type_of(v, span) for v in parts]
+        type = common_type(round, (frame, frame), parts, types, span, "cond")
+        a, b = (fitted(round, frame, v, type, span) for v in parts)
+        return make(round, frame, Cond(), (condition, a, b), span)[0]
+
+    return map_together(round, leaf, (then, orelse), span)
+
+
+def _early(
+    round: Round, frame: Frame, parts: tuple[Value, ...], span: Span, names: Iterable[str]
+) -> Value | None:
+    """What the better known of two branches tells of the type of both; `None` if both are known.
+
+    All but a number has the very shape of the other branch. Raises `StillUnknown`.
+    """
+    better, other = sorted(parts, key=_rank)
+    dims = round.universe.ordered((*dims_of(Listing(parts), round.universe), *names))
+    if not isinstance(other, Unknown):
+        if doubt_of(other) < Doubt.SHAPE or isinstance(better, Number):
+            return None
+        types = type_of(better, span), type_of(other, span)
+        if same_shape(types[0].shape, types[1].shape, Facts(round, frame.where)):
+            return None
+        if doubt_of(better) is Doubt.SHAPE:
+            raise later(round)
+    doubt = Doubt.SHAPE if isinstance(better, Number) else Doubt.DTYPE
+    least = type_of(better, span)
+    return stand_in(round, frame, least, dims, span, max(doubt, doubt_of(better)))
+
+
+def _rank(value: Value) -> tuple[bool, bool, int]:
+    """The order in which values are better known."""
+    return isinstance(value, Unknown), isinstance(value, Number), doubt_of(value)
+
+
+def _doubt(parts: tuple[Value, ...]) -> Doubt:
+    """How far the type of what merges these is known: one sure shape is enough."""
+    shaped = [doubt_of(v) for v in parts if not isinstance(v, Number)]
+    if not shaped:
+        return Doubt.NONE
+    return min(max(shaped), Doubt.DTYPE) if min(shaped) < Doubt.SHAPE else Doubt.SHAPE
+
+
+def common_type(
+    round: Round,
+    frames: tuple[Frame, ...],
+    values: tuple[Value, ...],
+    types: list[TensorType],
+    span: Span,
+    word: str = "if",
+) -> TensorType:
+    """The promoted dtype and the shape that all share, each in its frame; numbers fit any shape."""
+    try:
+        dtype, weak = promote(types)
+    except OperandError as error:
+        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+    triples = zip(values, types, frames, strict=True)
+    shaped = [(t, Facts(round, f.where)) for v, t, f in triples if not isinstance(v, Number)]
+    if not shaped:
+        return TensorType(dtype, types[0].shape, weak)
+    for first, _ in shaped:
+        if all(same_shape(first.shape, other.shape, facts) for other, facts in shaped):
+            return TensorType(dtype, first.shape, weak)
+    raise Problem(type_errors.choice_types(span, word, shaped[0][0], shaped[1][0]))
+
+
+def conform(round: Round, frame: Frame, value: Value, draft: Draft, span: Span) -> None:
+    """Make `draft`, whose type and dimensions are set, the computation of a leaf."""
+    type = draft.types[0]
+    ref = fitted(round, frame, value, type, span)
+    source = ref.draft
+    if may_become(ref, draft):
+        draft.copy_from(source)
+    else:
+        draft.op, draft.inputs = Copy(), [wire(ref)]
+    draft.types = (type,)
+    draft.doubt = max(draft.doubt, ref.draft.doubt)
+    round.add(draft)
+
+
+def may_become(ref: Ref, draft: Draft) -> bool:
+    """Whether nobody else can want the node that is read: then it need not be copied."""
+    source = ref.draft
+    return (
+        source.role == "temporary"
+        and source.uses == 0
+        and source.op is not None
+        and len(source.types) == 1
+        and source.dims == draft.dims
+        and ref.entries == tuple(Sym(d) for d in source.dims)
+        and not (isinstance(source.op, Merge) and draft.role == "temporary")
+    )
+
+
+def fitted(round: Round, frame: Frame, value: Value, type: TensorType, span: Span) -> Ref:
+    """A leaf with this dtype and shape."""
+    if isinstance(value, Number):
+        number = value.value
+        check_number(number, type.dtype, span)
+        if type.dtype.is_float:
+            number = float(number)
+        if type.shape:
+            full = Full(shape=type.shape, value=number, dtype=type.dtype)
+            return make(round, frame, full, (), span)[0]
+        op = Literal(value=number, dtype=type.dtype, weak=type.weak)
+        return make(round, frame, op, (), span)[0]
+    ref = tensor(round, frame, value, span)
+    if ref.type.dtype is not type.dtype:
+        ref = make(round, frame, Cast(dtype=type.dtype), (ref,), span)[0]
+    if not same_shape(ref.type.shape, type.shape, Facts(round, frame.where)):
+        ref = make(round, frame, BroadcastTo(shape=type.shape), (ref,), span)[0]
+    return ref

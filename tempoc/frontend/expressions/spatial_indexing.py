@@ -1,0 +1,146 @@
+"""Positional brackets that are not temporal: NumPy indexing, and selection from lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.failure import Problem, StillUnknown
+from tempoc.frontend.environment.round import Facts, Frame, Round
+from tempoc.frontend.environment.values import (
+    Listing,
+    Number,
+    Record,
+    Ref,
+    Several,
+    Unknown,
+    Value,
+    dims_of,
+)
+from tempoc.frontend.errors import types as type_errors
+from tempoc.frontend.expressions import index_expressions as indices
+from tempoc.frontend.expressions import numpy_indexing as slicing
+from tempoc.frontend.expressions.apply_operator import make, spread, tensor
+from tempoc.frontend.expressions.arithmetic import as_expr
+from tempoc.frontend.expressions.witness import shown_point
+from tempoc.ops.definition.operator import OperandError
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import ZERO, Const, Expr, add, compare, conjunction
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import evaluate, is_affine, is_condition
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One entry that is no slice."""
+
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`lo:hi:step`; what is left out is None."""
+
+    low: Value | None
+    high: Value | None
+    step: Value | None
+    span: Span
+
+
+def select(
+    round: Round, frame: Frame, value: Value, items: tuple[Position | Range, ...], span: Span
+) -> Value:
+    """`value[items]`. Raises `Problem` or `StillUnknown`."""
+    if isinstance(value, (Listing, Several)):
+        return _from_list(round.universe, value, items, span)
+    if isinstance(value, Record):
+        raise Problem(type_errors.record_index(span, value))
+    x = tensor(round, frame, value, span)
+    if len(items) > x.type.ndim:
+        raise Problem(type_errors.too_many_indices(span, len(items), x.type.ndim))
+    written: list[slicing.Written] = []
+    gathers: list[Ref] = []
+    named: list[str] = []
+    for axis, item in enumerate(items):
+        parts = (item.low, item.high) if isinstance(item, Range) else (item.value,)
+        named += (d for v in parts if v is not None for d in dims_of(v, round.universe))
+        if isinstance(item, Range):
+            written.append(_range(round.universe, item))
+            continue
+        e = as_expr(item.value)
+        if e is None or is_condition(e):
+            gathers.append(tensor(round, frame, item.value, item.span))
+            written.append("tensor")
+            continue
+        _prove(round, frame, e, x.type.shape[axis], item.span, span)
+        written.append(e)
+    if len(gathers) > 1:
+        raise Problem(type_errors.index_gather_twice(span))
+    try:
+        op = slicing.spatial_index(x.type.shape, written, Facts(round, frame.where))
+    except OperandError as error:
+        raise Problem(type_errors.operands(span, error.message, error.help)) from None
+    found = make(round, frame, op, (x, *gathers), span)[0]
+    return spread(round, frame, found, round.universe.ordered(tuple(named)))
+
+
+def _from_list(
+    universe: Universe,
+    value: Listing | Several,
+    items: tuple[Position | Range, ...],
+    span: Span,
+) -> Value:
+    first, *others = items
+    if others:
+        raise Problem(type_errors.too_many_indices(span, len(items), 1))
+    count = len(value.items)
+    if isinstance(first, Range):
+        ends = [
+            None if v is None else indices.integer(universe, v, first.span, "an index into a list")
+            for v in (first.low, first.high, first.step)
+        ]
+        if ends[2] == 0:
+            raise Problem(type_errors.spatial_step(first.span))
+        return Listing(value.items[slice(*ends)])
+    k = indices.integer(universe, first.value, first.span, "an index into a list")
+    if not -count <= k < count:
+        raise Problem(type_errors.list_index(first.span, k, count))
+    return value.items[k]
+
+
+def _range(universe: Universe, item: Range) -> slicing.Range:
+    ends: list[Expr | None] = []
+    for v in (item.low, item.high):
+        if isinstance(v, Unknown):
+            raise StillUnknown(v)
+        found = None if v is None else as_expr(v)
+        if v is not None and (found is None or is_condition(found)):
+            raise Problem(type_errors.needs_index(item.span, "an end of a spatial slice", v))
+        ends.append(found)
+    step = Number(1) if item.step is None else item.step
+    by = indices.integer(universe, step, item.span, "the step of a slice")
+    if by == 0:
+        raise Problem(type_errors.spatial_step(item.span))
+    return slicing.Range(lo=ends[0], hi=ends[1], step=by)
+
+
+def _prove(
+    round: Round, frame: Frame, e: Expr, extent: Expr, place: Span, span: Span
+) -> None:
+    """An index expression stays on its axis; a negative constant counts from the end."""
+    position = add(extent, e) if isinstance(e, Const) and e.value < 0 else e
+    inside = conjunction(compare(">=", position, ZERO), compare("<", position, extent))
+    if not is_affine(inside):
+        return
+    here = round.domain(frame.where, e, extent)
+    point = round.space.witness(here, inside)
+    if point is None:
+        return
+    when = shown_point(round.universe, here.dims, (e, extent), point)
+    raise Problem(
+        type_errors.spatial_range(
+            place, span.text, evaluate(e, point), evaluate(extent, point), show(extent), when
+        )
+    )
+

@@ -1,0 +1,156 @@
+"""Temporal access: a value read at other points, by substitution in what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tempoc.base.source import Span
+from tempoc.frontend.environment.failure import Problem
+from tempoc.frontend.environment.round import Frame, Round
+from tempoc.frontend.environment.values import (
+    Index,
+    Number,
+    Ref,
+    Several,
+    Unknown,
+    Value,
+    dims_of,
+    lift,
+    map_leaves,
+    unknown_in,
+)
+from tempoc.frontend.errors import domains as domain_errors
+from tempoc.frontend.expressions.apply_operator import make, read, tensor
+from tempoc.ops.control.control import Copy
+from tempoc.ops.indexing.pick import Pick
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Const, Entry, Expr, Slice, Sum, Sym, add
+from tempoc.symbolic.walk import substitute, symbols
+
+Mapped = Mapping[str, Entry]
+
+
+def temporal(
+    round: Round, frame: Frame, value: Value, entries: Mapped, span: Span, *, strict: bool
+) -> Value:
+    """A tree read at `entries`, leaf by leaf; dimensions without an entry keep their point.
+
+    A leaf that does not vary with a dimension is the same at every point of it, unless
+    `strict`; sliced it has no axis to give. Raises `Problem`.
+    """
+    if isinstance(value, Several):
+        value = value.items[0]
+    dims = dims_of(value, round.universe)
+    for dim, entry in entries.items():
+        absent = dim not in dims and not isinstance(value, Unknown)
+        if absent and (strict or isinstance(entry, Slice)):
+            raise Problem(domain_errors.does_not_vary(span, dim, dims))
+
+    def leaf(_: tuple[str, ...], v: Value) -> Value:
+        if isinstance(v, Index):
+            return _index(round, frame, v, entries, span)
+        if isinstance(v, Ref):
+            return _ref(round, frame, v, entries, span)
+        if isinstance(v, Number) and any(isinstance(e, Slice) for e in entries.values()):
+            return leaf(_, tensor(round, frame, v, span))
+        return v
+
+    return map_leaves(leaf, value)
+
+
+def pick(
+    round: Round,
+    frame: Frame,
+    value: Value,
+    entries: Mapped,
+    points: Mapping[str, Value],
+    span: Span,
+) -> Value:
+    """What data choose of slices: `value` was read at `entries`, `points` are the indices."""
+    unknown = unknown_in(value, *points.values())
+    if unknown is not None:
+        return unknown
+    sliced = [d for d, e in entries.items() if isinstance(e, Slice)]
+    dims = round.universe.sorted(tuple(sliced))
+
+    def leaf(_: tuple[str, ...], v: Value) -> Value:
+        found = tensor(round, frame, v, span)
+        for axis, dim in reversed(list(enumerate(dims))):
+            within = entries[dim]
+            if dim in points and isinstance(within, Slice):
+                op = Pick(lo=within.lo, hi=within.hi, step=within.step, axis=axis)
+                index = tensor(round, frame, points[dim], span)
+                (found,) = make(round, frame, op, (found, index), span)
+        return found
+
+    return map_leaves(leaf, value)
+
+
+def _index(round: Round, frame: Frame, value: Index, entries: Mapped, span: Span) -> Value:
+    points = {d: e for d, e in entries.items() if isinstance(e, Expr)}
+    if len(points) == len(entries) and not round.universe.moves(value.expr, entries):
+        return lift(substitute(value.expr, points))
+    return _ref(round, frame, tensor(round, frame, value, span), entries, span)
+
+
+def _ref(round: Round, frame: Frame, ref: Ref, entries: Mapped, span: Span) -> Ref:
+    mapped = {d: e for d, e in entries.items() if d in _dims(ref, round)}
+    absent = [d for d, e in entries.items() if isinstance(e, Slice) and d not in mapped]
+    if absent:
+        raise Problem(domain_errors.does_not_vary(span, absent[0], _dims(ref, round)))
+    if not mapped:
+        return ref
+    composed = _composed(ref, mapped, round.universe)
+    if composed is None:
+        fresh = make(round, frame, Copy(), (ref,), span)[0]
+        composed = _composed(fresh, mapped, round.universe)
+        assert composed is not None
+        ref = fresh
+    return read(round, frame, ref.draft, ref.out, composed, span)
+
+
+def _dims(ref: Ref, round: Round) -> tuple[str, ...]:
+    names = tuple(n for e in ref.entries for n in symbols(e))
+    return round.universe.ordered(names)
+
+
+def _composed(ref: Ref, mapped: Mapped, universe: Universe) -> tuple[Entry, ...] | None:
+    """The entries of a read of a read; `None` if only a node in between can say it."""
+    points = {d: e for d, e in mapped.items() if isinstance(e, Expr)}
+    slices = {d: e for d, e in mapped.items() if isinstance(e, Slice)}
+    if slices and any(isinstance(e, Slice) for e in ref.entries):
+        return None
+    if any(universe.moves(e, mapped) for e in ref.entries):
+        return None  # a length in it is meant where it stands
+    found: list[Entry] = []
+    sliced: list[str] = []
+    for entry in ref.entries:
+        named = [n for n in symbols(entry) if n in slices]
+        if not named:
+            found.append(_substituted(entry, points))
+            continue
+        shift = _shift(entry, named[0])
+        if shift is None or len(named) > 1 or named[0] in sliced:
+            return None
+        sliced.append(named[0])
+        by = slices[named[0]]
+        found.append(Slice(add(by.lo, shift), add(by.hi, shift), by.step))
+    if sliced != [d for d in ref.draft.dims if d in sliced]:
+        return None
+    return tuple(found)
+
+
+def _substituted(entry: Entry, points: Mapping[str, Expr]) -> Entry:
+    if isinstance(entry, Slice):
+        return Slice(substitute(entry.lo, points), substitute(entry.hi, points), entry.step)
+    return substitute(entry, points)
+
+
+def _shift(entry: Entry, dim: str) -> Expr | None:
+    """What is added to a dimension in `t + c`; `None` for another form."""
+    if entry == Sym(dim):
+        return Const(0)
+    if isinstance(entry, Sum) and entry.terms == ((1, Sym(dim)),):
+        return Const(entry.const)
+    return None
+

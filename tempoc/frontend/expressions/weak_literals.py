@@ -1,0 +1,47 @@
+"""The dtype of a number written among operands: that of the operation, as in JAX.
+
+``x * 0.1`` with ``x`` in ``f64`` means the ``f64`` nearest to 0.1, not the ``f32`` widened.
+"""
+
+from __future__ import annotations
+
+from tempoc.ops.control.control import Select
+from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.promotion import promote
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.source import Literal
+
+
+def settled(op: Op, operands: tuple[TensorType, ...], value: Number) -> Literal | None:
+    """The number as the operation wants it, ``None`` where it stays weak.
+
+    ``operands`` are the types of all operands, the number's among them (weak). Operands that do not
+    fit each other are left to ``infer`` to refuse, as are numbers that the dtype does not have.
+    """
+    try:
+        dtype, weak = _common(op, operands)
+    except OperandError:
+        return None
+    if weak or not _holds(dtype, value):
+        return None
+    return Literal(value=value, dtype=dtype)
+
+
+def _common(op: Op, operands: tuple[TensorType, ...]) -> tuple[DType, bool]:
+    match op:
+        case Nary():
+            return op.operand(operands)
+        case Select():
+            return promote(operands[1:])
+        case _:
+            return DType.F32, True
+
+
+def _holds(dtype: DType, value: Number) -> bool:
+    if dtype.is_float:
+        return True
+    if not dtype.is_int or isinstance(value, float):
+        return False
+    return value in dtype.integers

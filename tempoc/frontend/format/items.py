@@ -1,0 +1,143 @@
+"""Statements and declarations as documents, but for the bodies of def and for."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from tempoc.base.doc import SPACE, Doc, Group, Nest, bracket, concat, join
+from tempoc.frontend.format.expressions import entries_doc, expression, quoted, type_doc, typed
+from tempoc.frontend.syntax import ast
+
+_CONTINUED = 4
+
+
+def item_doc(node: ast.Item | ast.Statement) -> Doc:
+    """A statement without body, or the head of one with a body, up to its brace."""
+    match node:
+        case ast.Equation() | ast.Return() | ast.For() | ast.Def():
+            return _statement(node)
+        case ast.Dim() | ast.Const() | ast.Assume() | ast.Import():
+            return _declaration(node)
+        case ast.Input() | ast.Param() | ast.Extern():
+            return _data(node)
+        case ast.Output() | ast.Save() | ast.Print():
+            return _result(node)
+    assert_never(node)
+
+
+def _statement(node: ast.Equation | ast.Return | ast.For | ast.Def) -> Doc:
+    match node:
+        case ast.Equation():
+            left = _listed("", [_target(target) for target in node.targets])
+            right = _listed("", [expression(value) for value in node.values])
+            return _guarded(concat(left, " = ", right), node.guard)
+        case ast.Return():
+            return _listed("return ", [expression(value) for value in node.values])
+        case ast.For():
+            return concat(f"for {node.name.name} in ", expression(node.over), " {")
+        case ast.Def():
+            head = bracket(f"def {node.name.name}(", [_parameter(p) for p in node.params], ")")
+            body = node.body[0]
+            if not (node.inline and isinstance(body, ast.Return)):
+                return concat(head, " {")
+            value = expression(body.values[0])
+            return Group(concat(head, " =", Nest(concat(SPACE, value), _CONTINUED)))
+    assert_never(node)
+
+
+def _declaration(node: ast.Dim | ast.Const | ast.Assume | ast.Import) -> Doc:
+    match node:
+        case ast.Dim():
+            until = "" if node.until is None else f" until {node.until.name}"
+            head = f"dim {node.name.name} < {node.bound.name}"
+            return concat(head, _default(node.default), until)
+        case ast.Const():
+            return concat(f"const {node.name.name}", _default(node.value))
+        case ast.Assume():
+            return concat("assume ", expression(node.condition))
+        case ast.Import():
+            return _listed("import ", [_import(item) for item in node.items])
+    assert_never(node)
+
+
+def _data(node: ast.Input | ast.Param | ast.Extern) -> Doc:
+    match node:
+        case ast.Input():
+            head = f"input {node.name.name}{_dims(node.dims)}: "
+            return concat(head, type_doc(node.type))
+        case ast.Param():
+            parts: list[Doc] = [f"param {node.name.name}{_dims(node.dims)}"]
+            if node.type is not None:
+                parts += [": ", type_doc(node.type)]
+            if node.template is not None:
+                parts.append(f" from {quoted(node.template.value)}")
+            parts.append(_default(node.default))
+            return concat(*parts)
+        case ast.Extern():
+            opening = f"extern {node.kind} {node.name.name}("
+            results = bracket("-> (", typed(node.results), ")")
+            path = f"from {quoted(node.path.value)}"
+            over = "" if node.over is None else f" over {node.over.name}"
+            tail = concat(SPACE, results, SPACE, path, over)
+            call = bracket(opening, typed(node.args), ")")
+            return Group(concat(call, Nest(tail, _CONTINUED)))
+    assert_never(node)
+
+
+def _result(node: ast.Output | ast.Save | ast.Print) -> Doc:
+    match node:
+        case ast.Output():
+            return _listed("output ", [_output(item) for item in node.items])
+        case ast.Save():
+            path = quoted(node.path.value)
+            return _guarded(concat("save ", expression(node.value), f" to {path}"), node.guard)
+        case ast.Print():
+            return _guarded(concat("print ", expression(node.value)), node.guard)
+    assert_never(node)
+
+
+def _guarded(head: Doc, guard: ast.Expr | None) -> Doc:
+    if guard is None:
+        return head
+    return Group(concat(head, Nest(concat(SPACE, "when ", expression(guard)), _CONTINUED)))
+
+
+def _listed(head: str, parts: Sequence[Doc]) -> Doc:
+    """`head a, b, c`, continued on further lines after the commas if need be."""
+    if len(parts) == 1:
+        return concat(head, parts[0])
+    return Group(concat(head, Nest(join(concat(",", SPACE), parts), _CONTINUED)))
+
+
+def _target(target: ast.Target) -> Doc:
+    parts: list[Doc] = [target.name.name]
+    if target.entries is not None:
+        parts.append(entries_doc(target.entries))
+    if target.type is not None:
+        parts += [": ", type_doc(target.type)]
+    return concat(*parts)
+
+
+def _parameter(param: ast.DefParam) -> Doc:
+    head = f"dim {param.name.name}" if param.is_dim else param.name.name
+    return concat(head, _default(param.default))
+
+
+def _default(value: ast.Expr | None) -> Doc:
+    return "" if value is None else concat(" = ", expression(value))
+
+
+def _dims(dims: tuple[ast.Ident, ...]) -> str:
+    return f"[{', '.join(dim.name for dim in dims)}]" if dims else ""
+
+
+def _import(item: ast.ImportItem) -> Doc:
+    if item.path is not None:
+        return f"{quoted(item.path)} as {item.alias.name}"
+    if item.module == item.alias.name:
+        return item.alias.name
+    return f"{item.module} as {item.alias.name}"
+
+
+def _output(item: ast.OutputItem) -> Doc:
+    alias = "" if item.alias is None else f" as {item.alias.name}"
+    return concat(expression(item.value), alias)

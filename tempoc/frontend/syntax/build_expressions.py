@@ -1,0 +1,290 @@
+"""What the parser makes of the rules of `grammar/expr.lark`.
+
+A method for each rule, called with the list of the rule's children: tokens, nodes, and `Part`s
+for the rules that are only lists. Mistakes that the grammar lets pass go to `errors`, and a node
+is made all the same, so that parsing goes on.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, cast
+
+from tempoc.base.diagnostics import Collector
+from tempoc.base.grammar import Token
+from tempoc.base.source import Source, Span
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax import errors as syntax_errors
+
+_NUMBER = re.compile(
+    r"(?:0|[1-9][0-9]*)|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?"
+)
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The items of a list rule, and where it stands (-1 when it is empty)."""
+
+    start: int
+    end: int
+    items: tuple[Any, ...]
+
+
+def bounds(child: object) -> tuple[int, int]:
+    """Where a child of a rule starts and ends."""
+    match child:
+        case Token():
+            return cast(int, child.start_pos), cast(int, child.end_pos)
+        case Part():
+            return child.start, child.end
+        case ast.Node():
+            return child.span.start, child.span.end
+    raise TypeError(f"no place known for {child!r}")
+
+
+def after(children: Sequence[Any], word: str) -> Any:
+    """The child that follows the token `word`, or None."""
+    for index, child in enumerate(children[:-1]):
+        if isinstance(child, Token) and child == word:
+            return children[index + 1]
+    return None
+
+
+def names(children: Sequence[Any]) -> list[Token]:
+    """The tokens among the children that are names."""
+    return [c for c in children if isinstance(c, Token) and c.type == "NAME"]
+
+
+def nodes(children: Sequence[Any]) -> tuple[Any, ...]:
+    """The children that are not tokens."""
+    return tuple(c for c in children if not isinstance(c, Token))
+
+
+class ExpressionActions:
+    """Builds expressions and types; see the module."""
+
+    def __init__(self, source: Source, errors: Collector) -> None:
+        """Build nodes with spans in `source`; tell `errors` what is wrong."""
+        self.source = source
+        self.errors = errors
+
+    # Places
+
+    def span(self, children: Sequence[Any]) -> Span:
+        """From the first to the last child."""
+        return Span(self.source, bounds(children[0])[0], bounds(children[-1])[1])
+
+    def part(self, children: Sequence[Any]) -> Part:
+        """The nodes among the children as one child."""
+        if not children:
+            return Part(-1, -1, ())
+        return Part(bounds(children[0])[0], bounds(children[-1])[1], nodes(children))
+
+    def token_span(self, token: Token) -> Span:
+        """The place of one token."""
+        return self.span([token])
+
+    def ident(self, token: Token) -> ast.Ident:
+        """A name where it is introduced."""
+        if token == "inf":
+            self.errors.add(syntax_errors.keyword_as_name(self.token_span(token), "inf"))
+        return ast.Ident(span=self.token_span(token), name=str(token))
+
+    def distinct(self, what: str, named: Iterable[tuple[str, Span]]) -> None:
+        """Complain about names that occur twice."""
+        seen: dict[str, Span] = {}
+        for name, span in named:
+            if name in seen:
+                self.errors.add(syntax_errors.repeated(span, what, name, seen[name]))
+            seen.setdefault(name, span)
+
+    # Atoms
+
+    def name(self, c: list[Any]) -> ast.Expr:
+        """`x`, and `inf`, which looks like one."""
+        if c[0] == "inf":
+            return ast.Number(span=self.span(c), text="inf")
+        return ast.Name(span=self.span(c), name=str(c[0]))
+
+    def number(self, c: list[Any]) -> ast.Number:
+        """`12`, `1.5`."""
+        span, text = self.span(c), str(c[0])
+        if not _NUMBER.fullmatch(text):
+            self.errors.add(syntax_errors.bad_number(span, text))
+            text = "0"
+        return ast.Number(span=span, text=text)
+
+    def string(self, c: list[Any]) -> ast.String:
+        """`"text"`, escapes replaced."""
+        span, raw, value, at = self.span(c), str(c[0])[1:-1], "", 0
+        while at < len(raw):
+            if raw[at] != "\\":
+                value += raw[at]
+                at += 1
+                continue
+            if raw[at + 1] not in _ESCAPES:
+                place = Span(self.source, span.start + 1 + at, span.start + 3 + at)
+                self.errors.add(syntax_errors.bad_escape(place, raw[at : at + 2]))
+            value += _ESCAPES.get(raw[at + 1], "")
+            at += 2
+        return ast.String(span=span, value=value)
+
+    def boolean(self, c: list[Any]) -> ast.Bool:
+        """`true`."""
+        return ast.Bool(span=self.span(c), value=c[0] == "true")
+
+    def group(self, c: list[Any]) -> ast.Expr:
+        """`(e)`: the node of `e` gets the place of the parentheses too."""
+        span, inner = self.span(c), cast(ast.Expr, c[1])
+        if isinstance(inner, ast.Name):
+            return ast.Group(span=span, value=inner)
+        return inner if isinstance(inner, ast.Group) else replace(inner, span=span)
+
+    def list_expr(self, c: list[Any]) -> ast.ListExpr:
+        """`[a, b]`."""
+        return ast.ListExpr(span=self.span(c), items=nodes(c))
+
+    def comprehension(self, c: list[Any]) -> ast.ListComp:
+        """`[e for k in range(n)]`."""
+        return ast.ListComp(span=self.span(c), element=c[1], name=self.ident(c[3]), over=c[5])
+
+    def record_field(self, c: list[Any]) -> ast.RecordField:
+        """`w: e`."""
+        return ast.RecordField(span=self.span(c), name=str(c[0]), value=c[2])
+
+    def record(self, c: list[Any]) -> ast.RecordExpr:
+        """`{w: e}`."""
+        fields = nodes(c)
+        self.distinct("field", ((f.name, f.span) for f in fields))
+        return ast.RecordExpr(span=self.span(c), fields=fields)
+
+    # Operators
+
+    def unary(self, c: list[Any]) -> ast.Unary:
+        """`-a`."""
+        return ast.Unary(span=self.span(c), op=cast(ast.UnaryOp, str(c[0])), operand=c[1])
+
+    def binary(self, c: list[Any]) -> ast.Binary:
+        """`a + b`."""
+        op = cast(ast.BinaryOp, str(c[1]))
+        return ast.Binary(span=self.span(c), op=op, left=c[0], right=c[2])
+
+    def compare(self, c: list[Any]) -> ast.Compare:
+        """`a < b`."""
+        op = cast(ast.CompareOp, str(c[1]))
+        return ast.Compare(span=self.span(c), op=op, left=c[0], right=c[2])
+
+    def comparator(self, c: list[Any]) -> Token:
+        """The operator itself."""
+        return cast(Token, c[0])
+
+    def chain(self, c: list[Any]) -> ast.Compare:
+        """`a < b < c`, refused with what was meant."""
+        pairs = [self.span(c[at : at + 3]).text for at in range(0, len(c) - 2, 2)]
+        self.errors.add(syntax_errors.chained_comparison(self.span(c), " and ".join(pairs)))
+        return self.compare(c[:3])
+
+    def if_expr(self, c: list[Any]) -> ast.IfExpr:
+        """`a if c else b`."""
+        return ast.IfExpr(span=self.span(c), then=c[0], condition=c[2], orelse=c[4])
+
+    def as_type(self, c: list[Any]) -> ast.AsType:
+        """`e as f32[m]`."""
+        return ast.AsType(span=self.span(c), value=c[0], type=c[2])
+
+    # What follows an expression
+
+    def access(self, c: list[Any]) -> ast.Access:
+        """`x[...]`."""
+        return ast.Access(span=self.span(c), base=c[0], entries=c[2].items)
+
+    def entries(self, c: list[Any]) -> Part:
+        """What stands in a bracket; the two kinds of entries do not mix."""
+        part = self.part(c)
+        named = [entry for entry in part.items if entry.name is not None]
+        if 0 < len(named) < len(part.items):
+            self.errors.add(syntax_errors.mixed_entries(Span(self.source, part.start, part.end)))
+        self.distinct("dimension", ((e.name.name, e.name.span) for e in named))
+        return part
+
+    def entry(self, c: list[Any]) -> ast.Entry:
+        """`e`, `t = e`."""
+        name = self.ident(c[0]) if len(c) == 3 else None
+        return ast.Entry(span=self.span(c), name=name, value=c[-1])
+
+    def slice(self, c: list[Any]) -> ast.Slice:
+        """`lo:hi:step`."""
+        found: list[Any] = [None, None, None]
+        at = 0
+        for child in c:
+            if isinstance(child, Token):
+                at += 1
+            else:
+                found[at] = child
+        return ast.Slice(span=self.span(c), lo=found[0], hi=found[1], step=found[2])
+
+    def data_point(self, c: list[Any]) -> ast.DataPoint:
+        """`j in lo:hi`."""
+        return ast.DataPoint(span=self.span(c), index=c[0], within=c[2])
+
+    def call(self, c: list[Any]) -> ast.Call:
+        """`f(...)`."""
+        args: list[ast.Expr] = []
+        kwargs: list[ast.Argument] = []
+        for item in c[2].items:
+            if isinstance(item, ast.Argument):
+                kwargs.append(item)
+                continue
+            if kwargs:
+                self.errors.add(syntax_errors.positional_after_keyword(item.span))
+            args.append(item)
+        self.distinct("argument", ((a.name.name, a.name.span) for a in kwargs))
+        return ast.Call(
+            span=self.span(c), function=c[0], args=tuple(args), kwargs=tuple(kwargs)
+        )
+
+    def arguments(self, c: list[Any]) -> Part:
+        """What stands in the parentheses of a call."""
+        return self.part(c)
+
+    def argument(self, c: list[Any]) -> ast.Expr | ast.Argument:
+        """`e`, `lr = e`."""
+        if len(c) == 1:
+            return cast(ast.Expr, c[0])
+        return ast.Argument(span=self.span(c), name=self.ident(c[0]), value=c[2])
+
+    def member(self, c: list[Any]) -> ast.Field | ast.Transpose:
+        """`.w`, and `.T`."""
+        if c[2] == "T":
+            return ast.Transpose(span=self.span(c), base=c[0])
+        name_span = self.token_span(c[2])
+        return ast.Field(span=self.span(c), base=c[0], name=str(c[2]), name_span=name_span)
+
+    # Types
+
+    def tensor_type(self, c: list[Any]) -> ast.TensorType:
+        """`f32[D]`."""
+        dtype = str(c[0])
+        if dtype not in ast.DTYPES:
+            close = get_close_matches(dtype, ast.DTYPES, 1)
+            self.errors.add(
+                syntax_errors.unknown_dtype(
+                    self.token_span(c[0]), dtype, ast.DTYPES, close[0] if close else None
+                )
+            )
+            dtype = "f32"
+        return ast.TensorType(span=self.span(c), dtype=dtype, extents=nodes(c))
+
+    def record_type(self, c: list[Any]) -> ast.RecordType:
+        """`{w: f32[D]}`."""
+        fields = nodes(c)
+        self.distinct("field", ((f.name, f.span) for f in fields))
+        return ast.RecordType(span=self.span(c), fields=fields)
+
+    def typed(self, c: list[Any]) -> ast.TypeField:
+        """`w: f32[D]`."""
+        return ast.TypeField(span=self.span(c), name=str(c[0]), type=c[2])
+
+

@@ -1,0 +1,195 @@
+"""What to say about a token that does not fit: by sample, else by what is around it."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from tempoc.base.diagnostics import Collector, Diagnostic
+from tempoc.base.grammar import Grammar, Mismatch, Token
+from tempoc.base.source import Source, Span
+from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax import statement_errors
+from tempoc.frontend.syntax.build_items import ItemActions
+from tempoc.frontend.syntax.error_samples import SAMPLES, Sample
+from tempoc.frontend.syntax.layout import CLOSING, GOES_ON_WITH, TOP_LEVEL, arrange, ends_value
+
+_LISTABLE = 5
+_KINDS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "END": "the end of the statement",
+    "LBLOCK": "`{`",
+    "RBLOCK": "`}`",
+}
+
+
+def explain(
+    source: Source,
+    language: Grammar,
+    mismatch: Mismatch,
+    before: Sequence[Token],
+    rest: Sequence[Token],
+    accepted: Sequence[str],
+) -> Diagnostic:
+    """The diagnostic for the first token of `rest`, which follows `before` in its statement.
+
+    `accepted` are the token types that would have fitted.
+    """
+    token = rest[0]
+    previous = before[-1] if before else None
+    span = _place(source, token, previous)
+    by_place = _misplaced(token, span, rest, accepted, inside=bool(before))
+    if by_place is not None:
+        return by_place
+    if previous is not None and previous.type == "NAME":
+        foreign = statement_errors.foreign(_place(source, previous, None), previous)
+        if foreign is not None:
+            return foreign
+    if len(before) == 1 and token == "=" and before[0] in TOP_LEVEL:
+        return syntax_errors.keyword_as_name(_place(source, before[0], None), before[0])
+    if len(before) == 1 and before[0].type == "NAME" and token == "(":
+        end = next(k for k, t in enumerate(rest) if t.type == "END")
+        if "=" not in rest[:end]:
+            return statement_errors.call_alone(span, str(before[0]))
+    by_words = _by_words(token, span, before)
+    if by_words is not None:
+        return by_words
+    sample = _samples(language).get((mismatch.state, token.type)) or _samples(language).get(
+        (mismatch.state, "")
+    )
+    if sample is not None:
+        return _from_sample(sample, span, before)
+    found = _shown(language, token)
+    if previous is not None and "NUMBER" in accepted:
+        return syntax_errors.missing_operand(span, previous, found)
+    if previous is None:
+        return statement_errors.bad_start(span, token)
+    if token == "=" and ends_value(previous):
+        return syntax_errors.second_equals(span)
+    if ends_value(previous) and _starts(token):
+        inside = _open_bracket(before)
+        closing = CLOSING[inside] if inside else ""
+        return syntax_errors.missing_separator(span, previous, found, inside=closing)
+    wanted = [kind for kind in accepted if kind not in ("BROKEN", "$END")]
+    expected = None
+    if len(wanted) <= _LISTABLE:
+        expected = _alternatives([_spelled(language, kind) for kind in wanted])
+    return syntax_errors.unexpected(span, found, expected)
+
+
+def _misplaced(
+    token: Token, span: Span, rest: Sequence[Token], accepted: Sequence[str], *, inside: bool
+) -> Diagnostic | None:
+    """Words that stand where they never may: documentation, declarations, keywords as names."""
+    if token.type == "LONG_STRING":
+        return syntax_errors.misplaced_doc(span)
+    if not token.isidentifier() or token.type in ("NAME", "END"):
+        return None
+    if not inside and "NAME" in accepted:
+        following = rest[1] if len(rest) > 1 else token
+        if following in ("=", ":", ",", ".") or (following == "[" and token not in TOP_LEVEL):
+            return syntax_errors.keyword_as_name(span, token)
+        if token in TOP_LEVEL:
+            return syntax_errors.misplaced_statement(span, token, "outside of bodies")
+        if token in ("for", "return"):
+            return syntax_errors.misplaced_statement(span, token, "in the body of a def")
+        return None
+    if token == "from" and "import" in rest[1:3]:
+        return statement_errors.bad_start(span, token)
+    if token in GOES_ON_WITH and rest[1] == "=":  # on a line of its own, perhaps
+        return syntax_errors.keyword_as_name(span, token)
+    if token == "dim" and inside and rest[1] == "=":
+        return statement_errors.axis_by_another_name(span)
+    if "NAME" not in accepted:
+        return None
+    if "NUMBER" in accepted and (_starts(rest[1]) or token in ("if", "else", "and", "or", "as")):
+        return None
+    return syntax_errors.keyword_as_name(span, token)
+
+
+def _by_words(token: Token, span: Span, before: Sequence[Token]) -> Diagnostic | None:
+    """Mistakes behind a whole expression, which look alike to the machine in all statements."""
+    if len(before) < 2 or _open_bracket(before) or not ends_value(before[-1]):
+        return None
+    first, value = str(before[0]), str(before[1])
+    if token == "," and first in ("print", "save", "assume"):
+        return statement_errors.one_value(span, first, value if before[1].type == "NAME" else "x")
+    if first == "output" and _starts(token):
+        return statement_errors.no_comma(span, value, str(token))
+    if first == "save" and token.type == "STRING":
+        return statement_errors.no_to(span, value, str(token))
+    if token == "else" and "when" in before:
+        return statement_errors.guard_with_else(span)
+    return None
+
+
+def _from_sample(sample: Sample, span: Span, before: Sequence[Token]) -> Diagnostic:
+    name = next((str(t) for t in reversed(before) if t.type == "NAME"), "x")
+    help = None if sample.help is None else sample.help.replace("[name]", name)
+    return syntax_errors.misused(span, sample.message.replace("[name]", name), help)
+
+
+@cache
+def _samples(language: Grammar) -> dict[tuple[int, str], Sample]:
+    """Where each sample stops: its state with its token, and with "" for any token."""
+    found: dict[tuple[int, str], Sample] = {}
+    for sample in SAMPLES:
+        for text in sample.texts:
+            stop = _stop(language, Source("", text))
+            found.setdefault((stop.state, stop.kind), sample)
+            if not sample.exact:
+                found.setdefault((stop.state, ""), sample)
+    return found
+
+
+def _stop(language: Grammar, source: Source) -> Mismatch:
+    """The mistake in a sample."""
+    machine = language.machine("module", ItemActions(source, Collector()))
+    try:
+        for token in arrange(source, language.tokens(source.text), Collector()):
+            machine.feed(token)
+    except Mismatch as mismatch:
+        return mismatch
+    raise AssertionError(f"the sample {source.text!r} is no mistake")
+
+
+def _place(source: Source, token: Token, previous: Token | None) -> Span:
+    """The token itself; for the end of a statement the place right after its last word."""
+    start = token.start_pos or 0
+    if token.type == "END" and previous is not None:
+        start = (previous.start_pos or 0) + len(previous)
+        return Span(source, start, start + 1)
+    return Span(source, start, start + max(len(token), 1))
+
+
+def _starts(token: Token) -> bool:
+    return token.type in ("NAME", "NUMBER", "STRING", "TRUE", "FALSE") or token in ("(", "{", "not")
+
+
+def _open_bracket(before: Sequence[Token]) -> str:
+    """The innermost bracket that is open, or an empty string."""
+    stack: list[str] = []
+    for token in before:
+        if token in CLOSING:
+            stack.append(str(token))
+        elif token in (")", "]", "}") and stack:
+            stack.pop()
+    return stack[-1] if stack else ""
+
+
+def _shown(language: Grammar, token: Token) -> str:
+    if token.type == "END":
+        return "the end of the statement"
+    return f"`{token}`"
+
+
+def _spelled(language: Grammar, kind: str) -> str:
+    spelling = language.spelling(kind)
+    return _KINDS.get(kind, kind) if spelling is None else f"`{spelling}`"
+
+
+def _alternatives(words: Sequence[str]) -> str:
+    """`a, b or c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " or " + words[-1]

@@ -1,0 +1,254 @@
+"""Finding and reading the files of a program: the file itself, and what it imports.
+
+The text of every file that was read is kept, because the output folder carries copies of them.
+Standard modules come from `base/resources.py`, other files are found relative to the file that
+imports them; a program from standard input is thought to lie in the working directory.
+"""
+
+import functools
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+
+from tempoc.base.diagnostics import Collector, Diagnostic, DiagnosticError
+from tempoc.base.resources import stdlib_folder, stdlib_names
+from tempoc.base.source import Source, Span
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax.parse import parse_around
+
+STANDARD_INPUT = "-"
+PRELUDE = "prelude"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModule:
+    """One file of a program.
+
+    `key` tells files apart: `std:nn` for a standard module, else the path from the folder of the
+    main file, with `/`.
+    `imports` leads from the names that the file gives to its imports to their keys.
+    """
+
+    key: str
+    source: Source
+    tree: ast.Module
+    imports: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A program: its main file and everything that it imports, imported files first.
+
+    `prelude` is the key of `stdlib/prelude.rt`, whose functions every file sees; None if there is
+    no such file. `errors` are mistakes that left a program whose other parts can be checked.
+    `beside` are the folders of files that declare Python functions, the main file's first;
+    empty for a text.
+    """
+
+    main: LoadedModule
+    modules: Mapping[str, LoadedModule]
+    prelude: str | None = None
+    errors: tuple[Diagnostic, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+def load_file(path: str, *, tolerant: bool = False) -> Loaded:
+    """The program in a file, or on standard input if `path` is `-`.
+
+    Raises `DiagnosticError` with the syntax errors of all files that could be read, and with
+    what is wrong with the imports; a `tolerant` caller gets these in `Loaded.errors` if they can
+    be worked around, and has to raise them.
+    """
+    source, folder = read_program(path)
+    return load_source(source, folder, tolerant=tolerant)
+
+
+def load_source(
+    source: Source,
+    folder: Path | None = None,
+    texts: Mapping[str, Source] = MappingProxyType({}),
+    *,
+    tolerant: bool = False,
+) -> Loaded:
+    """The program of a text; files that it imports are looked for in `folder` (or not at all).
+
+    `texts` has sources by key that take the place of files (those kept with a compiled program).
+    """
+    loader = _Loader(root=folder, texts=texts)
+    prelude = loader.standard(PRELUDE) if PRELUDE in stdlib_names() else None
+    main = loader.load(Path(source.path).name, source, folder, tolerant=tolerant)
+    if main is None or not tolerant:
+        loader.errors.raise_errors()
+    assert main is not None
+    return Loaded(
+        main=main,
+        modules=MappingProxyType(loader.done),
+        prelude=prelude,
+        errors=loader.errors.ordered(),
+        beside=() if folder is None else _beside(folder, loader.done),
+    )
+
+
+def _beside(folder: Path, modules: Mapping[str, LoadedModule]) -> tuple[str, ...]:
+    """The folder of the main file, then those of other files that declare Python functions."""
+    found = {str(folder): None}
+    for module in modules.values():
+        own = not module.key.startswith("std:")
+        if own and any(isinstance(item, ast.Extern) for item in module.tree.items):
+            found[os.path.normpath(folder / Path(module.key).parent)] = None
+    return tuple(found)
+
+
+def read_program(path: str) -> tuple[Source, Path]:
+    """The text of a program and the folder in which it lies; `DiagnosticError` if unreadable."""
+    folder = Path.cwd() if path == STANDARD_INPUT else Path(path).resolve().parent
+    return read_source(path), folder
+
+
+def read_source(path: str, wanted_by: Span | None = None) -> Source:
+    """The text of a file, or of standard input if `path` is `-`.
+
+    Raises `DiagnosticError` if there is none, at `wanted_by` if an import wants the file.
+    """
+    if path == STANDARD_INPUT and wanted_by is None:
+        return _decoded("<stdin>", sys.stdin.buffer.read())
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise DiagnosticError(syntax_errors.unreadable(path, _reason(error), wanted_by)) from None
+    return _decoded(path, data)
+
+
+def write_source(path: str, text: str) -> None:
+    """Replace the text of a program, whole or not at all; raises `DiagnosticError`.
+
+    A link stays a link, and the file keeps its permissions.
+    """
+    target = Path(path).resolve()
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        fresh.write_bytes(text.encode("utf-8"))
+        if target.exists():
+            fresh.chmod(target.stat().st_mode & 0o7777)
+        fresh.replace(target)
+    except (OSError, ValueError) as error:
+        fresh.unlink(missing_ok=True)
+        raise DiagnosticError(syntax_errors.unwritable(path, _reason(error))) from None
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def _decoded(path: str, data: bytes) -> Source:
+    try:
+        return Source(path, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        start = data[: error.start].decode("utf-8-sig", "replace")
+        source = Source(path, data.decode("utf-8-sig", "replace"))
+        span = source.span(len(start), len(start) + 1)
+        raise DiagnosticError(syntax_errors.not_utf8(span, path, error.start)) from None
+
+
+@dataclass(slots=True)
+class _Loader:
+    """Reads files depth first; `open` are those whose imports are being read, by key and name."""
+
+    root: Path | None = None
+    texts: Mapping[str, Source] = field(default_factory=dict)
+    done: dict[str, LoadedModule] = field(default_factory=dict)
+    open: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, None] = field(default_factory=dict)
+    errors: Collector = field(default_factory=Collector)
+
+    def load(
+        self, key: str, source: Source, folder: Path | None, *, tolerant: bool = False
+    ) -> LoadedModule | None:
+        """Parse a text and load its imports; None (and errors) if that fails."""
+        try:
+            tree, errors = _standard(source) if key.startswith("std:") else parse_around(source)
+            self.errors.extend(errors.found)
+            if not tolerant:
+                errors.raise_errors()
+        except DiagnosticError as error:
+            self.errors.extend(error.diagnostics)
+            self.failed[key] = None
+            return None
+        self.open[key] = source.path
+        imports: dict[str, str] = {}
+        for item in tree.items:
+            if isinstance(item, ast.Import):
+                for part in item.items:
+                    found = self.load_import(part, folder)
+                    if found is not None:
+                        imports[part.alias.name] = found
+        del self.open[key]
+        module = LoadedModule(
+            key=key, source=source, tree=tree, imports=MappingProxyType(imports)
+        )
+        self.done[key] = module
+        return module
+
+    def load_import(self, item: ast.ImportItem, folder: Path | None) -> str | None:
+        """The key of an imported file, which is loaded if it is not yet."""
+        if item.module is not None:
+            return self.standard(item.module, item)
+        assert item.path is not None
+        path = Path(item.path)
+        if folder is None and not path.is_absolute():
+            self.errors.add(syntax_errors.unreadable(item.path, "no such file", item.span))
+            return None
+        shown = path if folder is None else folder / path
+        key = os.path.relpath(shown.resolve(), self.root) if self.root else str(shown)
+        return self.file(Path(key).as_posix(), _nice(shown), item)
+
+    def standard(self, name: str, item: ast.ImportItem | None = None) -> str | None:
+        """The key of a standard module."""
+        known = tuple(n for n in stdlib_names() if n != PRELUDE)
+        if item is not None and name not in known:
+            close = get_close_matches(name, known, 1)
+            self.errors.add(
+                syntax_errors.unknown_module(item.span, name, known, close[0] if close else None)
+            )
+            return None
+        path = stdlib_folder() / f"{name}.rt"
+        return self.file(f"std:{name}", str(path), item, shown=f"stdlib/{name}.rt")
+
+    def file(
+        self, key: str, path: str, item: ast.ImportItem | None, shown: str | None = None
+    ) -> str | None:
+        """Load a file unless that has happened; `shown` is its name in diagnostics."""
+        if key in self.done:
+            return key
+        if key in self.failed:
+            return None
+        if key in self.open and item is not None:
+            cycle = [*list(self.open.values())[list(self.open).index(key) :], self.open[key]]
+            self.errors.add(syntax_errors.import_cycle(item.span, tuple(cycle)))
+            return None
+        try:
+            kept = self.texts.get(key)
+            source = kept or read_source(path, None if item is None else item.span)
+        except DiagnosticError as error:
+            self.errors.extend(error.diagnostics)
+            self.failed[key] = None
+            return None
+        if shown is not None:
+            source = Source(shown, source.text)
+        module = self.load(key, source, Path(path).parent)
+        return None if module is None else key
+
+
+# The standard modules are the same for all programs of a process.
+_standard = functools.cache(parse_around)
+
+
+def _nice(path: Path) -> str:
+    """A path as short as it can be shown from the working directory."""
+    relative = os.path.relpath(path)
+    return relative if len(relative) < len(str(path)) else str(path)

@@ -1,0 +1,142 @@
+"""Text to syntax tree, with every independent mistake of a file in one go.
+
+The tokens, arranged by `layout`, are fed to an LALR machine one by one. A token that does not fit
+is explained (`explain`), then the machine goes back to the start of the statement, takes it for
+`BROKEN`, and reads on after its end.
+"""
+
+from dataclasses import fields
+from functools import cache
+from typing import cast
+
+from tempoc.base import grammar
+from tempoc.base.diagnostics import Collector, DiagnosticError
+from tempoc.base.grammar import Grammar, Machine, Mark, Mismatch, Token
+from tempoc.base.source import Source, Span
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax import errors as syntax_errors
+from tempoc.frontend.syntax.build_items import ItemActions
+from tempoc.frontend.syntax.explain_error import explain
+from tempoc.frontend.syntax.layout import arrange
+from tempoc.frontend.syntax.recovery import rescue
+
+MAX_DEPTH = 200
+"""How deep a tree may be; later stages walk it recursively."""
+
+_UNUSED = (
+    "COMMENT", "NEWLINE", "LONG_STRING", "OPEN_LONG_STRING", "OPEN_STRING", "QUOTED", "SEMICOLON",
+    "STRAY",
+)  # fmt: skip
+
+
+@cache
+def rt_grammar() -> Grammar:
+    """The grammar of `.rt` files."""
+    return grammar.load(("terminals", "expr", "rt"), start=("module",), keep=_UNUSED)
+
+
+def parse(source: Source) -> ast.Module:
+    """The syntax tree of a text; raises `DiagnosticError` with all syntax errors."""
+    module, errors = parse_around(source)
+    errors.raise_errors()
+    return module
+
+
+def parse_around(source: Source) -> tuple[ast.Module, Collector]:
+    """The syntax tree of a text, and mistakes that spoil single statements (see `recovery.py`).
+
+    Raises `DiagnosticError` if nothing can be made of the text.
+    """
+    if "\0" in source.text:
+        at = source.text.index("\0")
+        raise DiagnosticError(syntax_errors.not_text(source.span(at, at + 1)))
+    errors = Collector()
+    tokens = arrange(source, rt_grammar().tokens(source.text), errors)
+    reading = _Reading(source, tokens, errors)
+    module = reading.module()
+    if module is None:
+        errors.raise_errors()
+    assert module is not None
+    rescued = module if not errors.has_errors else rescue(module, errors.found, reading.broken)
+    if rescued is None:
+        errors.raise_errors()
+    assert rescued is not None
+    deep = Collector()
+    for item in rescued.items:
+        _check_depth(item, deep)
+    deep.raise_errors()
+    return rescued, errors
+
+
+class _Reading:
+    """One parse; `index` is the next token, `marked` the one at which the machine was marked."""
+
+    def __init__(self, source: Source, tokens: list[Token], errors: Collector) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.errors = errors
+        self.machine: Machine = rt_grammar().machine("module", ItemActions(source, errors))
+        self.mark: Mark = self.machine.mark()
+        self.marked = 0
+        self.broken = [t.start_pos or 0 for t in tokens if t.type == "BROKEN"]
+
+    def module(self) -> ast.Module | None:
+        """The tree, or None if not even the frame of a file could be read."""
+        index = 0
+        while index < len(self.tokens):
+            token = self.tokens[index]
+            try:
+                self.machine.feed(token)
+            except Mismatch as mismatch:
+                index = self.recover(index, mismatch)
+                continue
+            index += 1
+            if token.type in ("END", "LBLOCK"):
+                self.mark, self.marked = self.machine.mark(), index
+        try:
+            return cast(ast.Module, self.machine.finish(len(self.source.text)))
+        except Mismatch:
+            if not self.errors.has_errors:
+                raise
+            return None  # what was dropped held the brace that would have closed a body
+
+    def recover(self, index: int, mismatch: Mismatch) -> int:
+        """Explain what does not fit, drop its statement, say where to go on."""
+        before = self.tokens[self.marked : index]
+        accepted = self.machine.accepted(self.mark, before)
+        rest = self.tokens[index:]
+        self.errors.add(explain(self.source, rt_grammar(), mismatch, before, rest, accepted))
+        depth, end = 0, self.marked
+        while self.tokens[end].type != "END" or depth > 0:
+            depth += {"LBLOCK": 1, "RBLOCK": -1}.get(self.tokens[end].type, 0)
+            end += 1
+        self.machine.back(self.mark)
+        start = self.tokens[self.marked].start_pos
+        self.machine.feed(Token("BROKEN", "", start, 0, 0, 0, 0, start))
+        self.broken.append(start or 0)
+        return end
+
+
+def _check_depth(item: ast.Item, errors: Collector) -> None:
+    """Refuse a tree that is too deep; without recursion, since that is the danger."""
+    work: list[tuple[ast.Node, int]] = [(item, 0)]
+    while work:
+        node, depth = work.pop()
+        if depth > MAX_DEPTH:
+            span = item.span
+            short = Span(span.source, span.start, min(span.end, span.start + 60))
+            errors.add(syntax_errors.too_deep(short, MAX_DEPTH))
+            return
+        work += [(child, depth + 1) for child in children(node)]
+
+
+def children(node: ast.Node) -> list[ast.Node]:
+    """The nodes directly in a node, in source order."""
+    found: list[ast.Node] = []
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, ast.Node):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += [part for part in value if isinstance(part, ast.Node)]
+    return found

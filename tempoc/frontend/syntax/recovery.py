@@ -1,0 +1,115 @@
+"""What can still be checked of a file with mistakes that spoil single statements only.
+
+The statements at fault are left out, and so are the other equations of their tensors; the names
+that go missing with them are kept, so that nobody is told that they are unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tempoc.base.diagnostics import Diagnostic
+from tempoc.frontend.syntax import ast
+
+SMALL = ("RT008", "RT009", "RT010", "RT011", "RT012")
+"""Codes of mistakes in statements that have been read nevertheless."""
+WHOLE = (
+    ast.Equation, ast.Input, ast.Param, ast.Output, ast.Print, ast.Save, ast.Def,
+)  # fmt: skip
+"""Statements that can be left out."""
+_WORDS = re.compile(r"\s*(dim|assume|import|extern|def|for|return|\}|\{)(?!\w)")
+_DATA = re.compile(r"\s*(?:input|param|const)\s+(\w+)|\s*def\s+(\w+)[^{]*$")
+_RESULT = re.compile(r"\s*(?:output|save|print)(?!\w)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def rescue(
+    tree: ast.Module, errors: Sequence[Diagnostic], broken: Sequence[int]
+) -> ast.Module | None:
+    """The tree without what is at fault; None if more than single statements is.
+
+    `broken` are the places where statements begin that could not be read.
+    """
+    faulty: list[ast.Item] = []
+    for error in errors:
+        found = _at_fault(tree, error, broken)
+        if found is None:
+            return None
+        faulty += found
+    lost: dict[str, None] = dict.fromkeys(n for item in faulty for n in _names(item))
+    for start in broken:
+        names = _missing(tree, start, broken)
+        if names is None:
+            return None
+        lost |= dict.fromkeys(names)
+    kept = [item for item in tree.items if not any(item is f for f in faulty)]
+    while True:
+        spoiled = [item for item in kept if any(n in lost for n in _names(item))]
+        if not spoiled:
+            break
+        lost |= dict.fromkeys(n for item in spoiled for n in _names(item))
+        kept = [item for item in kept if not any(item is s for s in spoiled)]
+    declared = [n for item in kept for n in _declared(item)]
+    return replace(tree, items=tuple(kept), lost=tuple(n for n in lost if n not in declared))
+
+
+def _at_fault(tree: ast.Module, error: Diagnostic, broken: Sequence[int]) -> list[ast.Item] | None:
+    """The statement that holds a mistake, unless it is broken; None if that is not so clear."""
+    if error.primary is None:
+        return None
+    place = error.primary.span.start
+    before = [b for b in broken if b <= place]
+    for item in tree.items:
+        if item.span.start <= place < item.span.end:
+            if isinstance(item, ast.Def) and any(item.span.start < b for b in before):
+                return [item]
+            whole = isinstance(item, WHOLE)
+            return [item] if whole and error.code in SMALL else None
+    starts = [item.span.start for item in tree.items if item.span.start <= place]
+    return [] if before and max(before) > max(starts, default=-1) else None
+
+
+def _missing(tree: ast.Module, start: int, broken: Sequence[int]) -> list[str] | None:
+    """The names that a broken statement, and what it swallowed, would define; None if unclear."""
+    for item in tree.items:
+        if item.span.start < start < item.span.end:
+            return [] if isinstance(item, ast.Def) else None
+    text = tree.span.source.text
+    following = [item.span.start for item in tree.items if item.span.start > start]
+    following += [b for b in broken if b > start]
+    names: list[str] = []
+    for k, line in enumerate(text[start : min(following, default=len(text))].split("\n")):
+        data = _DATA.match(line)
+        if data is not None:
+            names.append(data[1] or data[2])
+        elif _WORDS.match(line):
+            return None
+        elif (k == 0 or "=" in line) and not _RESULT.match(line):
+            target = re.sub(r"\[[^\]]*\]?", " ", line.split("#")[0].split("=")[0])
+            names += _NAME.findall(target)
+    return names
+
+
+def _declared(item: ast.Item) -> tuple[str, ...]:
+    """Names that a statement gives for good, whatever the text of a broken one looks like."""
+    match item:
+        case ast.Dim(name=name, bound=bound):
+            return (name.name, bound.name)
+        case ast.Const(name=name) | ast.Def(name=name) | ast.Extern(name=name):
+            return (name.name,)
+        case ast.Import(items=items):
+            return tuple(part.alias.name for part in items)
+        case _:
+            return ()
+
+
+def _names(item: ast.Item) -> tuple[str, ...]:
+    match item:
+        case ast.Equation(targets=targets):
+            return tuple(t.name.name for t in targets)
+        case ast.Input(name=name) | ast.Param(name=name) | ast.Def(name=name):
+            return (name.name,)
+        case _:
+            return ()

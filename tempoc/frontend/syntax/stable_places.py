@@ -1,0 +1,71 @@
+"""Names for places in the source that stay the same when comments, layout or other items change.
+
+A place is its file, the item that it is in (``def f``, the second equation of ``h``), and the
+number of calls and loops that begin before it there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tempoc.base.members import members
+from tempoc.base.source import Span
+from tempoc.frontend.syntax import ast
+from tempoc.frontend.syntax.load_modules import Loaded
+
+Where = tuple[str, int, int]
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of a program's calls and loops."""
+
+    names: dict[Where, str]
+
+    def name(self, span: Span) -> str:
+        """The name of the call, or of what a loop goes over, that this is the text of."""
+        return self.names[span.source.path, span.start, span.end]
+
+
+def places(loaded: Loaded) -> Places:
+    """The places of all files. The name of the main file does not matter."""
+    names: dict[Where, str] = {}
+    for module in loaded.modules.values():
+        key = "" if module.key == loaded.main.key else module.key
+        seen: dict[str, int] = {}
+        for item in module.tree.items:
+            label = _label(item)
+            seen[label] = seen.get(label, 0) + 1
+            for k, span in enumerate(_marks(item)):
+                where = (span.source.path, span.start, span.end)
+                names.setdefault(where, f"{key}|{label} {seen[label]}|{k}")
+    return Places(names)
+
+
+def place_hash(path: Path) -> int:
+    """32 bits that stand for a path of places."""
+    text = "\n".join(map(str, path)).encode()
+    return int.from_bytes(hashlib.blake2s(text, digest_size=4).digest(), "big")
+
+
+def _label(item: ast.Item) -> str:
+    target = item.targets[0] if isinstance(item, ast.Equation) else item
+    name = getattr(target, "name", None)
+    return f"{type(item).__name__} {name.name if isinstance(name, ast.Ident) else ''}"
+
+
+def _marks(node: object) -> Iterator[Span]:
+    """Calls and what loops go over, from left to right as far as the tree tells."""
+    if isinstance(node, tuple):
+        for member in node:
+            yield from _marks(member)
+    elif isinstance(node, ast.Node):
+        if isinstance(node, ast.Call):
+            yield node.span
+        elif isinstance(node, (ast.For, ast.ListComp)):
+            yield node.over.span
+        for name in members(node):
+            yield from _marks(getattr(node, name))

@@ -1,0 +1,55 @@
+"""The order of a store's axes, chosen from who reads it.
+
+A product of many matrices wants what tells these apart in front: of keys ``k[0:t+1]: [S, KV, D]``
+that ``einsum("kgd,skd->kgs", q, k)`` reads, the heads. With steps in front every step would copy
+all keys into that order first. After these it wants the axes that it sums over, then the others:
+such a matrix is read once from its first element to its last. So keys, of which each step gives a
+score, are stored as ``[KV, D, S]``, and values, over whose steps ``einsum("kgs,skd->kgd", p, v)``
+sums, as ``[KV, S, D]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tempoc.ops.tensor.contraction import Einsum
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.statements import Read, Statements
+from tempoc.symbolic.expr import Slice
+
+
+def spatial_in_front(tensor: str, dim: str, statements: Statements, graph: Graph) -> int:
+    """How many spatial axes of a tensor had better stand before the axis of a dimension."""
+    return min(_wishes(tensor, dim, statements, graph), default=0)
+
+
+def _wishes(tensor: str, dim: str, statements: Statements, graph: Graph) -> Iterator[int]:
+    """What each reader of slices would like."""
+    place = statements.tensors[tensor].domain.dims.index(dim)
+    for statement, _ in statements.readers(tensor):
+        one = statement.single or statement
+        for read in one.reads:
+            if read.tensor == tensor and isinstance(read.entries[place], Slice):
+                yield _before(read, graph)
+
+
+def _before(read: Read, graph: Graph) -> int:
+    """How many spatial axes, the first ones, a reader wants before the slice.
+
+    Those for each position of which it has a product of its own; all of them, if it sums over the
+    others, and not over the slice.
+    """
+    node = graph.nodes[read.member]
+    slices = sum(isinstance(e, Slice) for e in read.entries)
+    if not isinstance(node.op, Einsum) or slices != 1:
+        return 0
+    terms, result = node.op.letters(tuple(t.ndim for t in operand_types(graph, node)))
+    own = terms[read.slot]
+    others = "".join(t for k, t in enumerate(terms) if k != read.slot)
+    if len({*own}) < len(own):
+        return 0
+    paired = [letter in result and letter in others for letter in own[1:]]
+    count = paired.index(False) if False in paired else len(paired)
+    summed = all(letter not in result for letter in own[1 + count :])
+    return len(paired) if count and summed and own[0] in result else count

@@ -1,0 +1,79 @@
+"""What dies when: arrays to give back, and arguments that a kernel may overwrite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tempoc.memory.lifetime import Lifetimes
+from tempoc.memory.plan_types import Release, Store
+from tempoc.schedule.tree import Sequence, Tree, executed
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, TRUE, ZERO, Expr, Slice
+from tempoc.symbolic.walk import symbols
+
+
+def releases(
+    stores: Mapping[str, Store], lives: Lifetimes, tree: Tree
+) -> dict[str, tuple[Release, ...]]:
+    """Arrays that are dead after a statement, by statement.
+
+    Slots that are used in turn are never given back one by one: what comes next overwrites them.
+    Arrays that would die during the last part of the program are not worth a test in its loops,
+    nor are single values that are written again and again.
+    """
+    last = _last_statements(tree)
+    found: dict[str, list[Release]] = {}
+    for name, store in stores.items():
+        keys = tuple(k.dim for k in store.keys if k.modulo is None)
+        rings = [k for k in store.keys if k.modulo not in (None, ONE)]
+        again = any(k.modulo == ONE for k in store.keys)
+        single = not keys
+        if store.kind == "resident" or rings or (single and not (store.axes or store.shape)):
+            continue
+        for death in lives.deaths(name, keys):
+            if single and (death.task in last or _is_rare(death.where, lives.timeline.tasks)):
+                continue
+            if again and death.where != TRUE and (death.task in last or not store.axes):
+                continue
+            if any(isinstance(e, Slice) for e in death.entries):
+                continue
+            at = dict(zip(keys, death.entries, strict=True))
+            key = tuple(_point(at.get(k.dim, ZERO)) for k in store.keys)
+            release = Release(tensor=name, key=key, where=death.where)
+            found.setdefault(death.task, []).append(release)
+    return {task: tuple(items) for task, items in found.items()}
+
+
+def _is_rare(where: Expr, tasks: Mapping[str, Domain]) -> bool:
+    """Whether a condition is about bounds alone: a degenerate case, like one of no steps."""
+    dims = {d for domain in tasks.values() for d in domain.dims}
+    return where != TRUE and dims.isdisjoint(symbols(where))
+
+
+def _point(e: object) -> Expr:
+    assert isinstance(e, Expr)
+    return e
+
+
+def donations(stores: Mapping[str, Store], lives: Lifetimes) -> dict[str, tuple[str, ...]]:
+    """For each statement the tensors of single cells that nobody needs once it has read them."""
+    found = {}
+    for statement in lives.statements.statements:
+        names = dict.fromkeys(r.tensor for r in statement.reads)
+        dying = tuple(
+            name
+            for name in names
+            if stores[name].kind != "resident"
+            and not stores[name].axes
+            and lives.dies_after(statement, name)
+        )
+        if dying:
+            found[statement.name] = dying
+    return found
+
+
+def _last_statements(tree: Tree) -> frozenset[str]:
+    """Statements of the last part of a sequence (of everything, if the tree is none)."""
+    while isinstance(tree, Sequence) and tree.items:
+        tree = tree.items[-1]
+    return frozenset(e.statement for e in executed(tree))

@@ -1,0 +1,47 @@
+"""``cond(p, a, b)``: one of two values, of which only the one that is wanted is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import padded
+from tempoc.ops.definition.shapes import require, same_shape, type_text
+from tempoc.ops.definition.types import DType, TensorType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cond(Op):
+    """``a`` if the ``bool`` scalar ``p`` holds, else ``b``; both have one dtype and shape.
+
+    The reference evaluator asks for the operand that is wanted only. In a kernel, nodes that serve
+    one branch alone stand in a function that runs only where the branch is taken.
+    """
+
+    name = "cond"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The type of both branches."""
+        require(args, 3, self.name)
+        p, a, b = args
+        if p.dtype is not DType.BOOL or p.shape:
+            raise OperandError(
+                f"cond takes a bool scalar, not {type_text(p)}",
+                help="`where` chooses element by element" if p.shape else "compare, as in x > 0",
+            )
+        if a.dtype is not b.dtype or not same_shape(a.shape, b.shape, facts):
+            raise OperandError(f"the branches of cond are {type_text(a)} and {type_text(b)}")
+        return (TensorType(a.dtype, a.shape, a.weak and b.weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The branch taken."""
+        return (args[1] if args[0] else args[2],)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A selection: what is computed elsewhere is there already."""
+        wanted = padded(results[0].shape, out)
+        a, b = (out.align(v, wanted).text for v in args[1:])
+        return (f"jnp.where({args[0].text}, {a}, {b})",)

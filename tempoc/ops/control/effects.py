@@ -1,0 +1,71 @@
+"""What a program does beside computing: lines on standard error, files.
+
+A node with an effect has operands and no result. It is executed at each point of its domain; the
+runner does what it says with the operands' values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, Value
+from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.shapes import require
+from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.expr import Entry
+
+Place = tuple[tuple[str, Entry], ...]
+"""The point that a value is read at, by dimension."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect(Op):
+    """Tensors given to the outside, each under a name; the names are those of a tree's leaves.
+
+    ``places`` are the points at which they were read, if these matter. ``turn`` is the place
+    in the source among all effects and calls of host functions.
+    """
+
+    names: tuple[str, ...]
+    places: tuple[Place, ...] = ()
+    turn: int = 0
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Nothing results."""
+        require(args, len(self.names), self.name)
+        return ()
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Never called: whoever evaluates a graph decides what becomes of effects."""
+        raise TypeError(f"{self.name} has no value")
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """The operands: a kernel fetches them, the runner gets them."""
+        return tuple(natural(v, out).text for v in args)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Print(Effect):
+    """``loss[i=10] = 0.1234`` on standard error; ``places`` says what stands in the brackets.
+
+    ``parts`` are what was taken of the tensors there, if not all, as in the source (``[0]``).
+    """
+
+    parts: tuple[str, ...] = ()
+
+    name = "print"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Save(Effect):
+    """A safetensors file; ``{i}`` in ``path`` is the point's index.
+
+    ``{l}`` in the name of a param is an index of its place; a slice there gives several tensors.
+    """
+
+    path: str
+
+    name = "save"

@@ -1,0 +1,209 @@
+"""Python functions of the user: their signatures, what they give for which operands.
+
+The function itself is not known here. Whoever evaluates a graph imports and calls it; a kernel
+calls it by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Import, Op, OperandError, Value
+from tempoc.ops.definition.padding import natural
+from tempoc.ops.definition.shapes import require, same_shape, type_text
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import Expr, Sym
+from tempoc.symbolic.text import parse_expr, show
+from tempoc.symbolic.walk import substitute
+
+
+def signature_text(type_: TensorType) -> str:
+    """A type as it stands in a signature, ``f32[n, 2]``; ``signature_type`` reads it."""
+    extents = ", ".join(show(e) for e in type_.shape)
+    return f"{type_.dtype.value}[{extents}]" if extents else type_.dtype.value
+
+
+def signature_type(text: str) -> TensorType:
+    """The type that a text stands for. ``ValueError`` if it is none."""
+    name, bracket, rest = text.partition("[")
+    shape = tuple(parse_expr(e) for e in _split(rest.removesuffix("]"))) if bracket else ()
+    return TensorType(DType(name), shape)
+
+
+def _split(text: str) -> list[str]:
+    """At the commas outside of parentheses."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extern(Op):
+    """A call of ``module.function``, which the program calls ``extern``.
+
+    ``arguments`` and ``results`` are types as texts (``signature_text``); ``free`` are the names in
+    them that stand for any extent: an operand gives them their value, where they stand alone.
+    ``takes`` and ``gives`` name them (``x``); leaves of records have paths (``net.w``).
+    """
+
+    extern: str
+    module: str
+    function: str
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    free: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    gives: tuple[str, ...] = ()
+
+    @property
+    def declared(self) -> Import:
+        """The function as it is declared."""
+        return Import(
+            module=self.module,
+            function=self.function,
+            extern=self.extern,
+            arguments=self.arguments,
+            results=self.results,
+            free=self.free,
+            takes=self.takes,
+            gives=self.gives,
+        )
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The results of the signature, with the extents that the operands give."""
+        require(args, len(self.arguments), self.extern)
+        known: dict[str, Expr] = {}
+        for text, have in zip(self.arguments, args, strict=True):
+            wanted = signature_type(text)
+            for name, extent in zip(wanted.shape, have.shape, strict=False):
+                if isinstance(name, Sym) and name.name in self.free:
+                    known.setdefault(name.name, extent)
+            wanted = at_extents(wanted, known)
+            fits = have.dtype is wanted.dtype and same_shape(have.shape, wanted.shape, facts)
+            if not fits:
+                raise OperandError(f"{self.extern} takes {text}, not {type_text(have)}")
+        return tuple(at_extents(signature_type(text), known) for text in self.results)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Never called: whoever evaluates a graph calls the function."""
+        raise TypeError(f"{self.extern} is not known to the compiler")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternJax(Extern):
+    """A pure function of JAX arrays; kernels call it."""
+
+    name = "extern_jax"
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A call; several results come as a tuple."""
+        name = out.imported(self.declared)
+        call = f"{name}({', '.join(natural(a, out).text for a in args)})"
+        if len(results) == 1:
+            return (call,)
+        found = out.bind(f"{self.extern}_results", call)
+        return tuple(f"{found}[{k}]" for k in range(len(results)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternHost(Extern):
+    """Any Python: called by the runner, once for each point, whoever reads the results.
+
+    ``turn`` is the place in the source among all calls of host functions and effects. ``default``
+    names the param whose default it is: no call where the param is given.
+    """
+
+    turn: int = 0
+    default: str = ""
+
+    name = "extern_host"
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Never called: kernels before and after the call carry operands and results."""
+        raise TypeError(f"{self.extern} is not called by a kernel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternVjp(ExternJax):
+    """The cotangents of float operands, from all operands and the cotangents of float results.
+
+    Operands and results are those of the function, or, for a derivative of higher ``order``, those
+    of the derivative of the order before.
+    """
+
+    order: int = 1
+
+    name = "extern_vjp"
+
+    def counts(self) -> list[int]:
+        """How many operands the function has, then its derivatives up to the order before this."""
+        floats = sum(signature_type(t).dtype.is_float for t in self.arguments)
+        results = sum(signature_type(t).dtype.is_float for t in self.results)
+        found = [len(self.arguments)]
+        for _ in range(1, self.order):
+            found.append(found[-1] + results)
+            floats, results = floats + results, floats
+        return found
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The types of the float operands."""
+        counts = self.counts()
+        results = Extern.infer(self, args[: counts[0]], facts)
+        for count, end in zip(counts, (*counts[1:], len(args)), strict=True):
+            wanted = [t for t in results if t.dtype.is_float]
+            given = args[count:end]
+            require(given, len(wanted), self.extern)
+            for have, want in zip(given, wanted, strict=True):
+                if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
+                    raise OperandError(f"the cotangent {type_text(have)} is not {type_text(want)}")
+            found = (a for a in args[:count] if a.dtype.is_float)
+            results = tuple(TensorType(a.dtype, a.shape) for a in found)
+        return results
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """``jax.vjp`` of the call, or of such a ``jax.vjp``, as a function of float operands."""
+        texts = [natural(a, out).text for a in args]
+        floats = [a.type.dtype.is_float for a in args]
+        name = out.imported(self.declared)
+        found = out.bind(f"{self.extern}_back", self.back(name, texts, floats, self.counts()))
+        return tuple(f"{found}[{k}]" for k in range(len(results)))
+
+    def back(self, name: str, texts: list[str], floats: list[bool], counts: list[int]) -> str:
+        """The text of a tuple of cotangents; names of an inner function hide those around it."""
+        count = counts[-1]
+        moving = [k for k in range(count) if floats[k]]
+        inner = [f"_{k}" if floats[k] else texts[k] for k in range(count)]
+        given = ", ".join(texts[count:])
+        if len(counts) > 1:
+            call = self.back(name, inner, floats, counts[:-1])
+            given = f"({given},)"
+        else:
+            call, given = self.called(name, inner, given)
+        function = f"lambda {', '.join(f'_{k}' for k in moving)}: {call}"
+        return f"jax.vjp({function}, {', '.join(texts[k] for k in moving)})[1]({given})"
+
+    def called(self, name: str, texts: list[str], cotangents: str) -> tuple[str, str]:
+        """The call itself, for float results alone, and the argument that goes with these."""
+        call = f"{name}({', '.join(texts)})"
+        kept = [k for k, t in enumerate(self.results) if signature_type(t).dtype.is_float]
+        if len(kept) < len(self.results):
+            call = f"[r for k, r in enumerate({call}) if k in {tuple(kept)}]"
+            return call, f"[{cotangents}]"
+        return call, f"({cotangents})" if len(self.results) > 1 else cotangents
+
+
+def at_extents(type_: TensorType, known: Mapping[str, Expr]) -> TensorType:
+    """A type of a signature with the values of its free names."""
+    return TensorType(type_.dtype, tuple(substitute(e, known) for e in type_.shape))

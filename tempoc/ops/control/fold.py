@@ -1,0 +1,118 @@
+"""A function of the program applied to one element after the other, carrying values along.
+
+No source says this; it is how the derivative of ``associative_scan`` is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from tempoc.ops.control.steps import Step, computed, typed, within, written
+from tempoc.ops.definition.dtype_text import cast
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import atom, counted, natural
+from tempoc.ops.definition.shapes import same_shape, type_text
+from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.expr import Expr
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold(Op):
+    """The results of steps for each element, stacked along a new first axis.
+
+    Operands are the first carried values, then ``elements`` tensors whose first axes are gone
+    through together (from the end if ``reverse``), then what all elements read. The steps start
+    with these in that order; ``carried`` and ``outputs`` are numbers of values.
+    """
+
+    steps: tuple[Step, ...]
+    carried: tuple[int, ...]
+    outputs: tuple[int, ...]
+    elements: int
+    reverse: bool = False
+
+    name = "fold"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The outputs of one element, with the extent of the elements in front."""
+        first, xs, _ = self.parts(args)
+        known = typed(self.steps, self.given(args), facts)
+        for want, k in zip(first, self.carried, strict=True):
+            have = known[k]
+            if have.dtype is not want.dtype or not same_shape(have.shape, want.shape, facts):
+                raise OperandError(f"fold carries {type_text(want)}, then {type_text(have)}")
+        n = xs[0].shape[0]
+        return tuple(TensorType(known[k].dtype, (n, *known[k].shape)) for k in self.outputs)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """The steps stay inside the axes of what they take."""
+        return within(self.steps, self.given(args))
+
+    def given(self, args: tuple[TensorType, ...]) -> list[TensorType]:
+        """The types of the values that the steps start with."""
+        first, xs, rest = self.parts(args)
+        return [*first, *(TensorType(x.dtype, x.shape[1:]) for x in xs), *rest]
+
+    def parts(self, args: tuple[T, ...]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
+        """What is carried first, the elements, and the rest."""
+        a, b = len(self.carried), len(self.carried) + self.elements
+        return args[:a], args[a:b], args[b:]
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """One element after the other."""
+        carry, xs, rest = self.parts(args)
+        order = range(len(xs[0]))
+        rows: list[list[Array]] = []
+        for k in reversed(order) if self.reverse else order:
+            known = computed(self.steps, [*carry, *(x[k] for x in xs), *rest], at)
+            carry = tuple(known[n] for n in self.carried)
+            rows.append([known[n] for n in self.outputs])
+        rows = rows[::-1] if self.reverse else rows
+        if rows:
+            return tuple(np.stack([row[k] for row in rows]) for k in range(len(self.outputs)))
+        single = [np.zeros(x.shape[1:], x.dtype) for x in xs]
+        known = computed(self.steps, [*carry, *single, *rest], at)
+        return tuple(np.zeros((0, *known[n].shape), known[n].dtype) for n in self.outputs)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A scan of single elements; garbage at the end of a ragged axis carries nothing on."""
+        first, xs, rest = self.parts(tuple(natural(v, out) for v in args))
+        ragged = self.reverse and xs[0].is_ragged(0)
+        single = [Value("", TensorType(v.type.dtype, v.type.shape[1:]), v.padded[1:]) for v in xs]
+        hints = [f"carry_{k}" for k in range(len(first))] + [f"x_{k}" for k in range(len(xs))]
+
+        def body(names: tuple[str, ...]) -> str:
+            given = zip(names, (*first, *single), strict=False)
+            start = [Value(name, v.type, v.padded) for name, v in given]
+            known = written(self.steps, [*start, *rest], out)
+            carried = []
+            for k, old in zip(self.carried, start, strict=False):
+                value = out.align(known[k], old.padded)
+                text = cast(value.text, value.type.dtype, old.type.dtype)
+                kept = f"jnp.where({names[-1]}, {text}, {old.text})"
+                carried.append(kept if ragged else text)
+            made = [known[k].text for k in self.outputs]
+            return f"({_tuple(carried)}, {_tuple(made)})"
+
+        name = out.function("step", (*hints, *(["inside"] if ragged else [])), body)
+        scanned = [v.text for v in xs]
+        if ragged:
+            n = xs[0].type.shape[0]
+            scanned.append(f"{counted(n, out)} < {atom(out.index(n))}")
+        start = _tuple([v.text for v in first])
+        reverse = ", reverse=True" if self.reverse else ""
+        call = f"lax.scan(lambda c, x: {name}(*c, *x), {start}, {_tuple(scanned)}{reverse})[1]"
+        made = out.bind("folded", call)
+        return tuple(f"{made}[{k}]" for k in range(len(results)))
+
+
+def _tuple(texts: list[str]) -> str:
+    return f"({', '.join(texts)},)" if len(texts) == 1 else f"({', '.join(texts)})"

@@ -1,0 +1,36 @@
+"""The derivative of a sum, as long as it is only asked for: `autodiff` replaces it by its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, Value
+from tempoc.ops.definition.types import TensorType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gradient(Op):
+    """The derivative by operand `losses + wrt` of the sum of the first `losses` operands.
+
+    The operands from `losses` on are constants to each other.
+    """
+
+    losses: int
+    wrt: int
+
+    name = "grad"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The type of what it differentiates by."""
+        return (replace(args[self.losses + self.wrt], weak=False),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Never called: `autodiff` replaces it."""
+        raise TypeError("grad is not computed by an operator")
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Never called: `autodiff` replaces it."""
+        raise TypeError("grad is not computed by an operator")

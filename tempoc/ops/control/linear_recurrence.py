@@ -1,0 +1,103 @@
+"""Recurrences that are linear in the row before, element by element: any order of steps will do.
+
+``h[k+1] = a[k] * h[k] + b[k]`` is a chain of maps ``h -> a * h + b``, and two of these are one:
+where many steps can be computed at the same time, prefixes of the chain are found in parallel
+(Blelloch, Prefix sums and their applications, 1990). Several tensors may be carried that make each
+other, like the parts of a complex number. What multiplies the row before and what is added to it
+need not be found in the steps: they are the derivative of a step, which is the same everywhere, and
+its value at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tempoc.ops.control.control import Copy, Select
+from tempoc.ops.control.steps import Step, granted
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
+from tempoc.ops.tensor.elementwise import Negative
+
+MOST = 3
+"""Of ``n`` tensors two steps take ``n**3`` products to combine."""
+
+
+def is_linear(
+    steps: Sequence[Step],
+    carried: Sequence[int],
+    first: Sequence[TensorType],
+    others: Sequence[TensorType],
+) -> bool:
+    """Whether the new rows are linear in the rows before and as large, element by element."""
+    alike = all((t.shape, t.dtype) == (first[0].shape, first[0].dtype) for t in first)
+    if not alike or len(first) > MOST or not first[0].dtype.is_float:
+        return False
+    types = granted(steps, [*first, *others])
+    varies = [True] * len(first) + [False] * len(others)
+    for op, taken, dtypes in steps:
+        moving = [k for k, number in enumerate(taken) if varies[number]]
+        made = range(len(varies), len(varies) + len(dtypes))
+        if moving:
+            same = all(types[n].shape == first[0].shape for n in made)
+            if not same or any(d is not first[0].dtype for d in dtypes):
+                return False
+            match op:
+                case Add() | Subtract() | Negative() | Copy():
+                    pass
+                case Multiply() if len(moving) == 1:
+                    pass
+                case Divide() if moving == [0]:
+                    pass
+                case Select() if 0 not in moving:
+                    pass
+                case _:
+                    return False
+        varies += [bool(moving)] * len(dtypes)
+    return True
+
+
+LINEAR_ROWS = '''\
+def linear_rows(row, first, count, reverse=False):
+    """Rows that `row(k, ...)` makes of the one before, in which it is linear element by element.
+
+    `first` and `count` rows after it; with `reverse` before it, the last one first. One after the
+    other on a CPU, which takes less time; elsewhere as prefixes of a chain of linear maps.
+    """
+    if jax.default_backend() == "cpu":
+        alone = len(first) == 1  # of several tensors XLA would copy those that are read back
+        back, ahead = (1, 0) if reverse else (0, 1)
+        take = lambda x, k: lax.dynamic_index_in_dim(x, k, 0, False, allow_negative_indices=False)
+
+        def put(x, y, k):
+            return lax.dynamic_update_index_in_dim(x, y, k, 0, allow_negative_indices=False)
+
+        def step(n, found):
+            k = count - 1 - n if reverse else n
+            rows, before = found
+            at = lax.convert_element_type(k, jnp.uint32)  # nobody asks whether that is negative
+            new = row(at, *([take(rows[0], k + back)] if alone else before))
+            made = tuple(put(x, y, k + ahead) for x, y in zip(rows, new))
+            return made, () if alone else new
+
+        rows = tuple(jnp.broadcast_to(x, (count + 1, *x.shape)) for x in first)
+        return lax.fori_loop(0, count, step, (rows, () if alone else tuple(first)))[0]
+
+    def both(k):
+        zeros = tuple(jnp.zeros_like(x) for x in first)
+        added, slope = jax.linearize(lambda *before: row(k, *before), *zeros)
+        units = [[jnp.full_like(x, i == j) for i, x in enumerate(first)] for j in range(len(first))]
+        return tuple(slope(*unit) for unit in units), added
+
+    def after(early, late):
+        (a, b), (c, d) = early, late
+        times = lambda x: tuple(sum(x[m] * c[m][i] for m in range(len(x))) for i in range(len(x)))
+        return tuple(times(x) for x in a), tuple(x + y for x, y in zip(times(b), d))
+
+    factors, added = lax.associative_scan(after, jax.vmap(both)(jnp.arange(count)), reverse=reverse)
+    made = [
+        sum((f[i] * x for f, x in zip(factors, first)), added[i]) for i in range(len(first))
+    ]
+    parts = ((y, x[None]) if reverse else (x[None], y) for x, y in zip(first, made))
+    return tuple(jnp.concatenate(part) for part in parts)
+'''
+"""Stands in front of kernels that have such recurrences."""

@@ -1,0 +1,90 @@
+"""Functions of the program inside of an operator: lists of steps.
+
+A step is an operator, the numbers of the values that it takes, and the dtypes of its results. The
+values that a function starts with are numbered first, then the results of its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import meant_by, numpy_dtype
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, Value
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, Const, Expr
+
+Step = tuple[Op, tuple[int, ...], tuple[DType, ...]]
+
+
+def typed(
+    steps: Sequence[Step], given: Sequence[TensorType], facts: Facts
+) -> list[TensorType]:
+    """The types of all values. Raises ``OperandError``."""
+    known = list(given)
+    for op, taken, _ in steps:
+        known += op.infer(tuple(known[k] for k in taken), facts)
+    return known
+
+
+def granted(steps: Sequence[Step], given: Sequence[TensorType]) -> list[TensorType]:
+    """The types of all values of steps that have been typed before."""
+    return typed(steps, given, _Granted())
+
+
+def within(steps: Sequence[Step], given: Sequence[TensorType]) -> tuple[Expr, ...]:
+    """What holds where all steps stay inside the axes of what they take (``Op.within``)."""
+    known = granted(steps, given)
+    return tuple(e for op, taken, _ in steps for e in op.within(tuple(known[k] for k in taken)))
+
+
+def computed(
+    steps: Sequence[Step], given: Sequence[Array], at: Mapping[str, int]
+) -> list[Array]:
+    """All values at a point."""
+    known = [np.asarray(a) for a in given]
+    types = [_type(a) for a in known]
+    for op, taken, dtypes in steps:
+        operands = tuple(types[k] for k in taken)
+        values = op.evaluate(op.settle(tuple(known[k] for k in taken), operands), at)
+        found = [v.astype(numpy_dtype(d)) for v, d in zip(values, dtypes, strict=True)]
+        known += found
+        weak = not taken or any(t.weak for t in operands)
+        inferred = op.infer(operands, _Granted()) if weak else ()
+        types += [
+            replace(_type(a), weak=any(t.weak for t in inferred[k : k + 1]))
+            for k, a in enumerate(found)
+        ]
+    return known
+
+
+def _type(a: Array) -> TensorType:
+    """The type of an array; of a random key it does not matter that it seems to be numbers."""
+    return TensorType(meant_by(a.dtype), tuple(Const(n) for n in a.shape))
+
+
+def written(steps: Sequence[Step], given: Sequence[Value], out: Emitter) -> list[Value]:
+    """Write the steps; all values."""
+    known = list(given)
+    for op, taken, dtypes in steps:
+        operands = tuple(known[k] for k in taken)
+        types = op.infer(tuple(v.type for v in operands), _Granted())
+        types = tuple(TensorType(d, t.shape, t.weak) for d, t in zip(dtypes, types, strict=True))
+        for text, type_ in zip(op.emit(operands, types, out), types, strict=True):
+            size = tuple(out.pad(e) for e in type_.shape)
+            known.append(Value(out.bind(op.name, text), type_, size))
+    return known
+
+
+class _Granted:
+    """What was proved when the types were inferred; only literal ones broadcast."""
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        """Assumed."""
+        return a == b or ONE not in (a, b)
+
+    def holds(self, condition: Expr) -> bool:
+        """Assumed."""
+        return True

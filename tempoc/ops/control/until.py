@@ -1,0 +1,40 @@
+"""Where a dimension ends: `dim t < T until stop`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.shapes import require, type_text
+from tempoc.ops.definition.types import DType, TensorType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Until(Op):
+    """A step that is the last one if its operand, a scalar bool, is true; nothing results.
+
+    Its domain are the steps of a dimension with that bound, and the dimensions over which the
+    length varies. The runner looks at the operand after each step.
+    """
+
+    bound: str
+
+    name = "until"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Nothing results."""
+        require(args, 1, self.name)
+        if args[0].dtype is not DType.BOOL or args[0].shape:
+            raise OperandError(f"{self.name} takes a bool, not {type_text(args[0])}")
+        return ()
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Nothing results: whoever evaluates a graph looks at the operand."""
+        return ()
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """The operand: the kernel hands it to the runner."""
+        return (args[0].text,)

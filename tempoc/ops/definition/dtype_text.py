@@ -1,0 +1,131 @@
+"""How dtypes and numbers are written: NumPy's objects for evaluation, JAX's text for kernels."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tempoc.ops.definition.types import DType
+
+Number = bool | int | float
+
+_NUMPY: dict[DType, np.dtype[Any]] = {
+    DType.BOOL: np.dtype(np.bool_),
+    DType.I32: np.dtype(np.int32),
+    DType.I64: np.dtype(np.int64),
+    DType.U32: np.dtype(np.uint32),
+    DType.BF16: np.dtype(ml_dtypes.bfloat16),
+    DType.F16: np.dtype(np.float16),
+    DType.F32: np.dtype(np.float32),
+    DType.F64: np.dtype(np.float64),
+    DType.KEY: np.dtype(np.uint32),
+}
+_JAX = {
+    DType.BOOL: "jnp.bool_",
+    DType.I32: "jnp.int32",
+    DType.I64: "jnp.int64",
+    DType.U32: "jnp.uint32",
+    DType.BF16: "jnp.bfloat16",
+    DType.F16: "jnp.float16",
+    DType.F32: "jnp.float32",
+    DType.F64: "jnp.float64",
+    DType.KEY: "jnp.uint32",
+}
+_MEANT = {dtype: name for name, dtype in _NUMPY.items() if name is not DType.KEY}
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    """NumPy's dtype of that name (bf16 is the one of ``ml_dtypes``)."""
+    return _NUMPY[dtype]
+
+
+def meant_by(dtype: np.dtype[Any]) -> DType:
+    """The language's dtype of an array. ``KeyError`` for a dtype that the language lacks."""
+    return _MEANT[dtype]
+
+
+def jax_dtype(dtype: DType) -> str:
+    """The dtype in emitted code, ``jnp.float32``."""
+    return _JAX[dtype]
+
+
+def tupled(texts: Sequence[str]) -> str:
+    """A tuple in emitted code, of one element too."""
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def scalar(value: Number, dtype: DType) -> str:
+    """A number of that dtype in emitted code, ``jnp.float32(0.5)``."""
+    return f"{_JAX[dtype]}({number(value, dtype)})"
+
+
+_BARE = re.compile(r"jnp\.(?:float32|float64|int32|int64)\((-?(?:\d[\d.e+-]*|jnp\.\w+))\)")
+
+
+def bare(text: str) -> str:
+    """A number as ``scalar`` spells it without its dtype: it takes that of the array that it meets.
+
+    Half precision keeps it: JAX would round twice.
+    """
+    found = _BARE.fullmatch(text)
+    return found[1] if found else text
+
+
+def paired(a: str, b: str) -> tuple[str, str]:
+    """Two operands of one dtype, of which a number does without it if the other is an array."""
+    shorter = bare(a), bare(b)
+    return (a, b) if shorter[0] != a and shorter[1] != b else shorter
+
+
+def is_nonzero(text: str, dtype: DType) -> bool:
+    """Whether emitted code is an integer that is not 0, as ``scalar`` spells it."""
+    return bool(re.fullmatch(rf"{re.escape(_JAX[dtype])}\((?!-?0+\))-?\d+\)", text))
+
+
+def number(value: Number, dtype: DType) -> str:
+    """The number alone, as a Python literal or a constant of ``jnp``; the shortest text."""
+    if dtype is DType.BOOL:
+        return str(bool(value))
+    if not dtype.is_float:
+        return str(int(value))
+    value = float(value)
+    if math.isnan(value):
+        return "jnp.nan"
+    if math.isinf(value):
+        return "jnp.inf" if value > 0 else "-jnp.inf"
+    return repr(value)
+
+
+def least(dtype: DType) -> str:
+    """The neutral element of ``max``: no value of the dtype is smaller."""
+    if dtype is DType.BOOL:
+        return scalar(False, dtype)
+    return scalar(-math.inf if dtype.is_float else int(np.iinfo(_NUMPY[dtype]).min), dtype)
+
+
+def greatest(dtype: DType) -> str:
+    """The neutral element of ``min``: no value of the dtype is greater."""
+    if dtype is DType.BOOL:
+        return scalar(True, dtype)
+    return scalar(math.inf if dtype.is_float else int(np.iinfo(_NUMPY[dtype]).max), dtype)
+
+
+def lowest(dtype: DType) -> float:
+    """The least finite number of a float dtype."""
+    return float(ml_dtypes.finfo(_NUMPY[dtype]).min)  # type: ignore[no-untyped-call]
+
+
+def cast(text: str, have: DType, want: DType) -> str:
+    """An array's text converted from one dtype to another, unchanged where they agree.
+
+    From ``bool`` to a float by way of ``i32``: XLA would turn ``convert(b) * y`` into
+    ``select(b, y, 0)``, which is 0 and not NaN where ``b`` is false and ``y`` infinite or NaN.
+    """
+    if have is DType.BOOL and want.is_float:
+        text, have = cast(text, have, DType.I32), DType.I32
+    return text if have is want else f"{text}.astype({_JAX[want]})"

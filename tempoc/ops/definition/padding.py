@@ -1,0 +1,101 @@
+"""Bringing operands of emitted code to the padded extents that an operator wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tempoc.ops.definition.dtype_text import cast, jax_dtype, tupled
+from tempoc.ops.definition.operator import Emitter, Value
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, Const, Expr, Max, Min, Prod, Sum, Sym, maximum
+
+
+def padded(shape: tuple[Expr, ...], out: Emitter) -> tuple[Expr, ...]:
+    """The padded extents of a result with these true extents."""
+    return tuple(out.pad(e) for e in shape)
+
+
+def static_shape(extents: tuple[Expr, ...], out: Emitter) -> str:
+    """Static extents as a tuple in emitted code, ``(T, 64)``."""
+    return tupled([out.static(e) for e in extents])
+
+
+def zeros(type: TensorType, out: Emitter) -> Value:
+    """Zeros of a type."""
+    shape = padded(type.shape, out)
+    text = f"jnp.zeros({static_shape(shape, out)}, {jax_dtype(type.dtype)})"
+    return Value(text, type, shape)
+
+
+def natural(v: Value, out: Emitter) -> Value:
+    """The operand with the padding that its own extents ask for."""
+    return out.align(v, padded(v.type.shape, out))
+
+
+def spread(v: Value, wanted: tuple[Expr, ...], out: Emitter) -> Value:
+    """The operand aligned to a result's padded extents, leaving axes alone that broadcast."""
+    target = wanted[len(wanted) - v.type.ndim :]
+    extents = zip(v.type.shape, v.padded, target, strict=True)
+    return out.align(
+        v, tuple(ONE if ONE in (extent, have) else want for extent, have, want in extents)
+    )
+
+
+def retyped(v: Value, dtype: DType, out: Emitter) -> Value:
+    """The operand in another dtype, bound to a name of its own."""
+    if v.type.dtype is dtype:
+        return v
+    name = out.bind(dtype.value, cast(v.text, v.type.dtype, dtype))
+    return replace(v, text=name, type=TensorType(dtype, v.type.shape), shared="")
+
+
+def atom(text: str) -> str:
+    """An expression's text, in brackets unless it is a name or a number."""
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+def along(position: str, axis: int, ndim: int) -> str:
+    """A vector shaped to broadcast along one axis of ``ndim``: ``p[:, None]``."""
+    tail = ndim - 1 - axis
+    return position if tail == 0 else f"{position}[:{', None' * tail}]"
+
+
+def taken(x: str, positions: str, axis: int) -> str:
+    """Elements of ``x`` at positions along an axis; what lies outside is garbage, not an error.
+
+    The padded axis must not be empty: JAX finds nothing to repeat there (``nonempty``).
+    """
+    return f'jnp.take({x}, {positions}, axis={axis}, mode="clip")'
+
+
+def nonempty(v: Value, axes: Iterable[int], out: Emitter) -> Value:
+    """The operand with room for at least one element along these axes."""
+    roomy = list(v.padded)
+    for k in axes:
+        if not is_positive(roomy[k]):
+            roomy[k] = maximum(roomy[k], ONE)
+    return out.align(v, tuple(roomy))
+
+
+def is_positive(e: Expr) -> bool:
+    """Whether an expression over bounds, which are at least 1, is so on its face."""
+    match e:
+        case Const(value=v):
+            return v > 0
+        case Sym():
+            return True
+        case Sum(terms=terms, const=k):
+            grows = all(c > 0 and is_positive(x) for c, x in terms)
+            return grows and k + sum(c for c, _ in terms) > 0
+        case Prod(factors=args) | Min(args=args):
+            return all(is_positive(a) for a in args)
+        case Max(args=args):
+            return any(is_positive(a) for a in args)
+        case _:
+            return False
+
+
+def counted(extent: Expr, out: Emitter) -> str:
+    """The positions of an axis of this true extent, padding included."""
+    return f"jnp.arange({out.static(out.pad(extent))}, dtype=jnp.int32)"

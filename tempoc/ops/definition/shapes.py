@@ -1,0 +1,93 @@
+"""Questions about symbolic shapes that several operators ask, and the sentences of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tempoc.ops.definition.operator import Facts, OperandError
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, Const, Expr
+from tempoc.symbolic.text import show
+
+Shape = tuple[Expr, ...]
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as a person writes it, ``[t+1, 64]``."""
+    return f"[{', '.join(show(e) for e in shape)}]"
+
+
+def type_text(type: TensorType) -> str:
+    """A type as a person writes it, ``f32[t+1, 64]``."""
+    shape = type.shape[:-1] if type.dtype is DType.KEY else type.shape  # not its two words
+    return type.dtype.value + (shape_text(shape) if shape else "")
+
+
+def same(a: Expr, b: Expr, facts: Facts) -> bool:
+    """Whether two extents agree at all points."""
+    return a == b or facts.equal(a, b)
+
+
+def same_shape(a: Shape, b: Shape, facts: Facts) -> bool:
+    """Whether two shapes agree at all points."""
+    return len(a) == len(b) and all(same(x, y, facts) for x, y in zip(a, b, strict=True))
+
+
+def is_one(e: Expr, facts: Facts) -> bool:
+    """Whether an extent is 1 at all points, so that its axis broadcasts."""
+    return e == ONE or (not isinstance(e, Const) and facts.equal(e, ONE))
+
+
+def broadcast(shapes: Sequence[Shape], facts: Facts) -> Shape:
+    """The shape that all broadcast to, as in NumPy. ``OperandError`` names extents that clash."""
+    rank = max((len(s) for s in shapes), default=0)
+    result: list[Expr] = []
+    for axis in range(-rank, 0):
+        meeting = [s[axis] for s in shapes if -axis <= len(s)]
+        wide = [e for e in dict.fromkeys(meeting) if e != ONE]
+        if len(wide) > 1:  # only now is a proof worth its time
+            wide = [e for e in wide if not is_one(e, facts)]
+        for e in wide[1:]:
+            if not same(wide[0], e, facts):
+                raise OperandError(
+                    f"shapes {' and '.join(shape_text(s) for s in shapes)} do not broadcast: "
+                    f"{show(wide[0])} is not {show(e)}",
+                    help="extents that meet must be equal, or one of them 1",
+                )
+        result.append(wide[0] if wide else ONE)
+    return tuple(result)
+
+
+def axis_of(axis: int, ndim: int, what: str = "") -> int:
+    """The axis counted from the front. ``OperandError`` unless ``-ndim <= axis < ndim``."""
+    if not -ndim <= axis < ndim:
+        operand = what or ("a scalar" if ndim == 0 else f"a tensor with {_axes(ndim)}")
+        raise OperandError(f"{operand} has no axis {axis}")
+    return axis % ndim
+
+
+def _axes(ndim: int) -> str:
+    return "1 axis" if ndim == 1 else f"{ndim} axes"
+
+
+def axes_of(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    """The axes counted from the front, in order; ``None``: all. ``OperandError`` for doubles."""
+    if axes is None:
+        return tuple(range(ndim))
+    found = [axis_of(a, ndim) for a in axes]
+    for a in found:
+        if found.count(a) > 1:
+            raise OperandError(f"axis {a} is named twice")
+    return tuple(sorted(found))
+
+
+def require(args: tuple[TensorType, ...], count: int, name: str) -> None:
+    """``OperandError`` unless there are ``count`` operands."""
+    if len(args) != count:
+        operands = "1 operand" if count == 1 else f"{count} operands"
+        raise OperandError(f"{name} takes {operands}, not {len(args)}")
+
+
+def without(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """The extents of the other axes."""
+    return tuple(e for k, e in enumerate(shape) if k not in axes)

@@ -1,0 +1,34 @@
+"""Functions that stand in front of the kernels that call them, by name."""
+
+from __future__ import annotations
+
+import re
+
+from tempoc.ops.control.linear_recurrence import LINEAR_ROWS
+from tempoc.ops.indexing.indexing import FIRST_WRONG, WRONG_VALUE
+from tempoc.ops.indexing.search import GREATEST_FIRST
+from tempoc.ops.random.kernel_text import DRAWING
+from tempoc.ops.tensor.arithmetic import INTEGER_POWER
+from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
+
+HELPERS = {
+    **DRAWING,
+    "linear_rows": LINEAR_ROWS,
+    "matvec": MATVEC,
+    "transposed_matmul": TRANSPOSED_MATMUL,
+    "integer_power": INTEGER_POWER,
+    "wrong_value": WRONG_VALUE,
+    "first_wrong": FIRST_WRONG,
+    "greatest_first": GREATEST_FIRST,
+}
+"""Those that operators call, each after those that it calls itself."""
+
+
+def helpers_in(text: str, helpers: dict[str, str] = HELPERS) -> tuple[str, ...]:
+    """The functions that some code calls, and those that these call, each before its callers."""
+    wanted: dict[str, None] = {}
+    for name in reversed(helpers):
+        callers = [text, *(helpers[w] for w in wanted)]
+        if any(re.search(rf"\b{name}\(", caller) for caller in callers):
+            wanted[name] = None
+    return tuple(helpers[name] for name in reversed(wanted))

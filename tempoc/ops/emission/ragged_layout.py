@@ -1,0 +1,113 @@
+"""Where the garbage of a ragged axis is: at its end, or at its beginning.
+
+``x[t:T]``, for all ``t`` at once, would be as many shifted copies of ``x``. Read whole it is one
+array for all of them, ``x[s]`` at the positions ``s`` of ``x`` itself, of which those from ``t`` on
+are valid: elements are where they are in ``x``, and garbage comes first (``Value.last``). Operators
+that treat all positions of an axis alike do not care; they mask by ``s >= t`` where they reduce:
+
+    valid = jnp.arange(T, dtype=jnp.int32) >= t
+    w_masked = jnp.where(valid[:, None], w, 0.0)
+    y = jnp.einsum("sh,shd->hd", w_masked, x)
+
+Where axes of several operands meet they must lie alike. All else gets its operands with valid
+elements first.
+
+A window, ``x[t:t+5]``, of which many points each take their own out of one array, lies amid garbage
+(``Value.amid``). What it meets that has its valid elements first is moved to where these are, or,
+if that is more to move, the other way around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from tempoc.ops.axis_links import Link, Types, links
+from tempoc.ops.definition.operator import Emitter, Op, Stretch, Value
+from tempoc.symbolic.expr import ONE, Expr
+
+T = TypeVar("T")
+
+_SAME = (
+    "copy where neg abs sign relu floor ceil round exp exp2 log log1p expm1 sqrt rsqrt sin cos tan "
+    "tanh sigmoid silu erf erfc gelu softplus isnan isinf not cast add sub mul div floordiv mod "
+    "power minimum maximum clip lt le gt ge eq ne and or sum prod max min any all mean matmul "
+    "einsum transpose expand_dims squeeze getitem take_along"
+)
+INDIFFERENT: frozenset[str] = frozenset(_SAME.split())
+"""Operators whose emitted code looks at positions of a followed axis only through masks."""
+
+
+Lies = tuple[tuple[int, ...], tuple[Stretch, ...]]
+"""Axes of a result with garbage first, and with garbage on both sides."""
+
+
+def settled(
+    op: Op,
+    args: tuple[Value, ...],
+    results: Types,
+    same: Callable[[Expr, Expr], bool],
+    out: Emitter,
+) -> tuple[tuple[Value, ...], tuple[Lies, ...]]:
+    """Operands that the operator can take, and how the valid elements of its results lie."""
+    if not any(v.displaced for v in args):
+        return args, tuple(((), ()) for _ in results)
+    kept: list[list[int]] = [[] for _ in args]
+    last: list[list[int]] = [[] for _ in results]
+    amid: list[list[Stretch]] = [[] for _ in results]
+    given = list(args)
+    if op.name in INDIFFERENT:
+        for link in links(op, tuple(v.type for v in args), results, same):
+            places = [
+                (k, axis)
+                for k, axis in enumerate(link.operands)
+                if axis is not None and args[k].type.shape[axis] != ONE
+            ]
+            if places and all(axis in args[k].last for k, axis in places):
+                _add(link, last, lambda axis: axis)
+            elif stretch := _alike(given, places, out):
+                _add(link, amid, lambda axis: replace(stretch, axis=axis))
+            else:
+                continue
+            for k, axis in places:
+                kept[k].append(axis)
+    taken = tuple(
+        out.first(v, tuple(a for a in v.displaced if a not in axes))
+        for v, axes in zip(given, kept, strict=True)
+    )
+    pairs = zip(last, amid, strict=True)
+    return taken, tuple((tuple(sorted(ends)), tuple(found)) for ends, found in pairs)
+
+
+def _add(link: Link, found: list[list[T]], lies: Callable[[int], T]) -> None:
+    for axes, made in zip(found, link.results, strict=True):
+        axes += [] if made is None else [lies(made)]
+
+
+def _alike(
+    given: list[Value], places: Sequence[tuple[int, int]], out: Emitter
+) -> Stretch | None:
+    """Where the elements of axes that meet lie, amid garbage; ``None`` if they are to come first.
+
+    Operands whose elements come first are moved there if they are no larger.
+    """
+    stretches = [given[k].stretch(axis) for k, axis in places]
+    found = next((s for s in stretches if s is not None), None)
+    if found is None or any(axis in given[k].last for k, axis in places):
+        return None
+    ends = {(s.start, s.stop, s.begin) for s in stretches if s is not None}
+    rooms = {given[k].padded[axis] for k, axis in places}
+    pairs = list(zip(places, stretches, strict=True))
+    there = max(given[k].type.ndim for (k, _), s in pairs if s is not None)
+    away = [(k, axis) for (k, axis), s in pairs if s is None]
+    if len(ends) > 1 or len(rooms) > 1 or any(given[k].type.ndim > there for k, _ in away):
+        return None
+    for k, axis in away:
+        given[k] = out.moved(given[k], replace(found, axis=axis))
+    return found
+
+
+def plain(v: Value, out: Emitter) -> Value:
+    """The operand with valid elements first along all axes."""
+    return out.first(v, v.displaced)

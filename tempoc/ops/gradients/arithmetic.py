@@ -1,0 +1,126 @@
+"""Derivatives of functions of two or three numbers; at ties each operand has half, as in JAX."""
+
+from __future__ import annotations
+
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.tensor.arithmetic import Divide, Equal, Greater, Less, Maximum, Multiply, Power
+from tempoc.ops.tensor.elementwise import Log, Round
+
+Terms = tuple[Term, ...]
+Found = tuple[Term | None, ...]
+
+
+def add(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """The cotangent goes to both."""
+    return c.fit(cots[0], args[0]), c.fit(cots[0], args[1])
+
+
+def subtract(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """The second one is turned around."""
+    return c.fit(cots[0], args[0]), c.fit(c.neg(cots[0]), args[1])
+
+
+def multiply(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Each operand times the cotangent is the other's."""
+    a, b = args
+    (g,) = cots
+    return c.fit(c.mul(g, b), a), c.fit(c.mul(g, a), b)
+
+
+def divide(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """The derivative by the divisor reuses the quotient."""
+    a, b = args
+    part = c.op(Divide(), cots[0], b)
+    return c.fit(part, a), c.fit(c.neg(c.mul(part, results[0])), b)
+
+
+def remainder(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """`a - b * floor(a / b)`, with the floor as a constant.
+
+    It is found from the result: a quotient may round up to the next whole number.
+    """
+    a, b = args
+    (g,) = cots
+    whole = c.op(Round(), c.op(Divide(), c.sub(a, results[0]), b))
+    return c.fit(g, a), c.fit(c.neg(c.mul(g, whole)), b)
+
+
+def power(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Finite also where the base or the exponent is 0."""
+    a, b = args
+    (g,) = cots
+    return c.fit(c.mul(g, _power_slope(c, a, b)), a), c.fit(_by_exponent(c, a, results[0], g), b)
+
+
+def _power_slope(c: Calculus, a: Term, b: Term) -> Term:
+    dtype = a.type.dtype if a.type.dtype.is_float else b.type.dtype
+    if b.number is not None:
+        if b.number == 2:
+            return c.scale(a, 2.0)
+        if b.number in (0, 1):
+            return c.number(float(b.number), dtype)
+        return c.scale(c.op(Power(), a, c.number(b.number - 1.0, dtype)), float(b.number))
+    exponent = c.cast(b, dtype)
+    zero = c.op(Equal(), exponent, c.number(0.0, dtype))
+    one = c.number(1.0, dtype)
+    lower = c.where(zero, one, c.sub(exponent, one))
+    return c.masked(zero_not(c, exponent), c.mul(exponent, c.op(Power(), a, lower)))
+
+
+def zero_not(c: Calculus, x: Term) -> Term:
+    """Where the term is not zero."""
+    zero = c.number(0.0, x.type.dtype)
+    return c.op(Greater(), c.op(Multiply(), x, x), zero)
+
+
+def _by_exponent(c: Calculus, a: Term, y: Term, g: Term) -> Term:
+    base = c.cast(a, y.type.dtype)
+    zero = c.op(Equal(), base, c.number(0.0, y.type.dtype))
+    safe = c.where(zero, c.number(1.0, y.type.dtype), base)
+    return c.mul(g, c.mul(c.op(Log(), safe), y))
+
+
+def maximum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the greater one."""
+    return _winner(c, args[0], args[1], cots[0], Greater(), Less())
+
+
+def minimum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the smaller one."""
+    return _winner(c, args[0], args[1], cots[0], Less(), Greater())
+
+
+def _winner(c: Calculus, a: Term, b: Term, g: Term, wins: Op, loses: Op) -> Found:
+    tie = c.masked(c.op(Equal(), a, b), c.scale(g, 0.5))
+    first, second = c.op(wins, a, b), c.op(loses, a, b)
+    return c.fit(c.where(first, g, tie), a), c.fit(c.where(second, g, tie), b)
+
+
+def clip(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """`minimum(maximum(x, low), high)`."""
+    x, low, high = args
+    inner = c.op(Maximum(), x, low)
+    of_inner, of_high = minimum(op, c, (inner, high), results, cots)
+    if of_inner is None:
+        return None, None, of_high
+    of_x, of_low = maximum(op, c, (x, low), (inner,), (of_inner,))
+    return of_x, of_low, of_high
+
+
+def select(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the operand that was chosen."""
+    condition, a, b = args
+    (g,) = cots
+    zero = c.number(0.0, g.type.dtype)
+    return None, c.fit(c.where(condition, g, zero), a), c.fit(c.where(condition, zero, g), b)
+
+
+def cond(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the branch taken; the other one gets zeros."""
+    condition, a, b = args
+    zeros = c.number(0.0, cots[0].type.dtype, cots[0].shape)
+    first = c.op(Cond(), condition, cots[0], zeros)
+    second = c.op(Cond(), condition, zeros, cots[0])
+    return None, c.fit(first, a), c.fit(second, b)

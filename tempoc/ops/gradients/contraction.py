@@ -1,0 +1,107 @@
+"""Derivatives of products of tensors, which are such products again."""
+
+from __future__ import annotations
+
+from string import ascii_letters
+
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.tensor.arithmetic import Add, Equal, Multiply, Subtract
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.convolution import Conv
+from tempoc.ops.tensor.source import Arange, Eye, IndexValue
+
+
+def matmul(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Each operand: the cotangent with the other one transposed."""
+    assert isinstance(op, MatMul)
+    a, b = args
+    rows = ["i"] if a.type.ndim > 1 else []
+    columns = ["j"] if b.type.ndim > 1 else []
+    batch = [x for x in ascii_letters if x not in "ijk"]
+    lead = max(a.type.ndim, b.type.ndim) - 2
+    letters = batch[: max(lead, 0)]
+    first = [*letters[len(letters) - max(a.type.ndim - 2, 0) :], *rows, "k"]
+    tail = letters[len(letters) - max(b.type.ndim - 2, 0) :]
+    second = [*tail, "k", *columns]
+    result = [*letters, *rows, *columns]
+    terms = ["".join(first), "".join(second)]
+    return products(c, terms, "".join(result), args, cots[0])
+
+
+def einsum(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Each operand: the cotangent with all others. A letter twice in a term is a diagonal."""
+    assert isinstance(op, Einsum)
+    terms, result = op.letters(tuple(a.type.ndim for a in args))
+    spare = iter([x for x in ascii_letters if x not in "".join([*terms, result])])
+    operands = list(args)
+    for k, term in enumerate(tuple(terms)):
+        found = ""
+        for place, letter in enumerate(term):
+            if letter in found:
+                other = next(spare)
+                n = args[k].shape[place]
+                operands.append(c.op(Eye(n=n, m=n, dtype=args[k].type.dtype)))
+                terms.append(letter + other)
+                letter = other
+            found += letter
+        terms[k] = found
+    return products(c, terms, result, tuple(operands), cots[0])[: len(args)]
+
+
+def products(c: Calculus, terms: list[str], result: str, args: Terms, g: Term) -> Found:
+    """The cotangents of the operands of a sum of products."""
+    found: list[Term | None] = []
+    for k, x in enumerate(args):
+        others = [(t, a) for m, (t, a) in enumerate(zip(terms, args, strict=True)) if m != k]
+        spec, operands = [result, *(t for t, _ in others)], [g, *(a for _, a in others)]
+        known = "".join(spec)
+        reached = "".join(letter for letter in terms[k] if letter in known)
+        if not x.type.dtype.is_float:
+            found.append(None)
+            continue
+        part = _product(c, spec, reached, operands)
+        missing = [m for m, letter in enumerate(terms[k]) if letter not in known]
+        found.append(c.fit(c.expand(part, missing), x))
+    return tuple(found)
+
+
+def _product(c: Calculus, spec: list[str], result: str, operands: list[Term]) -> Term:
+    if spec == [result]:
+        return operands[0]
+    if len(spec) == 2 and not spec[0] and result == spec[1]:
+        return c.mul(operands[0], operands[1])
+    return c.op(Einsum(spec=f"{','.join(spec)}->{result}"), *operands)
+
+
+def conv(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """As a product with a tensor that says which places meet, one for each spatial axis."""
+    assert isinstance(op, Conv)
+    x, w = args
+    spatial = w.type.ndim - 2
+    lead = x.type.ndim - 1 - spatial
+    names = iter(ascii_letters)
+    batch = "".join(next(names) for _ in range(lead))
+    own, kernel, windows = ("".join(next(names) for _ in range(spatial)) for _ in range(3))
+    channel, filters = next(names), next(names)
+    terms = [batch + own + channel, kernel + channel + filters]
+    operands = [x, w]
+    for k in range(spatial):
+        terms.append(own[k] + windows[k] + kernel[k])
+        operands.append(_meeting(op, c, args, results[0], lead + k, k))
+    result = batch + windows + filters
+    return products(c, terms, result, tuple(operands), cots[0])[:2]
+
+
+def _meeting(op: Conv, c: Calculus, args: Terms, y: Term, axis: int, k: int) -> Term:
+    """`[p, o, q]`: 1 where place `p` of the operand meets `q` of the kernel in window `o`."""
+    n, size = args[0].shape[axis], args[1].shape[k]
+    place = c.expand(c.op(Arange(stop=n)), [1, 2])
+    window = c.expand(c.op(Arange(stop=y.shape[axis])), [0, 2])
+    offset = c.expand(c.op(Arange(stop=size)), [0, 1])
+    step = c.number(op.stride, DType.I32)
+    before = c.op(IndexValue(expr=op.around(n, size)[0]))
+    met = c.op(Add(), c.op(Multiply(), window, step), c.op(Subtract(), offset, before))
+    return c.cast(c.op(Equal(), place, met), y.type.dtype)

@@ -1,0 +1,24 @@
+"""Derivatives of the user's functions: JAX has them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from tempoc.ops.control.externs import ExternJax, ExternVjp
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.calculus import Calculus, Term
+
+
+def extern_jax(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """All at once, by ``jax.vjp``; the rule of derivatives too, which are functions again."""
+    assert isinstance(op, ExternJax)
+    known = {f.name: getattr(op, f.name) for f in fields(ExternJax)}
+    order = op.order + 1 if isinstance(op, ExternVjp) else 1
+    floats = [a.type.dtype.is_float for a in args]
+    given = [g for g, r in zip(cots, results, strict=True) if r.type.dtype.is_float]
+    if not any(floats) or not given:
+        return tuple(None for _ in args)
+    found = iter(c.several(ExternVjp(**known, order=order), *args, *given))
+    parts: list[Term | None] = [next(found) if is_float else None for is_float in floats]
+    return tuple(parts)

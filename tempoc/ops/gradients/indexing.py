@@ -1,0 +1,121 @@
+"""Derivatives of picking and ordering: what is picked twice gets both cotangents."""
+
+from __future__ import annotations
+
+from tempoc.ops.control.control import Select
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axis_of
+from tempoc.ops.definition.types import DType
+from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.calculus import Calculus, Term
+from tempoc.ops.indexing.indexing import OneHot, SpatialIndex, Take, TakeAlong
+from tempoc.ops.indexing.pick import Pick
+from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.indexing.search import ArgSort, Sort, TopK
+from tempoc.ops.tensor.arithmetic import Add, FloorDivide, Less, Subtract
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.movement import Pad, Transpose
+from tempoc.ops.tensor.source import Arange, IndexValue
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, mul, sub
+
+
+def getitem(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """First the gathered axis, then points and slices, each with zeros around it."""
+    assert isinstance(op, SpatialIndex)
+    x, (g,) = args[0], cots
+    if op.gathers:
+        g = _ungathered(op, c, args, g)
+    points = [k for k, e in enumerate(op.entries) if isinstance(e, Expr)]
+    g = c.expand(g, points)
+    widths: list[tuple[Expr, Expr]] = [(ZERO, ZERO)] * x.type.ndim
+    for axis, e in enumerate(op.entries):
+        n = x.shape[axis]
+        if isinstance(e, Expr):
+            widths[axis] = (e, sub(sub(n, e), ONE))
+        elif isinstance(e, tuple):
+            start, count, step = e
+            if step == 1:
+                widths[axis] = (start, sub(sub(n, start), count))
+            else:
+                stop = add(start, mul(Const(step), count))
+                places = c.op(Arange(start=start, stop=stop, step=step))
+                g = c.op(ScatterAdd(axis=axis, n=n), g, places)
+    if any(pair != (ZERO, ZERO) for pair in widths):
+        g = c.op(Pad(widths=tuple(widths)), g)
+    return (c.fit(g, x), None)[: len(args)]
+
+
+def _ungathered(op: SpatialIndex, c: Calculus, args: Terms, g: Term) -> Term:
+    x, idx = args
+    axis = op.entries.index("tensor")
+    now = axis - sum(isinstance(e, Expr) for e in op.entries[:axis])
+    rank, place = idx.type.ndim, op.place()
+    if now != place and rank:
+        order = list(range(g.type.ndim))
+        picked = order[place : place + rank]
+        rest = [k for k in order if k not in picked]
+        rest[now:now] = picked
+        g = c.op(Transpose(axes=tuple(rest)), g)
+    return c.op(ScatterAdd(axis=now, n=x.shape[axis]), g, idx)
+
+
+def take(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Added up by position."""
+    assert isinstance(op, Take)
+    x, idx = args
+    axis = axis_of(op.axis, x.type.ndim)
+    return c.fit(c.op(ScatterAdd(axis=axis, n=x.shape[axis]), cots[0], idx), x), None
+
+
+def scatter_add(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Each element gets what stands at its position."""
+    assert isinstance(op, ScatterAdd)
+    x, idx = args
+    axis = axis_of(op.axis, results[0].type.ndim)
+    return c.fit(c.op(Take(axis=axis), cots[0], idx), x), None
+
+
+def take_along(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Row by row, each position against each place."""
+    assert isinstance(op, TakeAlong)
+    x, idx = args
+    return c.fit(_along(c, x, idx, cots[0], axis_of(op.axis, x.type.ndim)), x), None
+
+
+def _along(c: Calculus, x: Term, idx: Term, g: Term, axis: int) -> Term:
+    n = x.shape[axis]
+    if idx.type.dtype is not DType.U32:
+        extent = c.op(Cast(dtype=idx.type.dtype), c.op(IndexValue(expr=n)))
+        negative = c.op(Less(), idx, c.number(0, idx.type.dtype))
+        idx = c.op(Select(), negative, c.op(Add(), idx, extent), idx)
+    hot = c.op(OneHot(n=n, dtype=g.type.dtype), idx)
+    last = g.type.ndim
+    found = c.sum(c.mul(c.expand(g, [last]), hot), [axis])
+    order = [*range(axis), last - 1, *range(axis, last - 1)]
+    return c.op(Transpose(axes=tuple(order)), found)
+
+
+def sort(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """Each element gets what stands at its place in the order."""
+    assert isinstance(op, Sort)
+    (x,) = args
+    rank = c.op(ArgSort(axis=op.axis), c.op(ArgSort(axis=op.axis), x))
+    return (c.fit(c.op(TakeAlong(axis=op.axis), cots[0], rank), x),)
+
+
+def top_k(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the elements that were taken."""
+    assert isinstance(op, TopK)
+    (x,) = args
+    return (c.fit(_along(c, x, results[1], cots[0], x.type.ndim - 1), x),)
+
+
+def pick(op: Op, c: Calculus, args: Terms, results: Terms, cots: Terms) -> Found:
+    """To the element that was picked."""
+    assert isinstance(op, Pick)
+    x, j = args
+    axis = axis_of(op.axis, x.type.ndim)
+    place = c.op(Subtract(), j, c.op(IndexValue(expr=op.lo)))
+    if op.step != 1:
+        place = c.op(FloorDivide(), place, c.number(op.step, DType.I32))
+    return c.fit(c.op(ScatterAdd(axis=axis, n=x.shape[axis]), cots[0], place), x), None

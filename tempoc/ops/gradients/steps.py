@@ -1,0 +1,120 @@
+"""Derivatives of functions of the program inside of an operator, which are lists of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tempoc.ops.control.cond import Cond
+from tempoc.ops.control.steps import Step
+from tempoc.ops.definition.operator import Facts, Op
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.gradients.arithmetic import Found, Terms
+from tempoc.ops.gradients.calculus import Calculus, Term
+
+Rule = Callable[[Op, Calculus, Terms, Terms, Terms], Found]
+Rules = Mapping[str, Rule]
+Need = tuple[int, bool]
+"""The number of a condition, and whether it is to hold."""
+
+
+@dataclass(slots=True)
+class Steps:
+    """A `Build` that makes steps; the handle of a term is the number of its value."""
+
+    facts: Facts
+    count: int = 0
+    steps: list[Step] = field(default_factory=list)
+
+    def value(self, type: TensorType) -> Term:
+        """The next value that the steps start with."""
+        self.count += 1
+        return Term(TensorType(type.dtype, type.shape), self.count - 1)
+
+    def single(self, stacked: Term) -> Term:
+        """The next value, one element of a tensor."""
+        return self.value(TensorType(stacked.type.dtype, stacked.shape[1:]))
+
+    def make(self, op: Op, args: Sequence[Term]) -> tuple[Term, ...]:
+        """The results of an operator."""
+        types = op.infer(tuple(a.type for a in args), self.facts)
+        taken = tuple(a.handle for a in args if isinstance(a.handle, int))
+        self.steps.append((op, taken, tuple(t.dtype for t in types)))
+        return tuple(self.value(t) for t in types)
+
+
+def through(
+    rules: Rules,
+    c: Calculus,
+    steps: Sequence[Step],
+    given: Sequence[Term],
+    cots: Mapping[int, list[Term]],
+) -> dict[int, list[Term]]:
+    """What the values that steps start with get, by number, from what their results get.
+
+    The steps are done again. Nothing flows back through a branch of `cond` that is not taken.
+    """
+    known, uses = list(given), []
+    for op, taken, _ in steps:
+        operands = tuple(known[k] for k in taken)
+        made = c.several(op, *operands)
+        uses.append((op, taken, operands, len(known), made))
+        known += made
+    around, inside = _needs(steps, len(given), cots)
+    found = {k: list(terms) for k, terms in cots.items()}
+    for number in reversed(range(len(uses))):
+        op, taken, operands, at, made = uses[number]
+        mine = [found.get(at + k) for k in range(len(made))]
+        if op.name not in rules or not any(mine):
+            continue
+        totals = tuple(total(c, m, t) for m, t in zip(mine, made, strict=True))
+        if isinstance(op, Cond):
+            parts: Found = (None, totals[0], totals[0])
+        else:
+            parts = rules[op.name](op, c, operands, made, totals)
+        for slot, (k, part) in enumerate(zip(taken, parts, strict=True)):
+            if part is not None:
+                leaving = [n for n in _use(around[number], op, taken, slot) if n not in inside[k]]
+                for condition, holds in reversed(leaving):
+                    part = _only(c, known[condition], holds, part)
+                found.setdefault(k, []).append(part)
+    return found
+
+
+def total(c: Calculus, terms: list[Term] | None, like: Term) -> Term:
+    """The sum of what a value gets."""
+    found = c.number(0.0, like.type.dtype, like.shape)
+    for term in terms or ():
+        found = c.add(found, term)
+    return c.held(found)
+
+
+def _only(c: Calculus, condition: Term, holds: bool, x: Term) -> Term:
+    zero = c.number(0.0, x.type.dtype, x.shape)
+    return c.op(Cond(), condition, *((x, zero) if holds else (zero, x)))
+
+
+def _needs(
+    steps: Sequence[Step], start: int, kept: Iterable[int]
+) -> tuple[list[tuple[Need, ...]], dict[int, tuple[Need, ...]]]:
+    """Under which conditions alone each step, and each value that one makes, is needed."""
+    values: dict[int, tuple[Need, ...]] = dict.fromkeys(kept, ())
+    around: list[tuple[Need, ...]] = []
+    end = start + sum(len(dtypes) for _, _, dtypes in steps)
+    for op, taken, dtypes in reversed(steps):
+        end -= len(dtypes)
+        own = [values[end + k] for k in range(len(dtypes)) if end + k in values]
+        around.append(tuple(n for n in own[0] if all(n in o for o in own)) if own else ())
+        if not own:
+            continue  # nobody needs it
+        for slot, k in enumerate(taken):
+            use = _use(around[-1], op, taken, slot)
+            values[k] = tuple(n for n in values.get(k, use) if n in use and k >= start)
+    return around[::-1], values
+
+
+def _use(around: tuple[Need, ...], op: Op, taken: Sequence[int], slot: int) -> tuple[Need, ...]:
+    """Under which conditions an operand of a step is needed."""
+    if not isinstance(op, Cond) or slot == 0:
+        return around
+    return tuple(dict.fromkeys((*around, (taken[0], slot == 1))))

@@ -1,0 +1,367 @@
+"""Picking elements by position: by index expressions (proved in range) or by integer tensors.
+
+An integer tensor is checked when the program runs: from ``-n`` to ``n - 1``, negative positions
+count from the end, as in NumPy. A kernel gives the check to its emitter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import cast, numpy_dtype
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import (
+    atom,
+    counted,
+    natural,
+    nonempty,
+    padded,
+    retyped,
+    spread,
+    taken,
+)
+from tempoc.ops.definition.shapes import Shape, axis_of, broadcast, require
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    Const,
+    Expr,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    mul,
+    sub,
+)
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import evaluate
+
+Part = Expr | tuple[Expr, Expr, int] | Literal["tensor"]
+"""What is taken of an axis: a point; ``(start, count, step)``; what the integer operand says."""
+
+
+def require_integers(type: TensorType, name: str) -> None:
+    """``OperandError`` unless the type can be an index."""
+    if not type.dtype.is_int:
+        raise OperandError(
+            f"{name} takes integers as positions, not {type.dtype.value}",
+            help="convert with i32(x)"
+            if type.dtype.is_float
+            else "no shape depends on data: choose with where(c, a, b)",
+        )
+
+
+def checked(positions: Array, extent: int, axis: int) -> Array:
+    """Positions counted from the front. ``OperandError`` if one is outside the axis."""
+    wrong = positions[(positions < -extent) | (positions >= extent)]
+    if wrong.size:
+        raise OperandError(
+            f"index {int(wrong.ravel()[0])} is out of range for axis {axis} of extent {extent}"
+        )
+    return np.where(positions < 0, positions + extent, positions).astype(np.int64)
+
+
+WRONG_VALUE = '''\
+def wrong_value(value, fine):
+    """0 if all values are fine, else the largest that is not, as a number above 0."""
+    value = jnp.clip(value, -2**29, 2**29)
+    found = jnp.where(value < 0, -2 * value, 2 * value + 1)
+    return jnp.max(jnp.where(fine, 0, found), initial=0)
+'''
+"""Stands in front of kernels that check an index."""
+
+FIRST_WRONG = '''\
+def first_wrong(*wrong):
+    """0 if all are 0, else the number of the first that is not, and what it is, in one number."""
+    turns, fault = len(wrong) + 1, jnp.int32(0)
+    for number in range(len(wrong), 0, -1):
+        found = jnp.minimum(wrong[number - 1], 2**31 // turns - 2)
+        fault = jnp.where(found == 0, fault, number + turns * found)
+    return fault
+'''
+"""Stands in front of kernels with checks; ``runtime/device/faults.py`` reads what it gives."""
+
+
+def guarded(idx: Value, extent: Expr, axis: int, out: Emitter) -> str:
+    """Positions counted from the front, with a check; garbage in their padding is not judged."""
+    n = atom(out.index(extent))
+    if idx.type.dtype is DType.U32:
+        inside = f"({idx.text} < jnp.uint32({n}))"
+    else:
+        inside = f"({idx.text} >= -{n}) & ({idx.text} < {n})"
+    ragged = [k for k in range(idx.type.ndim) if idx.is_ragged(k)]
+    for k in ragged:
+        inside = f"{inside} | ~{out.valid(idx, k)}"
+    place = retyped(idx, DType.I32, out).text
+    message = f"index {{value}} is out of range for axis {axis} of extent {show(extent)}"
+    told = place
+    if idx.type.dtype is not DType.I32:  # of the others an `i32` cannot hold all
+        least = "0" if idx.type.dtype is DType.U32 else "-2**29"
+        told = f"jnp.clip({idx.text}, {least}, 2**29).astype(jnp.int32)"
+    out.check(inside, message, told)
+    return f"jnp.where({place} < 0, {place} + {n}, {place})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpatialIndex(Op):
+    """``x[entries]``: one part for each axis; ``spatial_index`` makes them from what is written.
+
+    Points drop their axis, slices keep it. With ``"tensor"`` the second operand gives positions,
+    and its axes take the place of the axis; as in NumPy they come first if a slice stands between
+    the tensor and a point.
+    """
+
+    entries: tuple[Part, ...]
+
+    name = "getitem"
+
+    @property
+    def gathers(self) -> bool:
+        """Whether there is a second operand."""
+        return "tensor" in self.entries
+
+    def place(self) -> int:
+        """How many slices come before the axes of the second operand."""
+        special = [k for k, e in enumerate(self.entries) if not isinstance(e, tuple)]
+        if special[-1] - special[0] + 1 != len(special):
+            return 0
+        return special[0]
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Counts of slices, and the second operand's extents in their place."""
+        require(args, 1 + self.gathers, self.name)
+        if len(self.entries) != args[0].ndim:
+            raise OperandError(f"{args[0].ndim} axes take as many entries, not {len(self.entries)}")
+        shape = [e[1] for e in self.entries if isinstance(e, tuple)]
+        if self.gathers:
+            require_integers(args[1], "an index")
+            shape[self.place() : self.place()] = args[1].shape
+        return (TensorType(args[0].dtype, tuple(shape), args[0].weak),)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """Points and slices stay inside their axes; integer tensors are checked in the run."""
+        axes = zip(self.entries, args[0].shape, strict=True)
+        return tuple(_inside(e, n) for e, n in axes if e != "tensor" and e != (ZERO, n, 1))
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        keys: list[object] = []
+        for axis, e in enumerate(self.entries):
+            if isinstance(e, tuple):
+                start, count = evaluate(e[0], at), evaluate(e[1], at)
+                keys.append(start + e[2] * np.arange(count))
+            elif isinstance(e, Expr):
+                keys.append(np.array([evaluate(e, at)]))
+            else:
+                keys.append(checked(args[1], args[0].shape[axis], axis).ravel())
+        x = args[0][np.ix_(*keys)] if keys else args[0]
+        return (self.arranged(x, args[1].shape if self.gathers else ()),)
+
+    def arranged(self, x: Array, picked: tuple[int, ...]) -> Array:
+        """The array with an axis for each entry in the shape of the result."""
+        points = tuple(k for k, e in enumerate(self.entries) if isinstance(e, Expr))
+        if not self.gathers:
+            return np.squeeze(x, axis=points)
+        axis = self.entries.index("tensor")
+        axis -= sum(k < axis for k in points)
+        x = np.moveaxis(np.squeeze(x, axis=points), axis, self.place())
+        before, after = x.shape[: self.place()], x.shape[self.place() + 1 :]
+        return x.reshape((*before, *picked, *after))
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Slices and points from the last axis to the first, the gather at the end."""
+        x = natural(args[0], out)
+        room = list(x.padded)
+        for k in x.last:  # taken whole (emission/ragged_layout.py)
+            part = self.entries[k]
+            assert isinstance(part, tuple)
+            room[k] = out.pad(part[1])
+        x = out.align(x, tuple(room))
+        x = nonempty(x, (k for k in self.searched(x.type.shape) if k not in x.displaced), out)
+        text = x.text
+        for axis in reversed(range(x.type.ndim)):
+            e = self.entries[axis]
+            if axis in x.displaced:
+                continue
+            if isinstance(e, tuple):
+                text = _sliced(text, e, axis, x, out)
+            elif isinstance(e, Expr):
+                static = isinstance(e, Const)
+                call = "lax.index_in_dim" if static else "lax.dynamic_index_in_dim"
+                text = f"{call}({text}, {out.index(e)}, {axis}, keepdims=False)"
+        if self.gathers:
+            text = self.gathered(text, args, results[0], out)
+        return (text,)
+
+    def searched(self, shape: Shape) -> list[int]:
+        """The axes of which not the whole is taken; a point may be proved to be inside an axis
+        that is empty, where no one looks at it."""
+        whole = [(ZERO, n, 1) for n in shape]
+        parts = enumerate(zip(self.entries, whole, strict=True))
+        return [k for k, (e, w) in parts if e != w]
+
+    def gathered(self, text: str, args: tuple[Value, ...], result: TensorType, out: Emitter) -> str:
+        """The tensor's axis gathered, and its axes put where NumPy has them."""
+        axis = self.entries.index("tensor")
+        idx = natural(args[1], out)
+        positions = guarded(idx, args[0].type.shape[axis], axis, out)
+        now = axis - sum(isinstance(e, Expr) for e in self.entries[:axis])
+        text = taken(text, positions, now)
+        rank = idx.type.ndim
+        if now == self.place() or not rank:
+            return text
+        order = [*range(now, now + rank), *range(now), *range(now + rank, result.ndim)]
+        return f"jnp.transpose({text}, {tuple(order)})"
+
+
+def _inside(part: Expr | tuple[Expr, Expr, int], n: Expr) -> Expr:
+    """The condition that a point or all elements of a slice, if it has any, are on an axis."""
+    if isinstance(part, Expr):
+        return conjunction(compare("<=", ZERO, part), compare("<", part, n))
+    start, count, step = part
+    last = add(start, mul(Const(step), sub(count, ONE)))
+    low, high = (start, last) if step > 0 else (last, start)
+    inside = conjunction(compare("<=", ZERO, low), compare("<", high, n))
+    return disjunction(compare("<=", count, ZERO), inside)
+
+
+def _sliced(text: str, part: tuple[Expr, Expr, int], axis: int, x: Value, out: Emitter) -> str:
+    """A slice of an axis, by the cheapest means that reads the right elements."""
+    start, count, step = part
+    size = out.pad(count)
+    if (start, size, step) == (ZERO, x.padded[axis], 1):
+        return text
+    fixed = out.pad(start) == start
+    if step == 1 and size == count:
+        # The slice is proved to lie inside, so that a start known only now does not clamp.
+        if fixed:
+            a, b = out.static(start), out.static(start + count)
+            return f"lax.slice_in_dim({text}, {a}, {b}, axis={axis})"
+        a, b = out.index(start), out.static(count)
+        return f"lax.dynamic_slice_in_dim({text}, {a}, {b}, axis={axis})"
+    scaled = counted(count, out) if step == 1 else f"{step} * {counted(count, out)}"
+    positions = scaled if start == ZERO else f"{out.index(start)} + {scaled}"
+    return taken(text, positions, axis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take(Op):
+    """``take(x, idx, axis)``: the axes of ``idx`` in the place of an axis of ``x``."""
+
+    axis: int = 0
+
+    name = "take"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """As in NumPy."""
+        require(args, 2, self.name)
+        x, idx = args
+        require_integers(idx, self.name)
+        axis = axis_of(self.axis, x.ndim)
+        shape = (*x.shape[:axis], *idx.shape, *x.shape[axis + 1 :])
+        return (TensorType(x.dtype, shape, x.weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        x, idx = args
+        axis = axis_of(self.axis, x.ndim)
+        return (np.take(x, checked(idx, x.shape[axis], axis), axis=axis),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A checked gather."""
+        x, idx = (natural(v, out) for v in args)
+        axis = axis_of(self.axis, x.type.ndim)
+        x = nonempty(x, (axis,), out)
+        return (taken(x.text, guarded(idx, x.type.shape[axis], axis, out), axis),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeAlong(Op):
+    """``take_along(x, idx, axis)``: NumPy's ``take_along_axis``; the other axes broadcast.
+
+    Of positions that are ``sure`` it is known that they are none that is not there.
+    """
+
+    axis: int = -1
+    sure: bool = False
+
+    name = "take_along"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The broadcast shape with the extent of ``idx`` along the axis."""
+        require(args, 2, self.name)
+        x, idx = args
+        require_integers(idx, self.name)
+        if x.ndim != idx.ndim:
+            raise OperandError(f"take_along takes as many axes twice, not {x.ndim} and {idx.ndim}")
+        axis = axis_of(self.axis, x.ndim)
+        others = [_one_at(s.shape, axis) for s in args]
+        shape = list(broadcast(others, facts))
+        shape[axis] = idx.shape[axis]
+        return (TensorType(x.dtype, tuple(shape), x.weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        x, idx = args
+        axis = axis_of(self.axis, x.ndim)
+        return (np.take_along_axis(x, checked(idx, x.shape[axis], axis), axis=axis),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A gather, checked unless positions are sure."""
+        x, idx = args
+        axis = axis_of(self.axis, x.type.ndim)
+        wanted = padded(results[0].shape, out)
+        idx = spread(idx, wanted, out)
+        own = out.pad(x.type.shape[axis])
+        x = spread(x, tuple(own if k == axis else e for k, e in enumerate(wanted)), out)
+        x = nonempty(x, (axis,), out)
+        if self.sure:
+            positions = retyped(idx, DType.I32, out).text
+        else:
+            positions = guarded(idx, x.type.shape[axis], axis, out)
+        return (f'jnp.take_along_axis({x.text}, {positions}, axis={axis}, mode="clip")',)
+
+
+def _one_at(shape: Shape, axis: int) -> Shape:
+    return tuple(ONE if k == axis else e for k, e in enumerate(shape))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneHot(Op):
+    """A new last axis of extent ``n``: 1 at the position, else 0; zeros for positions outside."""
+
+    n: Expr
+    dtype: DType = DType.F32
+
+    name = "one_hot"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """One axis more."""
+        require(args, 1, self.name)
+        require_integers(args[0], self.name)
+        return (TensorType(self.dtype, (*args[0].shape, self.n)),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """A comparison."""
+        hot = args[0][..., None] == np.arange(evaluate(self.n, at))
+        return (hot.astype(numpy_dtype(self.dtype)),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A comparison."""
+        x = natural(args[0], out)
+        have = f"{x.text}[..., None]" if x.type.ndim else x.text
+        hot = f"{have} == {counted(self.n, out)}"
+        return (cast(f"({hot})", DType.BOOL, self.dtype),)

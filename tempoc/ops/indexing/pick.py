@@ -1,0 +1,97 @@
+"""One element of a temporal slice, chosen by data: ``x[t = j in lo:hi]``.
+
+The operand is the whole slice, and so is the dependence: any of its elements may be wanted. A
+kernel reads only the one (``Pick.place`` tells where it is).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import atom, natural, nonempty, retyped
+from tempoc.ops.definition.shapes import axis_of, require, shape_text
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.indexing.indexing import require_integers
+from tempoc.symbolic.expr import ZERO, Const, Expr, compare, mul, sub
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import evaluate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick(Op):
+    """The element of the first operand that stands for index ``j``, the second.
+
+    Along ``axis`` the first operand holds the elements ``lo``, ``lo + step``, ... below ``hi``.
+    That ``j`` is one of these is a promise, checked when the program runs.
+    """
+
+    lo: Expr
+    hi: Expr
+    step: int = 1
+    axis: int = 0
+
+    name = "pick"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The first operand without the axis."""
+        require(args, 2, self.name)
+        x, j = args
+        axis = axis_of(self.axis, x.ndim)
+        require_integers(j, "`in`")
+        if j.shape:
+            raise OperandError(f"`in` takes one index, not the shape {shape_text(j.shape)}")
+        return (TensorType(x.dtype, (*x.shape[:axis], *x.shape[axis + 1 :]), x.weak),)
+
+    def within(self, args: tuple[TensorType, ...]) -> tuple[Expr, ...]:
+        """The axis has an element for each index that is promised."""
+        n = args[0].shape[axis_of(self.axis, args[0].ndim)]
+        return (compare("<=", sub(self.hi, self.lo), mul(Const(self.step), n)),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Plain indexing. Raises ``OperandError`` for a broken promise."""
+        x, j = args[0], int(args[1])
+        lo, hi = evaluate(self.lo, at), evaluate(self.hi, at)
+        if not lo <= j < hi or (j - lo) % self.step:
+            raise OperandError(f"index {j} is not in {self.promised}, which is {lo}:{hi} here")
+        return (np.take(x, (j - lo) // self.step, axis_of(self.axis, x.ndim)),)
+
+    @property
+    def promised(self) -> str:
+        """The slice as text."""
+        step = f":{self.step}" if self.step != 1 else ""
+        return f"{show(self.lo)}:{show(self.hi)}{step}"
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A row of the slice; the kernel's own reads do without the slice."""
+        axis = axis_of(self.axis, args[0].type.ndim)
+        x = nonempty(natural(args[0], out), (axis,), out)
+        place = self.place(args[1], ZERO, 1, out)
+        return (f"lax.dynamic_index_in_dim({x.text}, {place}, {axis}, keepdims=False)",)
+
+    def place(self, j: Value, first: Expr, step: int, out: Emitter) -> str:
+        """Where the element is, in what holds the slice's elements at ``first + k * step``.
+
+        Checks the promise. The result is the name of an ``i32``, inside even if it is broken.
+        """
+        index = retyped(j, DType.I32, out).text
+        lo, hi = out.index(self.lo), out.index(self.hi)
+        inside = f"({index} >= {atom(lo)}) & ({index} < {atom(hi)})"
+        if self.step != 1:
+            inside += f" & (({index} - {atom(lo)}) % {self.step} == 0)"
+        message = f"index {{value}} is not in {self.promised}, where it was promised to be"
+        out.check(inside, message, index)
+        last = out.index(self.hi - 1)
+        kept = f"jnp.maximum(jnp.minimum({index}, {last}), {lo})"
+        if self.step == step:
+            shift = out.index(sub(first, self.lo))
+            return out.bind("place", kept if shift == "0" else f"{kept} + {atom(shift)}")
+        turn = f"({kept} - {atom(lo)}) // {self.step}"
+        scaled = turn if step == 1 else f"({turn}) * {step}"
+        start = out.index(first)
+        return out.bind("place", scaled if start == "0" else f"{scaled} + {atom(start)}")

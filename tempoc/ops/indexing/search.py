@@ -1,0 +1,216 @@
+"""Searching and ordering: the place of the greatest, the greatest few, sorting.
+
+NaN counts as greater than everything, and for ``argmin`` as less. Padding comes after all that is
+valid: it holds the value that is chosen last, and of equals the first is chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import greatest, least, meant_by, scalar
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import atom, natural
+from tempoc.ops.definition.shapes import axes_of, axis_of, require
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.reduction import HALVES, kept_shape, require_nonempty
+from tempoc.symbolic.expr import Const, compare
+from tempoc.symbolic.text import show
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgMax(Op):
+    """The index (``i32``) of the first greatest element, NaN first of all.
+
+    ``axis = None``: the index into the flattened tensor. The axes must not be empty.
+    """
+
+    axis: int | None = None
+    keepdims: bool = False
+
+    name = "argmax"
+    jax: ClassVar[str] = "jnp.argmax"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The shape without the axis."""
+        require(args, 1, self.name)
+        if args[0].dtype is DType.KEY:
+            raise OperandError(f"{self.name} takes numbers, not key")
+        axes = axes_of(None if self.axis is None else (self.axis,), args[0].ndim)
+        require_nonempty(args[0].shape, axes, self.name, facts)
+        return (TensorType(DType.I32, kept_shape(args[0].shape, axes, self.keepdims)),)
+
+    def search(self, x: Array) -> Array:
+        """The search itself."""
+        return np.asarray(np.argmax(x, axis=self.axis, keepdims=self.keepdims))
+
+    def neutral(self, dtype: DType) -> str:
+        """What is never found before a valid element."""
+        return least(dtype)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        x = args[0]
+        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        return (self.search(wide).astype(np.int32),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """An index into a flattened padded tensor is taken apart and put together again."""
+        v = natural(args[0], out)
+        axes = axes_of(None if self.axis is None else (self.axis,), v.type.ndim)
+        x = out.masked(v, axes, self.neutral(v.type.dtype))
+        kept = ", keepdims=True" if self.keepdims else ""
+        found = f"{self.jax}({x}, axis={self.axis}{kept}).astype(jnp.int32)"
+        if self.axis is not None or not any(v.is_ragged(k) for k in range(1, v.type.ndim)):
+            return (found,)
+        place = out.bind("place", found)
+        padded = ", ".join(out.static(e) for e in v.padded)
+        parts = out.bind("places", f"jnp.unravel_index({place}, ({padded},))")
+        flat = f"{parts}[0]"
+        for k in range(1, v.type.ndim):
+            flat = f"({flat}) * {atom(out.index(v.type.shape[k]))} + {parts}[{k}]"
+        return (f"({flat}).astype(jnp.int32)",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgMin(ArgMax):
+    """The index (``i32``) of the first least element, NaN first of all; see ``argmax``."""
+
+    name = "argmin"
+    jax = "jnp.argmin"
+
+    def search(self, x: Array) -> Array:
+        """The search itself."""
+        return np.asarray(np.argmin(x, axis=self.axis, keepdims=self.keepdims))
+
+    def neutral(self, dtype: DType) -> str:
+        """What is never found before a valid element."""
+        return greatest(dtype)
+
+
+def _last(dtype: DType) -> str:
+    """What sorts after everything valid: NaN, or the greatest integer (sorting is stable)."""
+    return scalar(math.nan, dtype) if dtype.is_float else greatest(dtype)
+
+
+def _orderable(args: tuple[TensorType, ...], name: str) -> None:
+    require(args, 1, name)
+    if args[0].dtype is DType.KEY:
+        raise OperandError(f"{name} takes numbers, not key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sort(Op):
+    """Ascending along an axis; NaN comes last."""
+
+    axis: int = -1
+
+    name = "sort"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The operand's type."""
+        _orderable(args, self.name)
+        axis_of(self.axis, args[0].ndim)
+        return args
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy, stable: equal zeros keep their order, whatever their signs."""
+        x = args[0]
+        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        return (np.sort(wide, axis=self.axis, kind="stable").astype(x.dtype),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Padding is made to sort last."""
+        v = natural(args[0], out)
+        axis = axis_of(self.axis, v.type.ndim)
+        x = out.masked(v, (axis,), _last(v.type.dtype))
+        return (f"jnp.sort({x}, axis={axis})",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgSort(Op):
+    """The places (``i32``) of the elements in ascending order; equals keep their order."""
+
+    axis: int = -1
+
+    name = "argsort"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The operand's shape."""
+        _orderable(args, self.name)
+        axis_of(self.axis, args[0].ndim)
+        return (TensorType(DType.I32, args[0].shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy, stable."""
+        x = args[0]
+        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        return (np.argsort(wide, axis=self.axis, kind="stable").astype(np.int32),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Padding is made to sort last."""
+        v = natural(args[0], out)
+        axis = axis_of(self.axis, v.type.ndim)
+        x = out.masked(v, (axis,), _last(v.type.dtype))
+        return (f"jnp.argsort({x}, axis={axis}, stable=True).astype(jnp.int32)",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopK(Op):
+    """The ``k`` greatest elements of the last axis, greatest first, and their places (``i32``).
+
+    Of equals the first comes first; NaN counts as greatest.
+    """
+
+    k: int
+
+    name = "top_k"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Two results of extent ``k``; the axis must have that many elements."""
+        _orderable(args, self.name)
+        axis = axis_of(-1, args[0].ndim)
+        extent = args[0].shape[axis]
+        if self.k < 0 or not facts.holds(compare("<=", Const(self.k), extent)):
+            raise OperandError(f"top_k cannot take {self.k} elements of {show(extent)}")
+        shape = (*args[0].shape[:-1], Const(self.k))
+        return (TensorType(args[0].dtype, shape, args[0].weak), TensorType(DType.I32, shape))
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """A stable ascending sort of the axis turned around, read from its end."""
+        x = args[0]
+        wide = x.astype(np.float32) if meant_by(x.dtype) in HALVES else x
+        order = np.argsort(wide[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        places = (x.shape[-1] - 1 - order)[..., : self.k]
+        return np.take_along_axis(x, places, axis=-1), places.astype(np.int32)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Padding holds the least value, behind all that is valid."""
+        v = natural(args[0], out)
+        last = v.type.ndim - 1
+        x = out.masked(v, (last,), least(v.type.dtype))
+        function = "greatest_first" if v.type.dtype.is_float else "lax.top_k"
+        top = out.bind("top", f"{function}({x}, {self.k})")
+        return f"{top}[0]", f"{top}[1].astype(jnp.int32)"
+
+
+GREATEST_FIRST = '''\
+def greatest_first(x, k):
+    """lax.top_k, which puts 0.0 before -0.0 and a negative NaN last, by the order of numbers."""
+    order = jnp.where(x == 0, 0, jnp.where(x == x, x, jnp.nan)).astype(x.dtype)
+    places = lax.top_k(order, k)[1]
+    return jnp.take_along_axis(x, places, axis=-1), places
+'''

@@ -1,0 +1,287 @@
+"""Random draws: pure functions of a key, which is a function of the seed, the place and the point.
+
+A key is two ``u32`` words along the last axis. No two draws share a key, and none depends on when
+or together with what it is computed; what a draw gives at a position does not depend on extents
+behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import cast, jax_dtype, numpy_dtype
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import along, natural, padded, static_shape
+from tempoc.ops.definition.shapes import require, type_text
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.random import threefry
+from tempoc.ops.tensor.reduction import require_nonempty
+from tempoc.ops.tensor.source import Given, concrete
+from tempoc.symbolic.expr import ONE, Const, Expr, product
+from tempoc.symbolic.walk import evaluate, symbols
+
+KEY = TensorType(DType.KEY, (Const(2),))
+FEW = 4
+"""So many places are looked at one after the other."""
+_DIGITS = {DType.BF16: (8, 7), DType.F16: (16, 10), DType.F32: (32, 23)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed(Given):
+    """The key that the run's seed gives; all others are folded from it."""
+
+    name = "seed"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """A key."""
+        require(args, 0, self.name)
+        return (KEY,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomKey(Op):
+    """The key of a draw: the seed's key, folded with the draw's place, then with its indices.
+
+    ``place`` is the hash of the place in the source, ``at`` has an index for each dimension.
+    """
+
+    place: int
+    at: tuple[Expr, ...] = ()
+
+    name = "random_key"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """A key."""
+        _takes_key(args, 1, self.name)
+        return (KEY,)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Folded one by one."""
+        key = threefry.fold_in(args[0], self.place)
+        for index in self.at:
+            key = threefry.fold_in(key, evaluate(index, at))
+        return (key,)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Folded one by one; from the first index that differs between mapped points, at each."""
+        varies = (k for k, e in enumerate(self.at) if {*symbols(e)} & {*out.mapped})
+        common = next(varies, len(self.at))
+        path = [out.index(e) for e in self.at]
+        text = f"random_key({', '.join([args[0].text, str(self.place), *path[:common]])})"
+        own = ", ".join(path[common:])
+        return (f"random_fold({text}, {own})" if own else text,)
+
+
+class Draw(Op):
+    """Numbers made from a key, the first operand."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uniform(Draw):
+    """Numbers in ``[0, 1)``, all multiples of the dtype's step below 1 equally likely."""
+
+    shape: tuple[Expr, ...]
+    dtype: DType = DType.F32
+
+    name = "uniform"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """As asked for."""
+        _takes_key(args, 1, self.name)
+        _is_float(self.dtype, self.name)
+        return (TensorType(self.dtype, self.shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Each element from its own position."""
+        return (threefry.uniform(args[0], concrete(self.shape, at), numpy_dtype(self.dtype)),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """The padding holds numbers too."""
+        return (_uniform(args[0], self.shape, self.dtype, out),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normal(Draw):
+    """Standard normal numbers."""
+
+    shape: tuple[Expr, ...]
+    dtype: DType = DType.F32
+
+    name = "normal"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """As asked for."""
+        _takes_key(args, 1, self.name)
+        _is_float(self.dtype, self.name)
+        return (TensorType(self.dtype, self.shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Each element from its own position."""
+        return (threefry.normal(args[0], concrete(self.shape, at), numpy_dtype(self.dtype)),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """The padding holds numbers too."""
+        operands = f"{args[0].text}, {_positions(self.shape, out)}"
+        if self.dtype is DType.F64:
+            return (f"random_normal64({operands})",)
+        return (f"random_normal({operands}, {jax_dtype(self.dtype)})",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bernoulli(Draw):
+    """``true`` with probability ``p``, the second operand: where a uniform number is below it.
+
+    ``dtype`` is that of the uniform numbers, which do not depend on ``p``.
+    """
+
+    dtype: DType = DType.F32
+
+    name = "bernoulli"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """A ``bool`` for each probability."""
+        _takes_key(args, 2, self.name)
+        _is_float(self.dtype, self.name)
+        _are_numbers(args[1], f"{self.name} takes probabilities")
+        return (TensorType(DType.BOOL, args[1].shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Each element from its own position."""
+        u = threefry.uniform(args[0], args[1].shape, numpy_dtype(self.dtype))
+        return (np.asarray(u < args[1].astype(np.promote_types(u.dtype, args[1].dtype))),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """The padding is garbage."""
+        p = natural(args[1], out)
+        u = _uniform(args[0], p.type.shape, self.dtype, out)
+        return (f"{u} < {cast(p.text, p.type.dtype, self.dtype)}",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Categorical(Draw):
+    """An index (``i32``) along the last axis of the logits, with probability ``softmax(logits)``.
+
+    The first greatest sum of a logit and Gumbel noise; the noise does not depend on the logits.
+    """
+
+    name = "categorical"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The shape without the last axis."""
+        _takes_key(args, 2, self.name)
+        _are_numbers(args[1], f"{self.name} takes logits")
+        if not args[1].shape:
+            raise OperandError(f"{self.name} takes logits along an axis, not a scalar")
+        require_nonempty(args[1].shape, (args[1].ndim - 1,), self.name, facts)
+        return (TensorType(DType.I32, args[1].shape[:-1]),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """The place of the greatest sum."""
+        logits = args[1]
+        wide = logits if logits.dtype == np.float64 else logits.astype(np.float32)
+        scores = wide + threefry.gumbel(args[0], logits.shape)
+        return (np.asarray(np.argmax(scores, axis=-1), np.int32),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Padding along the axis is never chosen."""
+        v = natural(args[1], out)
+        dtype = DType.F64 if v.type.dtype is DType.F64 else DType.F32
+        places = _positions(v.type.shape, out)
+        last = v.type.shape[-1]
+        if isinstance(last, Const) and last.value <= FEW:
+            logits = cast(v.text, v.type.dtype, dtype)
+            return (f"random_of_few({args[0].text}, {logits}, {places})",)
+        noise = f"random_gumbel({args[0].text}, {places})"
+        sums = f"{cast(v.text, v.type.dtype, dtype)} + {cast(noise, DType.F32, dtype)}"
+        scores = Value(out.bind("scores", sums), TensorType(dtype, v.type.shape), v.padded)
+        masked = out.masked(scores, (v.type.ndim - 1,), "-jnp.inf")
+        return (f"jnp.argmax({masked}, axis=-1).astype(jnp.int32)",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permutation(Draw):
+    """The numbers below ``n`` (``i32``) in random order: the order of ``n`` random words."""
+
+    n: Expr
+
+    name = "permutation"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """A vector."""
+        _takes_key(args, 1, self.name)
+        return (TensorType(DType.I32, (self.n,)),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Of equal words the first comes first."""
+        words = threefry.bits(args[0], concrete((self.n,), at))
+        return (np.argsort(words, kind="stable").astype(np.int32),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Padding comes last: no word is greater, and it stands behind all that are as great."""
+        text = out.bind("words", f"random_bits({args[0].text}, {_positions((self.n,), out)})")
+        words = Value(text, TensorType(DType.U32, (self.n,)), padded((self.n,), out))
+        ordered = out.masked(words, (0,), f"jnp.uint32({2**32 - 1})")
+        return (f"jnp.argsort({ordered}, stable=True).astype(jnp.int32)",)
+
+
+# ---------------------------------------------------------------- operands
+
+
+def _takes_key(args: tuple[TensorType, ...], count: int, name: str) -> None:
+    require(args, count, name)
+    if args[0] != KEY:
+        raise OperandError(f"{name} takes a random key, not {type_text(args[0])}")
+
+
+def _is_float(dtype: DType, name: str) -> None:
+    if not dtype.is_float:
+        raise OperandError(f"{name} draws floats, not {dtype.value}")
+
+
+def _are_numbers(type: TensorType, what: str) -> None:
+    if not (type.dtype.is_float or type.dtype.is_int):
+        raise OperandError(f"{what}, not {type_text(type)}")
+
+
+# ---------------------------------------------------------------- text
+
+
+def _uniform(key: Value, shape: tuple[Expr, ...], dtype: DType, out: Emitter) -> str:
+    operands = f"{key.text}, {_positions(shape, out)}"
+    if dtype is DType.F64:
+        return f"random_uniform64({operands})"
+    width, digits = _DIGITS[dtype]
+    return f"random_uniform({operands}, {width}, {digits}, {jax_dtype(dtype)})"
+
+
+def _positions(shape: tuple[Expr, ...], out: Emitter) -> str:
+    """The position of each element in row-major order of the true extents, not the padded ones."""
+    sizes = padded(shape, out)
+    if not shape:
+        return "jnp.zeros((), jnp.uint32)"
+    if sizes[1:] == shape[1:]:
+        steps = f"jnp.arange({out.static(product(sizes))}, dtype=jnp.uint32)"
+        return steps if len(shape) == 1 else f"{steps}.reshape({static_shape(sizes, out)})"
+    terms = []
+    for axis, size in enumerate(sizes):
+        steps = along(f"jnp.arange({out.static(size)}, dtype=jnp.uint32)", axis, len(shape))
+        stride = product(shape[axis + 1 :])
+        terms.append(steps if stride == ONE else f"{steps} * jnp.uint32({out.index(stride)})")
+    return " + ".join(terms)

@@ -1,0 +1,343 @@
+"""Functions of two or three numbers, applied to elements that broadcast against each other.
+
+Operands are converted to the dtype they promote to, then computed in it. Integers wrap around.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import cast, is_nonzero, meant_by, numpy_dtype, paired, scalar
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import padded, spread
+from tempoc.ops.definition.promotion import Kind, common, inexact, numeric, promote, real
+from tempoc.ops.definition.shapes import broadcast, require
+from tempoc.ops.definition.types import DType, TensorType
+
+
+class Nary(Op):
+    """Operands that broadcast. ``jax`` is the text of the result, ``{0}`` the first operand."""
+
+    __slots__ = ()
+    jax: ClassVar[str]
+    arity: ClassVar[int] = 2
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """The kind to which operands are converted. Raises ``OperandError``."""
+        return promote(args)
+
+    def result(self, operand: Kind) -> Kind:
+        """The kind of the result."""
+        return operand
+
+    def compute(self, *args: Array) -> Array:
+        """The function itself, on arrays of one dtype, which broadcast."""
+        raise NotImplementedError
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Broadcast shape, promoted dtype."""
+        require(args, self.arity, self.name)
+        dtype, weak = self.result(self.operand(args))
+        return (TensorType(dtype, broadcast([a.shape for a in args], facts), weak),)
+
+    def meeting(self, types: tuple[TensorType, ...]) -> DType | None:
+        """All operands are converted to one dtype."""
+        return self.operand(types)[0]
+
+    def settle(self, args: tuple[Array, ...], types: tuple[TensorType, ...]) -> tuple[Array, ...]:
+        """Numbers without a dtype of their own take that of the others, and wrap if need be."""
+        if not any(t.weak for t in types):
+            return args
+        dtype = numpy_dtype(self.operand(types)[0])
+        with np.errstate(all="ignore"):
+            return tuple(a.astype(dtype, copy=False) for a in args)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Half precision is computed in single precision and rounded, as XLA does."""
+        args = common(args)
+        half = meant_by(args[0].dtype) in (DType.BF16, DType.F16)
+        with np.errstate(all="ignore"):
+            y = np.asarray(self.compute(*(a.astype(np.float32) if half else a for a in args)))
+        return (y.astype(args[0].dtype) if half and y.dtype == np.float32 else y,)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """One expression; garbage meets garbage."""
+        texts = self.texts(args, results, out)
+        texts = [*paired(*texts)] if len(texts) == 2 else texts
+        return (self.jax.format(*texts),)
+
+    def texts(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> list[str]:
+        """The operands in a common dtype, ready to broadcast."""
+        dtype = self.operand(tuple(a.type for a in args))[0]
+        wanted = padded(results[0].shape, out)
+        aligned = [spread(a, wanted, out) for a in args]
+        return [cast(a.text, a.type.dtype, dtype) for a in aligned]
+
+
+class Arithmetic(Nary):
+    """Two numbers give a number of the same dtype; ``bool`` counts as 0 and 1."""
+
+    __slots__ = ()
+    numpy: ClassVar[np.ufunc]
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """At least integers."""
+        return numeric(promote(args))
+
+    def compute(self, *args: Array) -> Array:
+        """In the operands' dtype."""
+        return np.asarray(self.numpy(*args))
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As ``Nary``, with ``bool`` made ``i32``."""
+        return Nary.evaluate(self, tuple(_numbers(a) for a in args), at)
+
+
+def _numbers(a: Array) -> Array:
+    return a.astype(np.int32) if a.dtype == np.bool_ else a
+
+
+class Add(Arithmetic):
+    """``a + b``."""
+
+    name, jax, numpy = "add", "{0} + {1}", np.add
+
+
+class Subtract(Arithmetic):
+    """``a - b``."""
+
+    name, jax, numpy = "sub", "{0} - {1}", np.subtract
+
+
+class Multiply(Arithmetic):
+    """``a * b``."""
+
+    name, jax, numpy = "mul", "{0} * {1}", np.multiply
+
+
+class Divide(Arithmetic):
+    """``a / b``; integers become ``f32``."""
+
+    name, jax, numpy = "div", "{0} / {1}", np.divide
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """Floating point."""
+        return inexact(promote(args))
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As ``Nary``, in floating point."""
+        return Nary.evaluate(self, tuple(real(a) for a in common(args)), at)
+
+
+class FloorDivide(Arithmetic):
+    """``a // b``, rounded down as in Python; an integer divided by 0 gives 0, as in NumPy."""
+
+    name, jax, numpy = "floordiv", "jnp.floor_divide({0}, {1})", np.floor_divide
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """XLA has another idea of an integer divided by 0."""
+        return (_guarded(self, args, results, out),)
+
+
+class Remainder(Arithmetic):
+    """``a % b`` with the sign of ``b``, as in Python; an integer modulo 0 gives 0, as in NumPy."""
+
+    name, jax, numpy = "mod", "jnp.remainder({0}, {1})", np.remainder
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """XLA has another idea of an integer modulo 0."""
+        return (_guarded(self, args, results, out),)
+
+
+def _guarded(
+    op: Arithmetic, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+) -> str:
+    a, b = op.texts(args, results, out)
+    dtype = results[0].dtype
+    if dtype.is_float or is_nonzero(b, dtype):
+        return op.jax.format(a, b)
+    divisor = out.bind("divisor", f"jnp.where({b} == 0, {scalar(1, dtype)}, {b})")
+    return f"jnp.where({b} == 0, {scalar(0, dtype)}, {op.jax.format(a, divisor)})"
+
+
+class Power(Arithmetic):
+    """``a ** b``. A negative power of an integer is rounded towards zero."""
+
+    name, jax, numpy = "power", "jnp.power({0}, {1})", np.power
+
+    def compute(self, *args: Array) -> Array:
+        """NumPy refuses negative powers of integers."""
+        a, b = args
+        if a.dtype.kind not in "iu":
+            # For one exponent of 0.5 NumPy takes the root, which is NaN for -inf; not for many.
+            many = np.array(np.broadcast_to(b, np.broadcast_shapes(a.shape, b.shape)), ndmin=1)
+            return np.asarray(np.power(a, many)).reshape(np.broadcast_shapes(a.shape, b.shape))
+        whole = np.power(a, np.where(b < 0, b & 1, b))
+        kept = np.where(np.abs(a) == 1, whole, np.zeros((), a.dtype))
+        return np.where(b < 0, kept, whole)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """JAX leaves negative powers of integers undefined, and takes six bits of an exponent."""
+        dtype = results[0].dtype
+        base, exponent = self.texts(args, results, out)
+        if dtype.is_float or 0 <= _count(exponent) < SIX_BITS:
+            return (self.jax.format(base, exponent),)
+        if dtype not in (DType.I32, DType.I64) or _count(exponent) >= 0:
+            return (f"integer_power({base}, {exponent})",)
+        exponent = out.bind("exponent", exponent)
+        whole = f"integer_power({base}, jnp.abs({exponent}))"
+        return (
+            f"jnp.where(({exponent} < 0) & (jnp.abs({base}) != 1), {scalar(0, dtype)}, {whole})",
+        )
+
+
+SIX_BITS = 2**6
+
+INTEGER_POWER = '''\
+def integer_power(base, exponent):
+    """base ** exponent, not negative, of which jnp.power would look at six bits only."""
+    whole = jnp.power(base, exponent & 63)
+    for bits in range(6, 8 * exponent.dtype.itemsize, 6):
+        for _ in range(6):
+            base = base * base
+        whole = whole * jnp.power(base, (exponent >> bits) & 63)
+    return whole
+'''
+
+
+def _count(text: str) -> int:
+    """The number that emitted code is, if it is one that is not negative; else -1."""
+    found = re.fullmatch(r"jnp\.\w+\((\d+)\)(\.astype\([\w.]+\))?", text)
+    return int(found.group(1)) if found else -1
+
+
+class Minimum(Nary):
+    """The lesser of two; NaN if one is."""
+
+    name, jax = "minimum", "jnp.minimum({0}, {1})"
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.minimum(*args))
+
+
+class Maximum(Nary):
+    """The greater of two; NaN if one is."""
+
+    name, jax = "maximum", "jnp.maximum({0}, {1})"
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.maximum(*args))
+
+
+class Clip(Nary):
+    """``clip(x, low, high)``: ``minimum(maximum(x, low), high)``."""
+
+    name, jax = "clip", "jnp.minimum(jnp.maximum({0}, {1}), {2})"
+    arity = 3
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        x, low, high = args
+        return np.asarray(np.minimum(np.maximum(x, low), high))
+
+
+class Comparison(Nary):
+    """A yes or no for each pair of numbers; false where one is NaN (true for ``!=``)."""
+
+    __slots__ = ()
+    numpy: ClassVar[np.ufunc]
+
+    def result(self, operand: Kind) -> Kind:
+        """``bool``, never weak."""
+        if operand[0] is DType.KEY:
+            raise OperandError("random keys do not compare")
+        return DType.BOOL, False
+
+    def compute(self, *args: Array) -> Array:
+        """In the operands' common dtype."""
+        return np.asarray(self.numpy(*args))
+
+
+class Less(Comparison):
+    """``a < b``."""
+
+    name, jax, numpy = "lt", "{0} < {1}", np.less
+
+
+class LessEqual(Comparison):
+    """``a <= b``."""
+
+    name, jax, numpy = "le", "{0} <= {1}", np.less_equal
+
+
+class Greater(Comparison):
+    """``a > b``."""
+
+    name, jax, numpy = "gt", "{0} > {1}", np.greater
+
+
+class GreaterEqual(Comparison):
+    """``a >= b``."""
+
+    name, jax, numpy = "ge", "{0} >= {1}", np.greater_equal
+
+
+class Equal(Comparison):
+    """``a == b``."""
+
+    name, jax, numpy = "eq", "{0} == {1}", np.equal
+
+
+class NotEqual(Comparison):
+    """``a != b``."""
+
+    name, jax, numpy = "ne", "{0} != {1}", np.not_equal
+
+
+class Logical(Nary):
+    """Two ``bool`` tensors give one."""
+
+    __slots__ = ()
+    numpy: ClassVar[np.ufunc]
+
+    def operand(self, args: tuple[TensorType, ...]) -> Kind:
+        """``bool`` alone."""
+        for a in args:
+            if a.dtype is not DType.BOOL:
+                raise OperandError(
+                    f"{self.name} takes bool, not {a.dtype.value}",
+                    help="compare first, as in x != 0",
+                )
+        return DType.BOOL, False
+
+    def compute(self, *args: Array) -> Array:
+        """As in NumPy."""
+        return np.asarray(self.numpy(*args))
+
+
+class And(Logical):
+    """``a and b`` for each pair of elements."""
+
+    name, jax, numpy = "and", "jnp.logical_and({0}, {1})", np.logical_and
+
+
+class Or(Logical):
+    """``a or b`` for each pair of elements."""
+
+    name, jax, numpy = "or", "jnp.logical_or({0}, {1})", np.logical_or

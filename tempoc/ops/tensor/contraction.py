@@ -1,0 +1,320 @@
+"""Products of tensors, summed over shared axes.
+
+Where a summed axis is ragged, both operands are masked with 0, since zero times NaN is NaN. An
+operand whose garbage is known to be finite need not be masked when the other one is. One that many
+points read from the same array is looked at once: only if not all of it is finite each point masks
+its own copy, one point after the other, so that there is never more than one copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import jax_dtype, meant_by, scalar
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import padded, retyped
+from tempoc.ops.definition.promotion import common, promote
+from tempoc.ops.definition.shapes import broadcast, require, same, shape_text
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.reduction import HALVES
+from tempoc.symbolic.expr import ONE, Expr
+from tempoc.symbolic.text import show
+
+
+def require_numbers(args: tuple[TensorType, ...], name: str) -> None:
+    """``OperandError`` for operands that have no product."""
+    for a in args:
+        if a.dtype in (DType.BOOL, DType.KEY):
+            raise OperandError(
+                f"{name} takes numbers, not {a.dtype.value}", help="convert with f32(x) or i32(x)"
+            )
+
+
+def widened(args: tuple[Array, ...]) -> tuple[tuple[Array, ...], np.dtype[np.generic]]:
+    """The arrays in the dtype in which products are summed, and the dtype of the result."""
+    arrays = common(args)
+    result = arrays[0].dtype
+    if meant_by(result) in HALVES:
+        arrays = tuple(a.astype(np.float32) for a in arrays)
+    return arrays, result
+
+
+def clean(
+    v: Value, axes: tuple[int, ...], other: Value | None, dtype: DType, out: Emitter
+) -> Value:
+    """The operand with 0 in the padding of summed axes.
+
+    It may keep finite garbage (integers are finite) when ``other``, masked along the same axes,
+    brings the zeros.
+    """
+    if other is not None and (v.finite or not v.type.dtype.is_float):
+        return v
+    return replace(v, text=out.masked(v, axes, scalar(0, dtype)))
+
+
+def contracted(
+    v: Value,
+    axes: tuple[int, ...],
+    other: Value | None,
+    dtype: DType,
+    out: Emitter,
+    spell: Callable[[str], str],
+    given: Sequence[str],
+) -> str:
+    """A product with an operand that is cleaned; ``given`` are the others in its spelling.
+
+    Where all points read the operand from one array and ``other`` brings the zeros, the array need
+    not be masked for each point as long as all of it is finite, and so one product serves all.
+    """
+    needed = any(v.is_ragged(k) for k in axes) and v.type.dtype.is_float and not v.finite
+    finite = out.finite(v) if needed and other is not None else ""
+    if not finite:
+        return spell(clean(v, axes, other, dtype, out).text)
+    masked = out.masking(v, axes, scalar(0, dtype))
+    masks = [out.valid(v, k) for k in axes if v.is_ragged(k)]
+    used = dict.fromkeys([*given, v.text, *masks])
+    names = ", ".join(text for text in used if text.isidentifier())
+    alone = f"jax.custom_batching.sequential_vmap(lambda {names}: {spell(masked)})({names})"
+    return f"lax.cond({finite}, lambda: {spell(v.text)}, lambda: {alone})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatMul(Op):
+    """``a @ b`` as in NumPy: vectors, matrices, stacks of matrices whose batch axes broadcast."""
+
+    name = "matmul"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """Batch axes broadcast, the inner extents must agree."""
+        require(args, 2, self.name)
+        require_numbers(args, "@")
+        a, b = (x.shape for x in args)
+        if not a or not b:
+            raise OperandError(
+                f"shapes {shape_text(a)} and {shape_text(b)} do not contract: a scalar has no axis",
+                help="multiply by a scalar with *",
+            )
+        inner = b[0] if len(b) == 1 else b[-2]
+        if not same(a[-1], inner, facts):
+            raise OperandError(
+                f"shapes {shape_text(a)} and {shape_text(b)} do not contract: "
+                f"{show(a[-1])} is not {show(inner)}"
+            )
+        batch = broadcast([a[:-2], b[:-2]], facts)
+        rows = a[-2:-1]
+        columns = b[-1:] if len(b) > 1 else ()
+        dtype, weak = promote(args)
+        return (TensorType(dtype, (*batch, *rows, *columns), weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy; halves are summed in single precision."""
+        (a, b), dtype = widened(args)
+        with np.errstate(all="ignore"):
+            return (np.asarray(np.matmul(a, b)).astype(dtype, copy=False),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Both operands aligned along the inner axis and the batch, masked, then multiplied.
+
+        A matrix times a vector is written as suits the number of points that do that.
+        """
+        (result,) = results
+        a, b = args
+        inner = out.pad(a.type.shape[-1])
+        wanted = padded(result.shape, out)
+        batch = wanted[: max(a.type.ndim, b.type.ndim) - 2]
+        a = out.align(a, (*_batch(a, batch), *(out.pad(e) for e in a.type.shape[-2:-1]), inner))
+        columns = tuple(out.pad(e) for e in b.type.shape[-1:]) if b.type.ndim > 1 else ()
+        b = out.align(b, (*_batch(b, batch), inner, *columns))
+        a, b = (retyped(v, result.dtype, out) for v in (a, b))
+        inner_axes = (a.type.ndim - 1,), (0 if b.type.ndim == 1 else b.type.ndim - 2,)
+        dtype = result.dtype
+        is_vector = (a.type.ndim, b.type.ndim) == (2, 1)
+
+        def times(x: str, y: str) -> str:
+            return _matrix_vector(x, y, out) if is_vector else f"jnp.matmul({x}, {y})"
+
+        if a.shared and not b.shared:
+            y = clean(b, inner_axes[1], None, dtype, out).text
+            return (contracted(a, inner_axes[0], b, dtype, out, lambda x: times(x, y), [y]),)
+        x = clean(a, inner_axes[0], None, dtype, out).text
+        return (contracted(b, inner_axes[1], a, dtype, out, lambda y: times(x, y), [x]),)
+
+
+MATVEC = '''\
+def matvec(matrix, vector, points):
+    """matrix @ vector, which so many points compute together.
+
+    Vectors of many points are rows of an array, which one product takes and gives as they lie. For
+    few of them XLA for CPUs is faster if the matrix comes first.
+    """
+    if points == 1:
+        return jnp.matmul(matrix, vector)
+    if jax.default_backend() == "cpu" and points <= 16:
+        return lax.optimization_barrier(jnp.matmul(matrix, vector))
+    return jnp.matmul(vector, matrix.T)
+'''
+
+
+def _matrix_vector(matrix: str, vector: str, out: Emitter) -> str:
+    """A matrix times a vector, at all points for which this is written."""
+    if out.points == ONE:
+        return f"jnp.matmul({matrix}, {vector})"
+    return f"matvec({matrix}, {vector}, {out.static(out.points)})"
+
+
+def _batch(v: Value, batch: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    count = max(v.type.ndim - 2, 0)
+    target = batch[len(batch) - count :]
+    have = zip(v.type.shape[:count], v.padded[:count], target, strict=True)
+    return tuple(size if ONE in (extent, size) else want for extent, size, want in have)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Einsum(Op):
+    """``einsum(spec, ...)`` as in NumPy: letters for axes, ``...`` for the rest, ``->`` or not."""
+
+    spec: str
+
+    name = "einsum"
+
+    def letters(self, ranks: tuple[int, ...]) -> tuple[list[str], str]:
+        """The axes of the operands and of the result, one letter each. Raises ``OperandError``."""
+        left, arrow, right = self.spec.replace(" ", "").partition("->")
+        terms = left.split(",")
+        if len(terms) != len(ranks):
+            raise OperandError(f'einsum "{self.spec}" has {len(terms)} operands, not {len(ranks)}')
+        spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in self.spec]
+        extra = [n - len(t.replace("...", "")) for t, n in zip(terms, ranks, strict=True)]
+        for term, n in zip(terms, extra, strict=True):
+            if n < 0 or (n > 0 and "..." not in term):
+                rank = len(term.replace("...", ""))
+                raise OperandError(f'"{term}" in einsum names {rank} axes, not {rank + n}')
+        rest = "".join(spare[: max(extra, default=0)])
+        parts = zip(terms, extra, strict=True)
+        operands = [t.replace("...", rest[len(rest) - n :]) for t, n in parts]
+        if arrow:
+            result = right.replace("...", rest)
+        else:
+            every = "".join(operands)
+            result = rest + "".join(
+                sorted(c for c in {*every} if every.count(c) == 1 and c not in rest)
+            )
+        self.check(operands, result)
+        return operands, result
+
+    def check(self, operands: list[str], result: str) -> None:
+        """``OperandError`` unless the letters make sense."""
+        for c in "".join([*operands, result]):
+            if not (c.isascii() and c.isalpha()):
+                raise OperandError(f'"{c}" in einsum "{self.spec}" is not a letter')
+        for c in result:
+            if c not in "".join(operands):
+                raise OperandError(f'the result of einsum "{self.spec}" names {c}, no operand does')
+            if result.count(c) > 1:
+                raise OperandError(f'the result of einsum "{self.spec}" names {c} twice')
+
+    def extents(
+        self, terms: list[str], args: tuple[TensorType, ...], facts: Facts
+    ) -> dict[str, Expr]:
+        """The extent of each letter. Raises ``OperandError`` where two differ."""
+        found: dict[str, Expr] = {}
+        for term, a in zip(terms, args, strict=True):
+            for letter, extent in zip(term, a.shape, strict=True):
+                known = found.setdefault(letter, extent)
+                if known == ONE:
+                    found[letter] = extent
+                elif extent != ONE and not same(known, extent, facts):
+                    shapes = " and ".join(shape_text(x.shape) for x in args)
+                    raise OperandError(
+                        f'shapes {shapes} do not contract by "{self.spec}": '
+                        f"{letter} is {show(known)} and {show(extent)}"
+                    )
+        return found
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """An extent for each letter of the result."""
+        require_numbers(args, self.name)
+        terms, result = self.letters(tuple(a.ndim for a in args))
+        extents = self.extents(terms, args, facts)
+        dtype, weak = promote(args)
+        return (TensorType(dtype, tuple(extents[c] for c in result), weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy; halves are summed in single precision."""
+        arrays, dtype = widened(args)
+        terms, result = self.letters(tuple(a.ndim for a in arrays))
+        spec = f"{','.join(terms)}->{result}"
+        with np.errstate(all="ignore"):
+            y = np.asarray(np.einsum(spec, *arrays, optimize=len(arrays) > 2))
+        return (y.astype(dtype, copy=False),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Letters get one padded extent each; those that are summed are masked."""
+        dtype = results[0].dtype
+        terms, result = self.letters(tuple(a.type.ndim for a in args))
+        sizes: dict[str, Expr] = {}
+        for term, v in zip(terms, args, strict=True):
+            for letter, extent in zip(term, v.type.shape, strict=True):
+                if sizes.get(letter, ONE) == ONE:
+                    sizes[letter] = out.pad(extent)
+        spec = f"{','.join(terms)}->{result}"
+        precise = "" if dtype.is_float else f", preferred_element_type={jax_dtype(dtype)}"
+        masked: set[str] = set()
+        texts = [""] * len(args)
+        # Those that bring the zeros for an array that all points share come before it.
+        order = sorted(range(len(args)), key=lambda k: bool(args[k].shared))
+        columns = _columns(terms, result, args) if dtype.is_float else ()
+
+        def spell(last: str) -> str:
+            given = [last if k == order[-1] else text for k, text in enumerate(texts)]
+            if columns:
+                return f"transposed_matmul({', '.join(given[c] for c in columns)})"
+            return f'jnp.einsum("{spec}", {", ".join(given)}{precise})'
+
+        for k in order:
+            term, v = terms[k], args[k]
+            extents = zip(term, v.type.shape, strict=True)
+            goal = tuple(ONE if e == ONE else sizes[letter] for letter, e in extents)
+            v = retyped(out.align(v, goal), dtype, out)
+            summed = tuple(a for a, c in enumerate(term) if c not in result and v.is_ragged(a))
+            other = v if summed and all(term[a] in masked for a in summed) else None
+            if k == order[-1]:
+                others = [texts[j] for j in order[:-1]]
+                return (contracted(v, summed, other, dtype, out, spell, others),)
+            texts[k] = clean(v, summed, other, dtype, out).text
+            masked |= {term[a] for a in summed}
+        raise AssertionError("no operands")
+
+
+TRANSPOSED_MATMUL = '''\
+def transposed_matmul(x, y):
+    """x.T @ y: the outer products of rows, summed over all axes but the last.
+
+    XLA for CPUs is faster with many rows if the narrower ones are laid out as columns first.
+    """
+    x, y = (lax.collapse(a, 0, a.ndim - 1) for a in (x, y))
+    if jax.default_backend() != "cpu" or len(x) < 128:
+        return jnp.matmul(x.T, y)
+    if x.shape[1] <= y.shape[1]:
+        return jnp.matmul(lax.optimization_barrier(x.T), y)
+    return lax.optimization_barrier(jnp.matmul(lax.optimization_barrier(y.T), x)).T
+'''
+
+
+def _columns(terms: list[str], result: str, args: tuple[Value, ...]) -> tuple[int, ...]:
+    """The operands whose columns are the rows and the columns of a result that is summed over all
+    else, if there are two of that kind."""
+    if len(terms) != 2 or any(not term or len({*term}) < len(term) for term in terms):
+        return ()
+    (rows, a), (others, b) = ((term[:-1], term[-1]) for term in terms)
+    single, also_single = ([extent == ONE for extent in v.type.shape[:-1]] for v in args)
+    if not rows or rows != others or a == b or single != also_single:
+        return ()
+    return (0, 1) if result == a + b else (1, 0) if result == b + a else ()

@@ -1,0 +1,375 @@
+"""Functions of one number, applied to each element.
+
+Functions of real numbers turn integers into ``f32``. Those that keep integers as they are (``abs``,
+``floor``, ...) do so here too, as in NumPy. ``bf16`` and ``f16`` are computed in ``f32``.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import cast, meant_by, numpy_dtype
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import padded
+from tempoc.ops.definition.promotion import Kind, inexact, kind_of, numeric, real
+from tempoc.ops.definition.shapes import require
+from tempoc.ops.definition.types import DType, TensorType
+
+
+class Unary(Op):
+    """One operand; the result has its shape.
+
+    ``jax`` is the text of the result with ``{x}`` for the operand; ``numpy`` the function that
+    ``compute`` calls, unless an operator spells it out.
+    """
+
+    __slots__ = ()
+    jax: ClassVar[str]
+    numpy: ClassVar[np.ufunc]
+
+    @abstractmethod
+    def kind(self, operand: Kind) -> Kind:
+        """The kind of the result. Raises ``OperandError``."""
+
+    def compute(self, x: Array) -> Array:
+        """The function itself, on an array of ``f32`` or wider, or of integers."""
+        return np.asarray(self.numpy(x))
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The operand's shape."""
+        require(args, 1, self.name)
+        dtype, weak = self.kind(kind_of(args[0]))
+        return (TensorType(dtype, args[0].shape, weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Half precision is computed in single precision, as XLA does."""
+        (x,) = args
+        half = meant_by(x.dtype) in (DType.BF16, DType.F16)
+        with np.errstate(all="ignore"):
+            y = np.asarray(self.compute(x.astype(np.float32) if half else x))
+        rounds = half and y.dtype == np.float32
+        return (y.astype(x.dtype) if rounds else y,)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """One call; garbage stays where it is."""
+        dtype = results[0].dtype
+        x = out.align(args[0], padded(results[0].shape, out))
+        if dtype is not DType.BOOL:
+            return (self.jax.format(x=cast(x.text, x.type.dtype, dtype)),)
+        return (self.jax.format(x=x.text),)
+
+
+class RealFunction(Unary):
+    """A function of real numbers: integers become ``f32``."""
+
+    __slots__ = ()
+
+    def kind(self, operand: Kind) -> Kind:
+        """Floating point."""
+        return inexact(operand)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As a number of the operand's precision."""
+        return Unary.evaluate(self, (real(args[0]),), at)
+
+
+class NumberFunction(Unary):
+    """A function that keeps the dtype, integer or not."""
+
+    __slots__ = ()
+
+    def kind(self, operand: Kind) -> Kind:
+        """That of the operand, which must be a number."""
+        if operand[0] in (DType.BOOL, DType.KEY):
+            raise OperandError(f"{self.name} takes numbers, not {operand[0].value}")
+        return operand
+
+
+class Rounding(NumberFunction):
+    """Integers are their own rounding."""
+
+    __slots__ = ()
+
+    def compute(self, x: Array) -> Array:
+        """Older versions of NumPy turn integers into doubles."""
+        return x if x.dtype.kind in "iu" else np.asarray(self.numpy(x))
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Nothing to do for integers."""
+        if results[0].dtype.is_float:
+            return Unary.emit(self, args, results, out)
+        return (out.align(args[0], padded(results[0].shape, out)).text,)
+
+
+class Negative(NumberFunction):
+    """``-x``."""
+
+    name, jax, numpy = "neg", "-{x}", np.negative
+
+
+class Abs(NumberFunction):
+    """The distance from zero."""
+
+    name, jax, numpy = "abs", "jnp.abs({x})", np.abs
+
+
+class Sign(NumberFunction):
+    """-1, 0 or 1; NaN for NaN."""
+
+    name, jax, numpy = "sign", "jnp.sign({x})", np.sign
+
+
+class Relu(NumberFunction):
+    """``max(x, 0)``."""
+
+    name, jax = "relu", "jax.nn.relu({x})"
+
+    def compute(self, x: Array) -> Array:
+        """NaN stays NaN."""
+        return np.asarray(np.maximum(x, x.dtype.type(0)))
+
+
+class Floor(Rounding):
+    """The greatest whole number that is not greater."""
+
+    name, jax, numpy = "floor", "jnp.floor({x})", np.floor
+
+
+class Ceil(Rounding):
+    """The least whole number that is not less."""
+
+    name, jax, numpy = "ceil", "jnp.ceil({x})", np.ceil
+
+
+class Round(Rounding):
+    """The nearest whole number, the even one of two."""
+
+    name, jax, numpy = "round", "jnp.round({x})", np.rint
+
+
+class Exp(RealFunction):
+    """``e ** x``."""
+
+    name, jax, numpy = "exp", "jnp.exp({x})", np.exp
+
+
+class Exp2(RealFunction):
+    """``2 ** x``."""
+
+    name, jax, numpy = "exp2", "jnp.exp2({x})", np.exp2
+
+
+class Log(RealFunction):
+    """The natural logarithm; ``-inf`` at 0, NaN below."""
+
+    name, jax, numpy = "log", "jnp.log({x})", np.log
+
+
+class Log1p(RealFunction):
+    """``log(1 + x)``, precise near 0."""
+
+    name, jax, numpy = "log1p", "jnp.log1p({x})", np.log1p
+
+
+class Expm1(RealFunction):
+    """``exp(x) - 1``, precise near 0."""
+
+    name, jax, numpy = "expm1", "jnp.expm1({x})", np.expm1
+
+
+class Sqrt(RealFunction):
+    """The square root; NaN below 0."""
+
+    name, jax, numpy = "sqrt", "jnp.sqrt({x})", np.sqrt
+
+
+class Rsqrt(RealFunction):
+    """``1 / sqrt(x)``."""
+
+    name, jax = "rsqrt", "lax.rsqrt({x})"
+
+    def compute(self, x: Array) -> Array:
+        """``inf`` at 0."""
+        return np.asarray(x.dtype.type(1) / np.sqrt(x))
+
+
+class Sin(RealFunction):
+    """The sine of an angle in radians."""
+
+    name, jax, numpy = "sin", "jnp.sin({x})", np.sin
+
+
+class Cos(RealFunction):
+    """The cosine of an angle in radians."""
+
+    name, jax, numpy = "cos", "jnp.cos({x})", np.cos
+
+
+class Tan(RealFunction):
+    """The tangent of an angle in radians."""
+
+    name, jax, numpy = "tan", "jnp.tan({x})", np.tan
+
+
+class Tanh(RealFunction):
+    """The hyperbolic tangent."""
+
+    name, jax, numpy = "tanh", "jnp.tanh({x})", np.tanh
+
+
+class Sigmoid(RealFunction):
+    """``1 / (1 + exp(-x))``."""
+
+    name, jax = "sigmoid", "jax.nn.sigmoid({x})"
+
+    def compute(self, x: Array) -> Array:
+        """``exp`` may overflow to infinity, whose inverse is the 0 that is meant."""
+        one = x.dtype.type(1)
+        return np.asarray(one / (one + np.exp(-x)))
+
+
+class Silu(RealFunction):
+    """``x * sigmoid(x)``."""
+
+    name, jax = "silu", "jax.nn.silu({x})"
+
+    def compute(self, x: Array) -> Array:
+        """``x`` over ``1 + exp(-x)``."""
+        return np.asarray(x / (x.dtype.type(1) + np.exp(-x)))
+
+
+class Erf(RealFunction):
+    """The error function: ``2 / sqrt(pi)`` times the integral of ``exp(-s*s)`` from 0 to ``x``."""
+
+    name, jax = "erf", "jax.scipy.special.erf({x})"
+
+    def compute(self, x: Array) -> Array:
+        """NumPy has no error function, Python has one for doubles."""
+        return _of_doubles(math.erf, x)
+
+
+class Erfc(RealFunction):
+    """``1 - erf(x)``, precise where that is small: what derivatives of ``gelu`` are made of."""
+
+    name, jax = "erfc", "jax.scipy.special.erfc({x})"
+
+    def compute(self, x: Array) -> Array:
+        """Python has it for doubles."""
+        return _of_doubles(math.erfc, x)
+
+
+class Gelu(RealFunction):
+    """``x`` times the probability that a standard normal number is less: the exact function."""
+
+    name, jax = "gelu", "jax.nn.gelu({x}, approximate=False)"
+
+    def compute(self, x: Array) -> Array:
+        """``x * erfc(-x / sqrt(2)) / 2``."""
+        half, root = x.dtype.type(0.5), x.dtype.type(math.sqrt(0.5))
+        return np.asarray(half * x * _of_doubles(math.erfc, -x * root))
+
+
+class Softplus(RealFunction):
+    """``log(1 + exp(x))``, without overflow."""
+
+    name, jax = "softplus", "jax.nn.softplus({x})"
+
+    def compute(self, x: Array) -> Array:
+        """``logaddexp`` takes care of large numbers."""
+        return np.asarray(np.logaddexp(x, x.dtype.type(0)))
+
+
+def _of_doubles(function: Callable[[float], float], x: Array) -> Array:
+    flat = [function(v) for v in x.ravel().tolist()]
+    return np.array(flat, dtype=x.dtype).reshape(x.shape)
+
+
+class Predicate(Unary):
+    """A yes or no for each number."""
+
+    __slots__ = ()
+
+    def kind(self, operand: Kind) -> Kind:
+        """``bool``."""
+        numeric(operand)
+        return DType.BOOL, False
+
+
+class IsNan(Predicate):
+    """Whether the element is not a number; never for integers."""
+
+    name, jax, numpy = "isnan", "jnp.isnan({x})", np.isnan
+
+
+class IsInf(Predicate):
+    """Whether the element is infinite; never for integers."""
+
+    name, jax, numpy = "isinf", "jnp.isinf({x})", np.isinf
+
+
+class Not(Unary):
+    """``not x`` for each element of a ``bool`` tensor."""
+
+    name, jax, numpy = "not", "jnp.logical_not({x})", np.logical_not
+
+    def kind(self, operand: Kind) -> Kind:
+        """``bool`` alone."""
+        if operand[0] is not DType.BOOL:
+            raise OperandError(
+                f"not takes bool, not {operand[0].value}", help="compare first, as in x == 0"
+            )
+        return operand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast(Unary):
+    """The element in another dtype.
+
+    From floating point to integers the fraction is dropped, numbers out of range become the nearest
+    that the dtype has, NaN becomes 0. To ``bool``: whether it is not 0.
+    """
+
+    dtype: DType
+
+    name = "cast"
+
+    def kind(self, operand: Kind) -> Kind:
+        """The dtype asked for, which is never weak."""
+        if (operand[0] is DType.KEY) != (self.dtype is DType.KEY):
+            raise OperandError(f"{operand[0].value} cannot be converted to {self.dtype.value}")
+        return self.dtype, False
+
+    def compute(self, x: Array) -> Array:
+        """See the class."""
+        target = numpy_dtype(self.dtype)
+        if not (self.dtype.is_int and meant_by(x.dtype).is_float):
+            return x.astype(target)
+        info = np.iinfo(target)
+        wide = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0)
+        whole = np.where(np.abs(wide) < 2.0**62, wide, 0).astype(np.int64)
+        inside = np.clip(whole, int(info.min), int(info.max))
+        return np.where(
+            wide >= 2.0**62, info.max, np.where(wide <= -(2.0**62), info.min, inside)
+        ).astype(target)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Exact where the dtype allows."""
+        with np.errstate(all="ignore"):
+            return (self.compute(args[0]),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """``astype``, which saturates in XLA."""
+        x = out.align(args[0], padded(results[0].shape, out))
+        return (cast(x.text, x.type.dtype, self.dtype),)

@@ -1,0 +1,265 @@
+"""Moving elements around without looking at them: transposing, broadcasting, joining, cutting.
+
+Where a ragged axis is cut, joined or turned around, elements are addressed by their true positions:
+the padded arrays do not lie where the valid ones would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import Number, scalar
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import (
+    along,
+    atom,
+    counted,
+    natural,
+    nonempty,
+    padded,
+    spread,
+    static_shape,
+    taken,
+)
+from tempoc.ops.definition.shapes import (
+    axes_of,
+    axis_of,
+    broadcast,
+    is_one,
+    require,
+    same_shape,
+    shape_text,
+    without,
+)
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.source import concrete
+from tempoc.symbolic.expr import ONE, ZERO, Expr, add, compare, sub
+from tempoc.symbolic.text import show
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transpose(Op):
+    """Axis ``k`` of the result is axis ``axes[k]`` of the operand; ``None`` reverses them."""
+
+    axes: tuple[int, ...] | None = None
+
+    name = "transpose"
+
+    def order(self, ndim: int) -> tuple[int, ...]:
+        """The permutation. ``OperandError`` unless it is one."""
+        if self.axes is None:
+            return tuple(range(ndim))[::-1]
+        order = tuple(axis_of(a, ndim) for a in self.axes)
+        if sorted(order) != list(range(ndim)):
+            raise OperandError(f"axes {list(self.axes)} do not name each of {ndim} axes once")
+        return order
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The extents in another order."""
+        require(args, 1, self.name)
+        shape = tuple(args[0].shape[k] for k in self.order(args[0].ndim))
+        return (replace(args[0], shape=shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        return (np.transpose(args[0], self.axes),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Garbage moves along."""
+        v = natural(args[0], out)
+        return (f"jnp.transpose({v.text}, {self.order(v.type.ndim)})",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpandDims(Op):
+    """A new axis of extent 1, which is axis ``axis`` of the result."""
+
+    axis: int
+
+    name = "expand_dims"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """One extent more."""
+        require(args, 1, self.name)
+        shape = list(args[0].shape)
+        shape.insert(axis_of(self.axis, len(shape) + 1), ONE)
+        return (replace(args[0], shape=tuple(shape)),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        return (np.expand_dims(args[0], self.axis),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Garbage stays where it is."""
+        axis = axis_of(self.axis, args[0].type.ndim + 1)
+        return (f"jnp.expand_dims({natural(args[0], out).text}, {axis})",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Squeeze(Op):
+    """Without these axes, whose extents must be 1."""
+
+    axes: tuple[int, ...]
+
+    name = "squeeze"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The extents of the other axes."""
+        require(args, 1, self.name)
+        gone = axes_of(self.axes, args[0].ndim)
+        for k in gone:
+            if not is_one(args[0].shape[k], facts):
+                raise OperandError(f"axis {k} has extent {show(args[0].shape[k])}, not 1")
+        return (replace(args[0], shape=without(args[0].shape, gone)),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        return (np.squeeze(args[0], self.axes),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Axes of extent 1 may still be padded."""
+        gone = axes_of(self.axes, args[0].type.ndim)
+        wanted = padded(args[0].type.shape, out)
+        v = out.align(args[0], tuple(ONE if k in gone else e for k, e in enumerate(wanted)))
+        return (f"jnp.squeeze({v.text}, {gone})",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroadcastTo(Op):
+    """The operand repeated along new axes and axes of extent 1."""
+
+    shape: tuple[Expr, ...]
+
+    name = "broadcast_to"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The shape asked for, which the operand must fit."""
+        require(args, 1, self.name)
+        fits = args[0].ndim <= len(self.shape)
+        if not fits or not same_shape(
+            broadcast([self.shape, args[0].shape], facts), self.shape, facts
+        ):
+            have, want = shape_text(args[0].shape), shape_text(self.shape)
+            raise OperandError(f"shape {have} does not broadcast to {want}")
+        return (replace(args[0], shape=self.shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        return (np.broadcast_to(args[0], concrete(self.shape, at)),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """To the padded shape."""
+        wanted = padded(self.shape, out)
+        v = spread(args[0], wanted, out)
+        if v.padded == wanted:
+            return (v.text,)
+        return (f"jnp.broadcast_to({v.text}, {static_shape(wanted, out)})",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pad(Op):
+    """``value`` before and after each axis: ``widths`` has a pair of extents for each axis."""
+
+    widths: tuple[tuple[Expr, Expr], ...]
+    value: Number = 0
+
+    name = "pad"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The extents and both widths, added."""
+        require(args, 1, self.name)
+        if len(self.widths) != args[0].ndim:
+            raise OperandError(
+                f"pad has {len(self.widths)} pairs of widths for shape {shape_text(args[0].shape)}"
+            )
+        for width in (w for pair in self.widths for w in pair):
+            if not facts.holds(compare(">=", width, ZERO)):
+                raise OperandError(f"pad width {show(width)} can be negative")
+        extents = zip(self.widths, args[0].shape, strict=True)
+        shape = tuple(add(low, e, high) for (low, high), e in extents)
+        return (replace(args[0], shape=shape, weak=False),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        x = args[0]
+        widths = [concrete(pair, at) for pair in self.widths]
+        shape = [low + n + high for (low, high), n in zip(widths, x.shape, strict=True)]
+        result = np.full(shape, self.value, x.dtype)
+        place = tuple(slice(low, low + n) for (low, _), n in zip(widths, x.shape, strict=True))
+        result[place] = x
+        return (result,)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Axes at static places in one call; others are shifted, and all cleared around it."""
+        (result,) = results
+        v = natural(args[0], out)
+        filler = scalar(self.value, result.dtype)
+        wanted = padded(result.shape, out)
+        moving = [k for k, (low, _) in enumerate(self.widths) if out.pad(low) != low]
+        v = nonempty(v, moving, out)
+        config: list[tuple[Expr, Expr]] = [(ZERO, ZERO) for _ in wanted]
+        for k in (k for k in range(v.type.ndim) if k not in moving):
+            low = self.widths[k][0]
+            config[k] = low, sub(wanted[k], add(low, v.padded[k]))
+        text = v.text
+        if any(pair != (ZERO, ZERO) for pair in config):
+            pairs = ", ".join(f"({out.static(a)}, {out.static(b)}, 0)" for a, b in config)
+            text = f"lax.pad({text}, {filler}, ({pairs}{',' if v.type.ndim == 1 else ''}))"
+        for k, (low, _) in enumerate(self.widths):
+            if k in moving:
+                first = atom(out.index(low))
+                steps = out.bind("place", f"{counted(result.shape[k], out)} - {first}")
+                inside = f"({steps} >= 0) & ({steps} < {out.index(v.type.shape[k])})"
+                text = taken(text, steps, k)
+            elif v.is_ragged(k):
+                inside = f"{counted(result.shape[k], out)} < {out.index(add(low, v.type.shape[k]))}"
+            else:
+                continue
+            text = f"jnp.where({along(f'({inside})', k, v.type.ndim)}, {text}, {filler})"
+        return (text,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip(Op):
+    """The order of elements reversed along these axes; ``None`` means all."""
+
+    axes: tuple[int, ...] | None = None
+
+    name = "flip"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The operand's type."""
+        require(args, 1, self.name)
+        axes_of(self.axes, args[0].ndim)
+        return args
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy."""
+        return (np.flip(args[0], self.axes),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A ragged axis is read from its true end."""
+        v = natural(args[0], out)
+        axes = axes_of(self.axes, v.type.ndim)
+        plain = tuple(k for k in axes if not v.is_ragged(k))
+        text = f"jnp.flip({v.text}, {plain})" if plain else v.text
+        for k in axes:
+            if v.is_ragged(k):
+                last = out.index(v.type.shape[k] - 1)
+                text = taken(text, f"{last} - {counted(v.type.shape[k], out)}", k)
+        return (text,)

@@ -1,0 +1,339 @@
+"""Reductions over spatial axes. ``axes = None`` means all; ``keepdims`` leaves extents of 1.
+
+Positions beyond a ragged extent count as the neutral element. ``bool`` is summed as ``i32``; halves
+are summed in ``f32`` and rounded once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import (
+    bare,
+    cast,
+    greatest,
+    jax_dtype,
+    least,
+    meant_by,
+    scalar,
+)
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import natural, retyped
+from tempoc.ops.definition.promotion import Kind, inexact, kind_of, numeric, real
+from tempoc.ops.definition.shapes import axes_of, require
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.symbolic.expr import ONE, Expr, compare, product
+from tempoc.symbolic.text import show
+
+HALVES = (DType.BF16, DType.F16)
+
+
+def axes_text(axes: tuple[int, ...]) -> str:
+    """The ``axis`` argument in emitted code: ``0``, ``(0, 1)``."""
+    return str(axes[0]) if len(axes) == 1 else str(axes)
+
+
+def kept_shape(shape: tuple[Expr, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[Expr, ...]:
+    """What is left of a shape without these axes."""
+    if keepdims:
+        return tuple(ONE if k in axes else e for k, e in enumerate(shape))
+    return tuple(e for k, e in enumerate(shape) if k not in axes)
+
+
+def require_nonempty(
+    shape: tuple[Expr, ...], axes: tuple[int, ...], name: str, facts: Facts
+) -> None:
+    """``OperandError`` unless all of these axes provably have an element."""
+    for axis in axes:
+        if not facts.holds(compare(">=", shape[axis], ONE)):
+            raise OperandError(
+                f"{name} over axis {axis} of extent {show(shape[axis])}, which can be 0",
+                help=f"{name} of nothing has no value; make the axis nonempty or use where it is",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction(Op):
+    """``jax`` names the function of ``jnp``; ``nonempty``: an empty axis has no result."""
+
+    axes: tuple[int, ...] | None = None
+    keepdims: bool = False
+
+    jax: ClassVar[str]
+    nonempty: ClassVar[bool] = False
+
+    @abstractmethod
+    def kind(self, operand: Kind) -> Kind:
+        """The kind in which the result is computed. Raises ``OperandError``."""
+
+    @abstractmethod
+    def neutral(self, dtype: DType) -> str:
+        """The neutral element in emitted code."""
+
+    @abstractmethod
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """The reduction of an array of ``f32`` or wider, or of integers."""
+
+    def convert(self, x: Array) -> Array:
+        """The array in the dtype of the result."""
+        return x
+
+    def extra(self, dtype: DType) -> str:
+        """More arguments of the call in emitted code."""
+        return ""
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The shape without the axes."""
+        require(args, 1, self.name)
+        axes = axes_of(self.axes, args[0].ndim)
+        if self.nonempty:
+            require_nonempty(args[0].shape, axes, self.name, facts)
+        dtype, weak = self.kind(kind_of(args[0]))
+        return (TensorType(dtype, kept_shape(args[0].shape, axes, self.keepdims), weak),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy, in the result's dtype."""
+        x = self.convert(args[0])
+        half = meant_by(x.dtype) in HALVES
+        wide = x.astype(np.float32) if half else x
+        with np.errstate(all="ignore"):
+            y = np.asarray(self.compute(wide, axes_of(self.axes, x.ndim)))
+        return (y.astype(x.dtype) if half and y.dtype == np.float32 else y,)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Mask, then reduce."""
+        x, axes = self.prepared(args[0], results[0].dtype, out)
+        extra = self.extra(results[0].dtype)
+        return (self.call(self.jax, x, axes, extra),) if axes else (x,)
+
+    def prepared(self, v: Value, dtype: DType, out: Emitter) -> tuple[str, tuple[int, ...]]:
+        """The operand converted and masked, and the axes."""
+        axes = axes_of(self.axes, v.type.ndim)
+        v = retyped(natural(v, out), dtype, out)
+        return out.masked(v, axes, self.neutral(dtype)), axes
+
+    def call(self, function: str, x: str, axes: tuple[int, ...], extra: str = "") -> str:
+        """A call of a reduction of ``jnp``."""
+        kept = ", keepdims=True" if self.keepdims else ""
+        return f"{function}({x}, axis={axes_text(axes)}{extra}{kept})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum(Reduction):
+    """The sum; 0 of nothing."""
+
+    name, jax = "sum", "jnp.sum"
+
+    def kind(self, operand: Kind) -> Kind:
+        """``bool`` is counted."""
+        return numeric(operand)
+
+    def neutral(self, dtype: DType) -> str:
+        """0."""
+        return scalar(0, dtype)
+
+    def convert(self, x: Array) -> Array:
+        """``bool`` is counted."""
+        return x.astype(np.int32) if x.dtype == np.bool_ else x
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """Integers wrap around."""
+        return np.asarray(np.sum(x, axis=axes, keepdims=self.keepdims, dtype=x.dtype))
+
+    def extra(self, dtype: DType) -> str:
+        """The dtype, or else 64-bit mode would widen integers."""
+        return f", dtype={jax_dtype(dtype)}" if dtype.is_int else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prod(Sum):
+    """The product; 1 of nothing."""
+
+    name, jax = "prod", "jnp.prod"
+
+    def neutral(self, dtype: DType) -> str:
+        """1."""
+        return scalar(1, dtype)
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """Integers wrap around."""
+        return np.asarray(np.prod(x, axis=axes, keepdims=self.keepdims, dtype=x.dtype))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Max(Reduction):
+    """The greatest element; NaN if there is one. The axes must not be empty."""
+
+    name, jax = "max", "jnp.max"
+    nonempty = True
+
+    def kind(self, operand: Kind) -> Kind:
+        """That of the operand."""
+        if operand[0] is DType.KEY:
+            raise OperandError(f"{self.name} takes numbers, not key")
+        return operand
+
+    def neutral(self, dtype: DType) -> str:
+        """Nothing is smaller."""
+        return least(dtype)
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.max(x, axis=axes, keepdims=self.keepdims))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Min(Max):
+    """The least element; NaN if there is one. The axes must not be empty."""
+
+    name, jax = "min", "jnp.min"
+
+    def neutral(self, dtype: DType) -> str:
+        """Nothing is greater."""
+        return greatest(dtype)
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.min(x, axis=axes, keepdims=self.keepdims))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Any(Reduction):
+    """Whether any element of a ``bool`` tensor holds; false of nothing."""
+
+    name, jax = "any", "jnp.any"
+
+    def kind(self, operand: Kind) -> Kind:
+        """``bool`` alone."""
+        if operand[0] is not DType.BOOL:
+            raise OperandError(
+                f"{self.name} takes bool, not {operand[0].value}",
+                help="compare first, as in x != 0",
+            )
+        return operand
+
+    def neutral(self, dtype: DType) -> str:
+        """False."""
+        return scalar(False, dtype)
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.any(x, axis=axes, keepdims=self.keepdims))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class All(Any):
+    """Whether all elements of a ``bool`` tensor hold; true of nothing."""
+
+    name, jax = "all", "jnp.all"
+
+    def neutral(self, dtype: DType) -> str:
+        """True."""
+        return scalar(True, dtype)
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """As in NumPy."""
+        return np.asarray(np.all(x, axis=axes, keepdims=self.keepdims))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealReduction(Reduction):
+    """A reduction of real numbers: integers become ``f32``."""
+
+    def kind(self, operand: Kind) -> Kind:
+        """Floating point."""
+        return inexact(operand)
+
+    def convert(self, x: Array) -> Array:
+        """Floating point."""
+        return real(x)
+
+    def neutral(self, dtype: DType) -> str:
+        """0."""
+        return scalar(0, dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean(RealReduction):
+    """The sum divided by the number of elements; NaN of nothing."""
+
+    name, jax = "mean", "jnp.sum"
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """A sum and a division."""
+        count = x.dtype.type(np.prod([x.shape[a] for a in axes]))
+        return np.asarray(np.sum(x, axis=axes, keepdims=self.keepdims) / count)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """The true extents count, not the padded ones."""
+        dtype = results[0].dtype
+        wide = DType.F32 if dtype in HALVES else dtype
+        x, axes = self.prepared(args[0], wide, out)
+        if not axes:
+            return (cast(x, wide, dtype),)
+        count = bare(element_count(args[0], axes, wide, out))
+        total = f"{self.call(self.jax, x, axes)} / {count}"
+        return (cast(total if wide is dtype else f"({total})", wide, dtype),)
+
+
+def element_count(v: Value, axes: tuple[int, ...], dtype: DType, out: Emitter) -> str:
+    """The true number of elements along these axes, as a scalar of the dtype."""
+    return f"{jax_dtype(dtype)}({out.index(product(v.type.shape[a] for a in axes))})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Var(RealReduction):
+    """The mean of the squared distances from the mean, as in NumPy; NaN of nothing."""
+
+    name, jax = "var", "jnp.sum"
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """Two passes."""
+        count = x.dtype.type(np.prod([x.shape[a] for a in axes]))
+        away = x - np.sum(x, axis=axes, keepdims=True) / count
+        return np.asarray(np.sum(away * away, axis=axes, keepdims=self.keepdims) / count)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """Mask twice: the distance of a masked 0 from the mean is not 0."""
+        dtype = results[0].dtype
+        wide = DType.F32 if dtype in HALVES else dtype
+        x, axes = self.prepared(args[0], wide, out)
+        v = natural(args[0], out)
+        if not axes:
+            return (f"jnp.zeros_like({cast(x, wide, dtype)}) * {cast(x, wide, dtype)}",)
+        count = out.bind("count", element_count(args[0], axes, wide, out))
+        mean = out.bind("mean", f"jnp.sum({x}, axis={axes_text(axes)}, keepdims=True) / {count}")
+        away = out.bind("away", f"{x} - {mean}")
+        shaped = Value(away, TensorType(wide, v.type.shape), v.padded)
+        kept = out.masked(shaped, axes, self.neutral(wide))
+        total = f"{self.call(self.jax, f'{kept} * {kept}', axes)} / {count}"
+        return (cast(total if wide is dtype else f"({total})", wide, dtype),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSumExp(RealReduction):
+    """``log(sum(exp(x)))`` without overflow; ``-inf`` of nothing."""
+
+    name, jax = "logsumexp", "jax.nn.logsumexp"
+
+    def neutral(self, dtype: DType) -> str:
+        """The logarithm of 0."""
+        return least(dtype)
+
+    def compute(self, x: Array, axes: tuple[int, ...]) -> Array:
+        """Relative to the greatest element, unless that is infinite."""
+        top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
+        top = np.where(np.isfinite(top), top, np.zeros((), x.dtype)).astype(x.dtype)
+        total = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=True)) + top
+        return np.asarray(total if self.keepdims else np.squeeze(total, axis=axes))

@@ -1,0 +1,216 @@
+"""Reshaping: the same elements in row-major order under other extents.
+
+The extents may be symbolic: ``-1`` stands for the quotient of two polynomials. When an axis is
+ragged, rows of the padded array are longer than true rows; elements are then found by true place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import (
+    along,
+    atom,
+    counted,
+    is_positive,
+    natural,
+    nonempty,
+    padded,
+    static_shape,
+)
+from tempoc.ops.definition.shapes import Shape, require, same, shape_text
+from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Prod, Sum, add, mul, product
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import evaluate
+
+INFERRED = Const(-1)
+"""The extent that stands for whatever is left."""
+
+Monomial = tuple[int, tuple[Expr, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reshape(Op):
+    """The elements in their order under another shape.
+
+    One extent may be ``-1``; better is a shape from ``resolved``, which has a meaning also where
+    other extents are 0.
+    """
+
+    shape: tuple[Expr, ...]
+
+    name = "reshape"
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """The shape asked for, with as many elements."""
+        require(args, 1, self.name)
+        count = product(args[0].shape)
+        shape = resolved(args[0].shape, self.shape)
+        if not same(product(shape), count, facts):
+            raise OperandError(
+                f"shape {shape_text(args[0].shape)} does not reshape to {shape_text(shape)}: "
+                f"{show(count)} elements are not {show(product(shape))}"
+            )
+        return (replace(args[0], shape=shape),)
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """As in NumPy; ``-1`` beside an extent of 0 is 0."""
+        shape = [-1 if e == INFERRED else evaluate(e, at) for e in self.shape]
+        if -1 in shape:
+            known = int(np.prod([n for n in shape if n != -1]))
+            shape[shape.index(-1)] = args[0].size // known if known else 0
+        return (args[0].reshape(shape),)
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """A plain reshape where valid elements stay in front, else a gather."""
+        (result,) = results
+        v = natural(args[0], out)
+        wanted = padded(result.shape, out)
+        if v.padded == wanted and v.type.shape == result.shape:
+            return (v.text,)
+        parts = groups(v.type.shape, result.shape)
+        if all(_keeps_order(part, v, result.shape, wanted) for part in parts):
+            return (f"jnp.reshape({v.text}, {static_shape(wanted, out)})",)
+        return (_gathered(nonempty(v, range(v.type.ndim), out), result, wanted, out),)
+
+
+def resolved(have: Shape, want: Shape) -> Shape:
+    """``want`` with ``-1`` replaced. ``OperandError`` where the other extents leave a rest."""
+    if want.count(INFERRED) > 1:
+        raise OperandError("-1 stands twice in a shape")
+    known = product(e for e in want if e != INFERRED)
+    if INFERRED not in want:
+        return want
+    rest = quotient(product(have), known)
+    if rest is None:
+        raise OperandError(
+            f"shape {shape_text(have)} does not reshape to {shape_text(want)}: "
+            f"{show(known)} does not divide {show(product(have))}"
+        )
+    return tuple(rest if e == INFERRED else e for e in want)
+
+
+def quotient(total: Expr, part: Expr) -> Expr | None:
+    """``total / part`` as polynomials; ``None`` where a rest is left."""
+    divisor = _monomials(part)
+    if not divisor:
+        return None
+    found: list[Monomial] = []
+    rest = _monomials(total)
+    while rest:
+        lead = _divide(rest[0], divisor[0])
+        if lead is None:
+            return None
+        found.append(lead)
+        # Not by subtracting expressions: those move terms into `min` and `max`.
+        taken = [(-lead[0] * c, (*lead[1], *factors)) for c, factors in divisor]
+        fewer = _collected([*rest, *taken])
+        if fewer and _place(fewer[0]) <= _place(rest[0]):
+            return None
+        rest = fewer
+    return add(ZERO, *(mul(Const(c), product(factors)) for c, factors in found))
+
+
+def _collected(terms: list[Monomial]) -> list[Monomial]:
+    """Equal terms added up, the leading one first."""
+    sums: dict[tuple[Expr, ...], int] = {}
+    for c, factors in terms:
+        ordered = tuple(sorted(factors, key=repr))
+        sums[ordered] = sums.get(ordered, 0) + c
+    return sorted(((c, factors) for factors, c in sums.items() if c), key=_place)
+
+
+def _place(m: Monomial) -> tuple[int, str]:
+    """The place of a term: degree, then text."""
+    return -len(m[1]), repr(m[1])
+
+
+def _monomials(e: Expr) -> list[Monomial]:
+    """Terms as coefficient and sorted factors, the leading one first (degree, then text)."""
+    terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+    if isinstance(e, Const):
+        terms, const = (), e.value
+    found: list[Monomial] = [(c, x.factors if isinstance(x, Prod) else (x,)) for c, x in terms if c]
+    if const:
+        found.append((const, ()))
+    return _collected(found)
+
+
+def _divide(a: Monomial, b: Monomial) -> Monomial | None:
+    left = list(a[1])
+    for factor in b[1]:
+        if factor not in left:
+            return None
+        left.remove(factor)
+    return None if a[0] % b[0] else (a[0] // b[0], tuple(left))
+
+
+Group = tuple[tuple[int, ...], tuple[int, ...]]
+"""Axes of the operand and axes of the result that hold the same elements."""
+
+
+def groups(have: Shape, want: Shape) -> list[Group]:
+    """The finest split of both shapes, front to back, into parts with equal element counts."""
+    found: list[Group] = []
+    i = j = start_i = start_j = 0
+    left: Expr = ONE
+    right: Expr = ONE
+    while i < len(have) or j < len(want):
+        if j == len(want) or (i < len(have) and _before(left, right, i - start_i, j - start_j)):
+            left, i = mul(left, have[i]), i + 1
+        else:
+            right, j = mul(right, want[j]), j + 1
+        if i > start_i and j > start_j and left == right:
+            found.append((tuple(range(start_i, i)), tuple(range(start_j, j))))
+            start_i, start_j, left, right = i, j, ONE, ONE
+    if start_i < len(have) or start_j < len(want):
+        found.append((tuple(range(start_i, len(have))), tuple(range(start_j, len(want)))))
+    return found
+
+
+def _before(left: Expr, right: Expr, i: int, j: int) -> bool:
+    """Whether the operand's side of a group is to grow next: the one with less in it."""
+    if not i or not j:
+        return not i
+    return quotient(right, left) is not None
+
+
+def _keeps_order(group: Group, v: Value, shape: Shape, wanted: Shape) -> bool:
+    """Whether a plain reshape of the padded arrays keeps a group's valid elements in front."""
+    ours = [(v.type.shape[k], v.padded[k]) for k in group[0]]
+    theirs = [(shape[k], wanted[k]) for k in group[1]]
+    if product(p for _, p in ours) != product(p for _, p in theirs):
+        return False
+    return _outermost(ours) and _outermost(theirs)
+
+
+def _outermost(axes: list[tuple[Expr, Expr]]) -> bool:
+    """Whether only the first of these axes is ragged, not counting padded extents of 1."""
+    ragged = [extent != size for extent, size in axes if size != ONE]
+    return not any(ragged[1:])
+
+
+def _gathered(v: Value, result: TensorType, wanted: Shape, out: Emitter) -> str:
+    """Each element of the result taken from where its true row-major place lies in the operand."""
+    place = ""
+    for k, extent in enumerate(result.shape):
+        steps = along(counted(extent, out), k, result.ndim)
+        place = out.bind("place", f"{place} * {atom(out.index(extent))} + {steps}" if k else steps)
+    if not v.type.ndim:
+        return f"jnp.broadcast_to({v.text}, {static_shape(wanted, out)})"
+    place = place or "jnp.int32(0)"
+    indices: list[str] = []
+    for extent in reversed(v.type.shape[1:]):
+        size = atom(out.index(extent))
+        if not is_positive(extent):
+            size = out.bind("size", f"jnp.maximum({size}, 1)")
+        indices.insert(0, out.bind("row", f"{place} % {size}"))
+        place = out.bind("place", f"{place} // {size}")
+    return f'{v.text}.at[{", ".join([place, *indices])}].get(mode="clip")'

@@ -1,0 +1,184 @@
+"""Reductions over a window that slides along an axis: sums of neighbours, moving maxima.
+
+The axis is thought to go on with neutral elements at both ends. Nothing is ever subtracted, so each
+result depends on the elements of its own window alone: NaN and infinities stay where they are, and
+no digits are lost to what has left the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tempoc.ops.definition.dtype_text import Number, cast, meant_by, scalar
+from tempoc.ops.definition.operator import Array, Emitter, Facts, Op, OperandError, Value
+from tempoc.ops.definition.padding import natural, retyped
+from tempoc.ops.definition.promotion import kind_of
+from tempoc.ops.definition.shapes import axis_of, require
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.reduction import HALVES, All, Any, Max, Min, Prod, Reduction, Sum
+from tempoc.ops.tensor.source import concrete
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, maximum, sub
+
+_SHORT = 8
+"""Up to this size one pass over the windows is faster than adding up powers of two."""
+
+_REDUCTIONS: dict[str, type[Reduction]] = {
+    c.name: c for c in (Sum, Prod, Max, Min, Any, All)
+}  # fmt: skip
+_TWO = {
+    "sum": "{0} + {1}", "prod": "{0} * {1}", "max": "jnp.maximum({0}, {1})",
+    "min": "jnp.minimum({0}, {1})", "any": "jnp.logical_or({0}, {1})",
+    "all": "jnp.logical_and({0}, {1})",
+}  # fmt: skip
+_JAX = {
+    "sum": "lax.add", "prod": "lax.mul", "max": "lax.max", "min": "lax.min",
+    "any": "lax.bitwise_or", "all": "lax.bitwise_and",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Op):
+    """Element ``j`` is the reduction of ``size`` elements from ``j - before`` on.
+
+    A second operand, a number for sums of floating point or integers, is the factor by which each
+    element of a window counts more than the one before it.
+
+    ``reduce`` names a reduction that has a neutral element; ``before`` and ``after`` such elements
+    stand around the axis. ``size``, ``before`` and ``after`` are over bounds.
+    """
+
+    reduce: str
+    size: Expr
+    before: Expr = ZERO
+    after: Expr = ZERO
+    axis: int = 0
+
+    name = "window"
+
+    @property
+    def reduction(self) -> Reduction:
+        """The reduction of one window, which is the leading axis."""
+        return _REDUCTIONS[self.reduce](axes=(0,))
+
+    def infer(self, args: tuple[TensorType, ...], facts: Facts) -> tuple[TensorType, ...]:
+        """As many elements along the axis as windows fit in."""
+        require(args, 1 + len(args[1:2]), self.name)
+        if any(not self.takes_factor(args[0].dtype, a) for a in args[1:]):
+            raise OperandError("a window takes a number as a factor, for sums of so many elements")
+        if self.reduce not in _REDUCTIONS:
+            raise OperandError(f"window has no reduction {self.reduce!r}")
+        for e in (sub(self.size, ONE), self.before, self.after):
+            if not facts.holds(compare(">=", e, ZERO)):
+                raise OperandError("a window has at least 1 element, and no less than 0 around")
+        axis = axis_of(self.axis, args[0].ndim)
+        shape = list(args[0].shape)
+        whole = add(shape[axis], self.before, self.after, ONE)
+        shape[axis] = maximum(ZERO, sub(whole, self.size))
+        dtype, weak = self.reduction.kind(kind_of(args[0]))
+        return (TensorType(dtype, tuple(shape), weak),)
+
+    def takes_factor(self, dtype: DType, factor: TensorType) -> bool:
+        """Whether a factor makes sense."""
+        fits = self.reduce == "sum" and isinstance(self.size, Const) and not factor.shape
+        return (
+            fits
+            and dtype not in (*HALVES, DType.BOOL)
+            and (dtype.is_float or factor.dtype is dtype)
+        )
+
+    def evaluate(self, args: tuple[Array, ...], at: Mapping[str, int]) -> tuple[Array, ...]:
+        """Window by window, without the neutral elements unless there is nothing else."""
+        size, before, after = concrete((self.size, self.before, self.after), at)
+        x = np.moveaxis(self.reduction.convert(args[0]), self.axis, 0)
+        count = max(x.shape[0] + before + after - size + 1, 0)
+        y = np.full((count, *x.shape[1:]), self.neutral(meant_by(x.dtype)), x.dtype)
+        for j in range(count):
+            window = x[max(j - before, 0) : max(j - before + size, 0)]
+            if len(window) and len(args) > 1:
+                window = window * self.weights(args[1], max(before - j, 0), window)
+            if len(window):
+                y[j] = self.reduction.evaluate((window,), at)[0]
+        return (np.moveaxis(y, 0, self.axis),)
+
+    def weights(self, factor: Array, first: int, window: Array) -> Array:
+        """Powers of the factor from one on, one for each element of a window."""
+        exponents = np.arange(first, first + len(window)).astype(window.dtype)
+        with np.errstate(all="ignore"):
+            powers: Array = np.power(factor.astype(window.dtype), exponents)
+        return powers.reshape(-1, *(1 for _ in window.shape[1:]))
+
+    def neutral(self, dtype: DType) -> Number:
+        """The reduction of nothing."""
+        if dtype is DType.BOOL:
+            return self.reduce in ("min", "all")
+        if self.reduce not in ("max", "min"):
+            number = int(self.reduce in ("prod", "all"))
+            return float(number) if dtype.is_float else number
+        if dtype.is_float:
+            return -math.inf if self.reduce == "max" else math.inf
+        ends = dtype.integers
+        return ends[0] if self.reduce == "max" else ends[-1]
+
+    def emit(
+        self, args: tuple[Value, ...], results: tuple[TensorType, ...], out: Emitter
+    ) -> tuple[str, ...]:
+        """``lax.reduce_window``; large windows of a known size from windows half as large."""
+        dtype = results[0].dtype
+        wide = DType.F32 if dtype in HALVES else dtype
+        v = retyped(natural(args[0], out), wide, out)
+        axis, neutral = axis_of(self.axis, v.type.ndim), scalar(self.neutral(wide), wide)
+        count = out.pad(results[0].shape[axis])
+        text = self.widened(v, axis, neutral, count, out)
+        factor = retyped(args[1], wide, out).text if len(args) > 1 else ""
+        if isinstance(self.size, Const) and (factor or self.size.value > _SHORT):
+            text = self.doubled(text, axis, out.static(count), factor, out)
+            text = text if wide is dtype else f"({text})"
+        else:
+            sizes = ["1"] * v.type.ndim
+            strides = f"({', '.join(sizes)},)"
+            sizes[axis] = out.static(self.size)
+            text = (
+                f"lax.reduce_window({text}, {neutral}, {_JAX[self.reduce]}, "
+                f'({", ".join(sizes)},), {strides}, "VALID")'
+            )
+        return (cast(text, wide, dtype),)
+
+    def widened(self, v: Value, axis: int, neutral: str, count: Expr, out: Emitter) -> str:
+        """The operand between neutral elements, as long as ``count`` windows need."""
+        x = out.masked(v, (axis,), neutral)
+        after = sub(add(count, self.size), add(self.before, v.padded[axis], ONE))
+        if (self.before, after) == (ZERO, ZERO):
+            return x
+        config = ["(0, 0, 0)"] * v.type.ndim
+        config[axis] = f"({out.static(self.before)}, {out.static(after)}, 0)"
+        return out.bind(f"{v.text}_wide", f"lax.pad({x}, {neutral}, ({', '.join(config)},))")
+
+    def doubled(self, x: str, axis: int, count: str, factor: str, out: Emitter) -> str:
+        """Windows of 1, 2, 4, .. elements; those whose sizes add up to the size, side by side.
+
+        With a factor the second of two windows counts as much more as the first has elements.
+        """
+        assert isinstance(self.size, Const)
+        rest, size, done, text, weight, two = self.size.value, 1, 0, "", "", _TWO[self.reduce]
+        while True:
+            if rest & size:
+                end = count if not done else f"{done} + {count}"
+                part = f"lax.slice_in_dim({x}, {done}, {end}, axis={axis})"
+                text = two.format(text, f"{weight} * {part}" if weight else part) if text else part
+                rest, done = rest - size, done + size
+                if factor and rest:
+                    weight = (
+                        out.bind(f"weight_{done}", f"{weight} * {factor}") if weight else factor
+                    )
+            if not rest:
+                return text
+            first = f"lax.slice_in_dim({x}, 0, -{size}, axis={axis})"
+            second = f"lax.slice_in_dim({x}, {size}, None, axis={axis})"
+            second = f"{factor} * {second}" if factor else second
+            size *= 2
+            x = out.bind(f"{self.reduce}_{size}", two.format(first, second))
+            factor = out.bind(f"factor_{size}", f"{factor} * {factor}") if factor else ""

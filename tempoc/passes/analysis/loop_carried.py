@@ -1,0 +1,200 @@
+"""Which nodes wait for each other along a dimension, and from which points on they do so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tempoc.ops.control.control import Merge
+from tempoc.ops.control.until import Until
+from tempoc.ops.tensor.source import Param
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import components
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    And,
+    Compare,
+    Const,
+    Expr,
+    Not,
+    Or,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    mul,
+    sub,
+)
+from tempoc.symbolic.walk import is_affine, substitute, symbols
+
+
+def recurrences(graph: Graph, dim: str, space: Space) -> list[tuple[str, ...]]:
+    """Nodes that need each other along a dimension while all others stand still, with merges.
+
+    Merges are passed through: a reader needs the branches whose points it reads.
+    """
+    names = [n.name for n in graph.nodes.values() if dim in n.domain.dims]
+    inner = {n for n in names if not isinstance(graph.nodes[n].op, Merge)}
+    sources: dict[str, list[str]] = {name: [] for name in names}
+    through: dict[str, dict[str, None]] = {name: {} for name in names}
+    for name in names:
+        for source, merge in _sources(graph, graph.nodes[name], dim, space):
+            if name in inner and source in inner:
+                sources[name].append(source)
+                if merge:
+                    through[name][merge] = None
+    found = []
+    for part in components(names, sources.__getitem__):
+        if len(part) > 1 or part[0] in sources[part[0]]:
+            merges = {m: None for name in part for m in through[name]}
+            writes = [m for m in merges if any(e.source in part for e in graph.nodes[m].inputs)]
+            found.append((*part, *writes))
+    return found
+
+
+def _sources(graph: Graph, node: Node, dim: str, space: Space) -> Iterator[tuple[str, str]]:
+    """What computes what a node reads at its own points of other dimensions; and the merge."""
+    for edge in node.inputs if not isinstance(node.op, Merge) else ():
+        source = graph.nodes[edge.source]
+        if dim not in source.domain.dims or _is_carried(graph, node, edge, dim):
+            continue
+        if not isinstance(source.op, Merge):
+            yield source.name, ""
+            continue
+        for branch in source.inputs:
+            if not _is_carried(graph, source, branch, dim):
+                where = conjunction(source.domain.where, branch.guard)
+                there = Domain(source.domain.dims, where)
+                if not space.access_map(node.domain, edge.entries, there).is_empty():
+                    yield branch.source, source.name
+
+
+def _is_carried(graph: Graph, reader: Node, edge: Edge, dim: str) -> bool:
+    """Whether a read always goes to another point of another dimension, whose loop serves it."""
+    for other, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
+        moves = other != dim and other in reader.domain.dims and entry != Sym(other)
+        if moves and isinstance(entry, Expr):
+            shift = sub(entry, Sym(other))
+            if isinstance(shift, Const) and shift != ZERO:
+                return True
+    return False
+
+
+def around(graph: Graph, dim: str, cycle: Iterable[str], able: set[str]) -> tuple[str, ...]:
+    """The cycle with what has to run in one loop with it, in node order.
+
+    That is what reads it at the loop's own index, and what it reads so and nobody keeps whole; as
+    far as it can be divided.
+    """
+    whole = slices_of(graph, dim)
+    found = dict.fromkeys(cycle)
+    while True:
+        more: dict[str, None] = {}
+        for node in graph.nodes.values():
+            own = [e.source for e in node.inputs if _at_own_index(graph, e, dim)]
+            if node.name in found:
+                more |= dict.fromkeys(s for s in own if s in able and s not in whole)
+            elif node.name in able and any(s in found for s in own):
+                more[node.name] = None
+        if all(name in found for name in more):
+            return tuple(name for name in graph.nodes if name in found)
+        found |= more
+
+
+def _at_own_index(graph: Graph, edge: Edge, dim: str) -> bool:
+    pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+    return (dim, Sym(dim)) in pairs
+
+
+def divisible(graph: Graph) -> set[str]:
+    """Of which nodes two may do what one does: nobody outside sees it, nothing is given by it.
+
+    What each group makes for itself anyway (``fusion/sink.py``) need not be divided.
+    """
+    params = [n for n in graph.nodes.values() if isinstance(n.op, Param)]
+    given = {e.source for n in params for e in n.inputs}
+    return {
+        n.name
+        for n in graph.nodes.values()
+        if isinstance(n.op, Merge)
+        or not (
+            not is_computed(n)
+            or is_cheap(n.op)
+            or n.vector
+            or n.name in given
+            or turn(n) is not None
+            or isinstance(n.op, Until)
+        )
+    }
+
+
+# ---------------------------------------------------------------- thresholds
+
+
+def thresholds(graph: Graph, dim: str, names: Iterable[str], space: Space) -> tuple[Expr, ...]:
+    """From where on other branches of merges are taken; on either side are two points or more.
+
+    Expressions over bounds, in the order of the guards.
+    """
+    found: dict[Expr, None] = {}
+    for name in names:
+        node = graph.nodes[name]
+        for edge in node.inputs if isinstance(node.op, Merge) else ():
+            for comparison in _comparisons(edge.guard):
+                found |= dict.fromkeys(_changes(graph, comparison, dim))
+    last = sub(Sym(graph.universe.dim(dim).bound), ONE)
+    nowhere = Domain(())
+    return tuple(
+        at
+        for at in found
+        if not space.implies(nowhere, compare("<=", at, ONE))
+        and not space.implies(nowhere, compare(">=", at, last))
+    )
+
+
+def _comparisons(condition: Expr) -> Iterator[Compare]:
+    match condition:
+        case And(args=args) | Or(args=args):
+            for arg in args:
+                yield from _comparisons(arg)
+        case Not(arg=arg):
+            yield from _comparisons(arg)
+        case Compare():
+            yield condition
+
+
+def _changes(graph: Graph, test: Compare, dim: str) -> Iterator[Expr]:
+    """The points along a dimension at which a comparison becomes true or false."""
+    gap = sub(test.left, test.right)
+    if not is_affine(gap) or dim not in symbols(gap):
+        return
+    rest = substitute(gap, {dim: ZERO})
+    scale = sub(substitute(gap, {dim: ONE}), rest)
+    if scale not in (ONE, Const(-1)) or any(graph.universe.is_dim(n) for n in symbols(rest)):
+        return
+    if gap != add(mul(scale, Sym(dim)), rest):
+        return
+    zero = rest if scale == Const(-1) else mul(Const(-1), rest)  # where both sides are equal
+    rising = scale == ONE
+    if test.op in ("==", "!=") or (test.op in ("<", ">=")) == rising:
+        yield zero
+    if test.op in ("==", "!=") or (test.op in (">", "<=")) == rising:
+        yield add(zero, ONE)
+
+
+def slices_of(graph: Graph, dim: str) -> set[str]:
+    """What somebody reads along a dimension as a whole."""
+    reads = [(o.source, o.entries) for o in graph.outputs]
+    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
+    found: set[str] = set()
+    for source, entries in reads:
+        at = dict(zip(graph.nodes[source].domain.dims, entries, strict=True))
+        if isinstance(at.get(dim), Slice):
+            found.add(source)
+    return found

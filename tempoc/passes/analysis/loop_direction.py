@@ -1,0 +1,101 @@
+"""In which order, and which way, loops over some dimensions may run: as the cycles in them do."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from itertools import product as choices
+
+from tempoc.passes.analysis.dependence import ANY, Dependence
+from tempoc.sdg.graph.graph import Node
+from tempoc.sdg.graph.query import components
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over a dimension, from its first point to its last or the other way round."""
+
+    dim: str
+    forward: bool = True
+
+
+class Cycles:
+    """The cycles among nodes, for questions about one node after the other.
+
+    What ``sums`` need comes after the loops, and does not count.
+    """
+
+    def __init__(self, needs: Sequence[Dependence], sums: Container[str]) -> None:
+        self.needs = needs
+        self.sums = sums
+        self.sources: dict[str, list[str]] = {}
+        for d in needs:
+            self.sources.setdefault(d.sink, []).append(d.source)
+        self._inside: dict[tuple[str, ...], list[list[Dependence]]] = {}
+
+    def loops(self, node: Node, dims: Sequence[str]) -> tuple[Loop, ...]:
+        """Loops over all of some dimensions, outermost first, as those that make what a node needs.
+
+        Where these differ the later ones count: those that need what the others make. Loops over
+        the node's own dimensions are around them. Without a reason against it the order is that of
+        ``dims``, all forward.
+        """
+        nests = [
+            tuple(Loop(d, w) for d, w in zip(order, ways, strict=True))
+            for order in permutations(dims)
+            for ways in choices((True, False), repeat=len(order))
+        ]
+        needed = _reached(node.name, self.sources)
+        for cycle in reversed(self.inside(node.domain.dims)):
+            if cycle[0].sink in needed:
+                nests = [nest for nest in nests if all(_runs(d, nest) for d in cycle)] or nests
+        return nests[0]
+
+    def inside(self, dims: tuple[str, ...]) -> list[list[Dependence]]:
+        """The cycles at one point of some dimensions; what others need comes first."""
+        if dims not in self._inside:
+            self._inside[dims] = self._cycles(dims)
+        return self._inside[dims]
+
+    def _cycles(self, dims: tuple[str, ...]) -> list[list[Dependence]]:
+        inner = [
+            d
+            for d in self.needs
+            if d.sink not in self.sums and all(0 in s for k, s in d.signs if k in dims)
+        ]
+        sources: dict[str, list[str]] = {}
+        for d in inner:
+            sources.setdefault(d.sink, []).append(d.source)
+            sources.setdefault(d.source, [])
+        parts = components(list(sources), sources.__getitem__)
+        home = {name: k for k, names in enumerate(parts) for name in names}
+        found: list[list[Dependence]] = [[] for _ in parts]
+        for d in inner:
+            if home[d.source] == home[d.sink]:
+                found[home[d.sink]].append(d)
+        return [cycle for cycle in found if cycle]
+
+
+def _reached(start: str, sources: dict[str, list[str]]) -> dict[str, None]:
+    found = {start: None}
+    waiting = [start]
+    while waiting:
+        for name in sources.get(waiting.pop(), ()):
+            if name not in found:
+                found[name] = None
+                waiting.append(name)
+    return found
+
+
+def _runs(need: Dependence, nest: Sequence[Loop]) -> bool:
+    """Whether loops reach the source of a dependence no later than its sink."""
+    signs = dict(need.signs)
+    for loop in nest:
+        found = signs.get(loop.dim, ANY)
+        way = 1 if loop.forward else -1
+        if -way in found:
+            return False
+        if found == {way}:
+            return True
+    return True

@@ -1,0 +1,81 @@
+"""Nodes that a pass makes in the place of another one: types inferred, names free, spans kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import TensorType
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.statements.build import identity
+from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic.domain import Domain
+
+
+@dataclass(slots=True)
+class Maker:
+    """Makes the parts of a node, operands first; ``nodes`` has them, in order.
+
+    They compute all points of ``stars`` at once.
+    """
+
+    graph: Graph
+    space: Space
+    whole: Node
+    stars: tuple[str, ...]
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    def put(
+        self,
+        part: str,
+        op: Op,
+        inputs: Sequence[Edge],
+        domain: Domain | None = None,
+        like: Node | None = None,
+    ) -> Node:
+        """One more node, at the points of the whole unless a domain is given.
+
+        It comes from the same place of the source, or from that of a node that it is ``like``.
+        ``OperandError`` if the operator does not take these operands.
+        """
+        domain = self.whole.domain if domain is None else domain
+        stars = tuple(d for d in self.stars if d in domain.dims)
+        name = self.free(part)
+        operands = tuple(self.type(e) for e in inputs)
+        types = op.infer(operands, DomainFacts(self.space, domain))
+        made = replace(
+            self.whole, name=name, op=op, domain=domain, inputs=tuple(inputs), types=types,
+            vector=stars, spans=(like or self.whole).spans,
+        )  # fmt: skip
+        self.nodes[name] = made
+        return made
+
+    def type(self, edge: Edge) -> TensorType:
+        """The type of an operand, be its source old or new."""
+        if edge.source in self.nodes:
+            nodes = {edge.source: self.nodes[edge.source]}
+            return operand_type(replace(self.graph, nodes=nodes), edge)
+        return operand_type(self.graph, edge)
+
+    def free(self, part: str) -> str:
+        """A name for a part that no other node has."""
+        name, number = f"{self.whole.name}.{part}", 2
+        while name in self.graph.nodes or name in self.nodes:
+            name, number = f"{self.whole.name}.{part}{number}", number + 1
+        return name
+
+    def last(self, node: Node) -> bool:
+        """Let a part take the place of the whole; false, if it is of another type."""
+        if node.types != self.whole.types or node.domain != self.whole.domain:
+            return False
+        del self.nodes[node.name]
+        self.nodes[self.whole.name] = replace(node, name=self.whole.name)
+        return True
+
+
+def read(node: Node) -> Edge:
+    """A read of a node at the reader's own point."""
+    return Edge(source=node.name, entries=identity(node.domain))

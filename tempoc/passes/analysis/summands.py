@@ -1,0 +1,108 @@
+"""Sums over whole dimensions, taken apart: what is added at each point of such a dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.contraction import Einsum
+from tempoc.ops.tensor.reduction import Mean, Sum
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_types
+from tempoc.symbolic.expr import ZERO, Const, Slice, Sym
+
+EXACT = (DType.F32, DType.F64, DType.I32, DType.I64, DType.U32)
+
+SMALL = 16384
+"""The most elements of a sum that is cheap to carry along."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """What is added at a point of ``dim``: an operator on accesses that name the dimension."""
+
+    dim: str
+    op: Op
+    inputs: tuple[Edge, ...]
+
+
+def is_small_sum(graph: Graph, node: Node, limit: int = SMALL) -> bool:
+    """Whether a node is a sum over whole dimensions, and small."""
+    size = 1
+    for e in node.types[0].shape if node.types else ():
+        if not isinstance(e, Const):
+            return False
+        size *= e.value
+    return len(node.types) == 1 and size <= limit and bool(terms(graph, node))
+
+
+def terms(graph: Graph, node: Node) -> tuple[Term, ...]:
+    """For each dimension that a node sums over from its first point to its last, the terms.
+
+    Only in dtypes that do not lose more when numbers are added one by one.
+    """
+    types = operand_types(graph, node)
+    if node.types[0].dtype not in EXACT or any(t.dtype != node.types[0].dtype for t in types):
+        return ()
+    match node.op:
+        case Sum(keepdims=False) | Mean(keepdims=False) if type(node.op) in (Sum, Mean):
+            return tuple(_of_sum(graph, node, types[0].ndim))
+        case Einsum():
+            return tuple(_of_einsum(graph, node, tuple(t.ndim for t in types)))
+        case _:
+            return ()
+
+
+def _of_sum(graph: Graph, node: Node, rank: int) -> Iterator[Term]:
+    assert isinstance(node.op, Sum | Mean)
+    (edge,) = node.inputs
+    axes = axes_of(node.op.axes, rank)
+    for axis, dim in _whole(graph, node, edge):
+        if axis in axes:
+            rest = tuple(a - (a > axis) for a in axes if a != axis)
+            op = Sum(axes=rest) if rest else Copy()
+            yield Term(dim=dim, op=op, inputs=(_at(graph, edge, {dim: dim}),))
+
+
+def _of_einsum(graph: Graph, node: Node, ranks: tuple[int, ...]) -> Iterator[Term]:
+    assert isinstance(node.op, Einsum)
+    operands, result = node.op.letters(ranks)
+    places: dict[str, list[tuple[int, str]]] = {}  # for each letter the slices that it stands for
+    for slot, edge in enumerate(node.inputs):
+        for axis, dim in _whole(graph, node, edge):
+            places.setdefault(operands[slot][axis], []).append((slot, dim))
+    for letter, found in places.items():
+        everywhere = len(found) == "".join(operands).count(letter)
+        bounds = {graph.universe.dim(dim).bound for _, dim in found}
+        if letter in result or not everywhere or len(bounds) > 1:
+            continue
+        dim = found[0][1]
+        spec = ",".join(o.replace(letter, "") for o in operands) + f"->{result}"
+        inputs = tuple(
+            _at(graph, edge, {d: dim for s, d in found if s == slot})
+            for slot, edge in enumerate(node.inputs)
+        )
+        yield Term(dim=dim, op=replace(node.op, spec=spec), inputs=inputs)
+
+
+def _whole(graph: Graph, node: Node, edge: Edge) -> Iterator[tuple[int, str]]:
+    """The axes of an operand that are whole dimensions, none of them the node's own."""
+    axis = 0
+    for dim, entry in zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True):
+        if isinstance(entry, Slice):
+            bound = Sym(graph.universe.dim(dim).bound)
+            if entry == Slice(ZERO, bound, 1) and dim not in node.domain.dims:
+                yield axis, dim
+            axis += 1
+
+
+def _at(graph: Graph, edge: Edge, points: dict[str, str]) -> Edge:
+    """The edge with points in the place of slices."""
+    dims = graph.nodes[edge.source].domain.dims
+    pairs = zip(dims, edge.entries, strict=True)
+    entries = tuple(Sym(points[d]) if d in points and isinstance(e, Slice) else e for d, e in pairs)
+    return replace(edge, entries=entries)

@@ -1,0 +1,131 @@
+"""Chains: contractions whose operands are contractions that nobody else reads, as one product.
+
+What ``(q @ k.T) @ v`` multiplies is ``q``, ``k`` and ``v``; in which order is nobody's promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.passes.analysis.einsum_form import Spelling, spelling
+from tempoc.passes.simplify.rules.rounding import WIDE
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type, operand_types
+from tempoc.sdg.statements.build import identity
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, Expr
+
+Tree = int | tuple["Tree", "Tree"]
+"""An order of multiplication: a factor by its number, or the product of two trees."""
+
+_MOST = 6
+_DTYPES = (*WIDE, DType.I32, DType.I64, DType.U32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """A product of factors, read at the root's point; ``letters`` spell it as one contraction.
+
+    ``tree`` is the order in which the graph has it, ``domains`` where each product of it is made.
+    """
+
+    root: Node
+    factors: tuple[Edge, ...]
+    letters: Spelling
+    tree: Tree
+    domains: Mapping[frozenset[int], Domain]
+    extents: Mapping[str, Expr]
+
+
+def leaves(tree: Tree) -> frozenset[int]:
+    """The factors of a product."""
+    if isinstance(tree, int):
+        return frozenset((tree,))
+    return leaves(tree[0]) | leaves(tree[1])
+
+
+def chains(graph: Graph, uses: Mapping[str, int]) -> list[Chain]:
+    """All chains of three factors and more, each found at the contraction that is read."""
+    inner = {
+        edge.source
+        for node in graph.nodes.values()
+        if _is_product(graph, node)
+        for edge in node.inputs
+        if _joins(graph, node, edge, uses)
+    }
+    found = []
+    for node in graph.nodes.values():
+        if node.name not in inner and _is_product(graph, node):
+            chain = _chain(graph, node, uses)
+            if chain is not None and len(chain.factors) > 2:
+                found.append(chain)
+    return found
+
+
+def _is_product(graph: Graph, node: Node) -> bool:
+    """Whether a node is a contraction of two tensors of one dtype, none of which has a diagonal."""
+    if not isinstance(node.op, MatMul | Einsum) or len(node.inputs) != 2:
+        return False
+    types = operand_types(graph, node)
+    dtype = node.types[0].dtype
+    if dtype not in _DTYPES or any(t.dtype is not dtype for t in types):
+        return False
+    letters = spelling(node.op, [t.ndim for t in types])
+    return all(len({*term}) == len(term) for term in letters.terms)
+
+
+def _joins(graph: Graph, node: Node, edge: Edge, uses: Mapping[str, int]) -> bool:
+    """Whether an operand is a product of its own that is made for this node alone, at its point."""
+    source = graph.nodes[edge.source]
+    here = edge.entries == identity(source.domain) and source.name != node.name
+    return here and uses[source.name] == 1 and _is_product(graph, source)
+
+
+def _chain(graph: Graph, root: Node, uses: Mapping[str, int]) -> Chain | None:
+    """The product at a node, taken apart as far as it goes."""
+    factors: list[Edge] = []
+    terms: list[str] = []
+    domains: dict[frozenset[int], Domain] = {}
+    spare = iter("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+    def take(node: Node, result: str) -> Tree:
+        """Take a product apart whose result has these letters."""
+        own = spelling(node.op, [t.ndim for t in operand_types(graph, node)])
+        names = dict(zip(own.result, result, strict=True))
+        for letter in "".join(own.terms):
+            if letter not in names:
+                names[letter] = next(spare)
+        parts: list[Tree] = []
+        for edge, term in zip(node.inputs, own.terms, strict=True):
+            meant = "".join(names[c] for c in term)
+            if len(factors) + 2 < _MOST and _joins(graph, node, edge, uses):
+                parts.append(take(graph.nodes[edge.source], meant))
+            else:
+                parts.append(len(factors))
+                factors.append(edge)
+                terms.append(meant)
+        left, right = parts
+        domains[leaves((left, right))] = node.domain
+        return left, right
+
+    whole = spelling(root.op, [t.ndim for t in operand_types(graph, root)])
+    try:
+        tree = take(root, whole.renamed().result)
+    except StopIteration:  # more axes than letters
+        return None
+    extents: dict[str, Expr] = {}
+    for edge, term in zip(factors, terms, strict=True):
+        for letter, extent in zip(term, operand_type(graph, edge).shape, strict=True):
+            if extents.get(letter, ONE) == ONE:
+                extents[letter] = extent
+    return Chain(
+        root=root,
+        factors=tuple(factors),
+        letters=Spelling(tuple(terms), whole.renamed().result),
+        tree=tree,
+        domains=domains,
+        extents=extents,
+    )

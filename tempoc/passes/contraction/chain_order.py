@@ -1,0 +1,238 @@
+"""Orders of multiplication: what each costs as a polynomial, and which is best where.
+
+The cost of a product is the number of multiplications: the extents of all letters that its two
+operands have, times the points at which it is made. What varies with fewer dimensions than the
+whole is made at fewer points. Polynomials are compared in two ways: at many sizes, to find orders
+that are worth a look, and by proof, before one takes the place of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product as combinations
+from math import gcd
+
+from tempoc.passes.contraction.chain import Chain, Tree, leaves
+from tempoc.poly.relations.products import without_values
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.expr import Const, Expr, Prod, Sum, Sym, add, compare, interval, mul, product
+from tempoc.symbolic.walk import evaluate, is_affine, substitute
+
+Sizes = Mapping[str, int]
+_GAIN = 1.1
+"""How many times cheaper an order must be to be preferred to the one that is written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What products of a chain cost; ``domains`` says where a product of some factors is made.
+
+    ``at_point``: all of them at every point of the root, so that it is enough to look at one.
+    """
+
+    chain: Chain
+    space: Space
+    domains: Mapping[frozenset[int], Domain]
+    at_point: bool
+    letters: Mapping[frozenset[int], str]
+
+    def of(self, tree: Tree, domains: Mapping[frozenset[int], Domain]) -> Expr:
+        """The cost of an order as a polynomial."""
+        if isinstance(tree, int):
+            return Const(0)
+        parts = leaves(tree)
+        own = self.step(parts, leaves(tree[0]), leaves(tree[1]), domains)
+        return add(own, *(self.of(part, domains) for part in tree))
+
+    def step(
+        self,
+        parts: frozenset[int],
+        left: frozenset[int],
+        right: frozenset[int],
+        domains: Mapping[frozenset[int], Domain],
+    ) -> Expr:
+        """The cost of one product, at all of its points."""
+        universe = self.space.universe
+        letters = dict.fromkeys(self.letters[left] + self.letters[right])
+        extents = [self.chain.extents[c] for c in letters]
+        if self.at_point:
+            return without_values(product(extents), universe)
+        root = self.chain.root.domain
+        longest = [self.space.upper_bound(e, root) for e in extents]
+        points = [Sym(universe.dim(d).bound) for d in domains[parts].dims]
+        return without_values(product((*longest, *points)), universe)
+
+
+def result(chain: Chain, parts: frozenset[int]) -> str:
+    """The letters of the product of some factors: those that the rest or the result needs."""
+    terms = chain.letters.terms
+    outside = "".join(t for k, t in enumerate(terms) if k not in parts) + chain.letters.result
+    if len(parts) == len(terms):
+        return chain.letters.result
+    if len(parts) == 1:
+        (only,) = parts
+        return terms[only]
+    inside = dict.fromkeys("".join(terms[k] for k in sorted(parts)))
+    return "".join(c for c in inside if c in outside)
+
+
+def results(chain: Chain) -> dict[frozenset[int], str]:
+    """The letters of each product, and of each factor."""
+    count = len(chain.factors)
+    single = [frozenset((k,)) for k in range(count)]
+    return {parts: result(chain, parts) for parts in (*single, *subsets(count))}
+
+
+def bests(costs: Costs, sizes: Sequence[Sizes]) -> Iterator[Tree]:
+    """The cheapest order for each of many sizes."""
+    universe = costs.space.universe
+    found: dict[tuple[int, ...], Tree] = {}
+    longest = {c: _plain(e, costs) for c, e in costs.chain.extents.items()}
+    dims = () if costs.at_point else costs.chain.root.domain.dims
+    for at in sizes:
+        extents = {c: evaluate(e, at) for c, e in longest.items()}
+        steps = {d: at[universe.dim(d).bound] for d in dims}
+        key = (*extents.values(), *steps.values())
+        if key not in found:
+            found[key] = _best(costs, extents, steps)
+        yield found[key]
+
+
+def _best(costs: Costs, extents: Mapping[str, int], steps: Mapping[str, int]) -> Tree:
+    """The cheapest order by dynamic programming over sets of factors."""
+    count = len(costs.chain.factors)
+
+    def points(parts: frozenset[int]) -> int:
+        dims = () if costs.at_point else costs.domains[parts].dims
+        return reduce(lambda n, d: n * steps[d], dims, 1)
+
+    table: dict[frozenset[int], tuple[int, Tree]] = {
+        frozenset((k,)): (0, k) for k in range(count)
+    }
+    for parts in subsets(count):
+        options = []
+        for left in _halves(parts):
+            right = parts - left
+            letters = {*costs.letters[left], *costs.letters[right]}
+            work = reduce(lambda n, c: n * extents[c], sorted(letters), points(parts))
+            (a, x), (b, y) = table[left], table[right]
+            options.append((a + b + work, (x, y)))
+        table[parts] = min(options, key=lambda option: option[0])
+    return table[frozenset(range(count))][1]
+
+
+def _plain(e: Expr, costs: Costs) -> Expr:
+    if costs.at_point:
+        return e
+    return costs.space.upper_bound(e, costs.chain.root.domain)
+
+
+def subsets(count: int) -> Iterator[frozenset[int]]:
+    """All sets of two and more factors, smaller ones first."""
+    found = [
+        frozenset(k for k in range(count) if bits >> k & 1) for bits in range(1, 1 << count)
+    ]
+    return iter(sorted((s for s in found if len(s) > 1), key=lambda s: (len(s), sorted(s))))
+
+
+def _halves(parts: frozenset[int]) -> Iterator[frozenset[int]]:
+    """Each way to part a set in two, once: the part that has the first factor."""
+    first, *rest = sorted(parts)
+    for bits in range(1 << len(rest)):
+        left = frozenset((first, *(r for k, r in enumerate(rest) if bits >> k & 1)))
+        if len(left) < len(parts):
+            yield left
+
+
+# ---------------------------------------------------------------- sizes to look at
+
+
+def samples(universe: Universe, domain: Domain) -> list[Sizes]:
+    """Sizes that the program allows: all bounds alike, and some much greater than others."""
+    free = [b.name for b in universe.bounds if b.value is None or b.until]
+    grid: list[Sequence[int]] = [[n] * len(free) for n in (1, 2, 4, 16, 64, 256, 1024, 4096)]
+    if 1 < len(free) < 4:
+        grid += combinations((2, 32, 2048), repeat=len(free))
+    found = []
+    for values in grid:
+        sizes = dict(zip(free, values, strict=True))
+        for b in universe.bounds:
+            if b.name not in sizes and b.value is not None:
+                sizes[b.name] = evaluate(b.value, sizes)
+        if all(n >= 1 for n in sizes.values()):
+            found += [at for at in _points(universe, domain, sizes) if _allowed(universe, at)]
+    return found
+
+
+def _points(universe: Universe, domain: Domain, sizes: Sizes) -> Iterator[Sizes]:
+    """The first, the middle and the last point of a domain."""
+    for part in (0, 1, 2):
+        at = {d: (sizes[universe.dim(d).bound] - 1) * part // 2 for d in domain.dims}
+        if evaluate(domain.where, {**sizes, **at}):
+            yield {**sizes, **at}
+
+
+def _allowed(universe: Universe, at: Sizes) -> bool:
+    return all(evaluate(fact, at) for fact in universe.assumptions)
+
+
+def is_better(first: Expr, second: Expr, at: Sizes) -> bool:
+    """Whether the second cost is plainly less at some sizes."""
+    return evaluate(first, at) > _GAIN * evaluate(second, at)
+
+
+# ---------------------------------------------------------------- proofs
+
+
+def never_negative(e: Expr, space: Space, domain: Domain) -> bool:
+    """Whether a polynomial is at least 0 at all points of a domain, whatever the bounds.
+
+    Every bound is at least 1, and at least one more than a dimension along it. Written in what they
+    exceed these by, a polynomial without negative coefficients is never negative.
+    """
+    if is_affine(e):
+        return space.implies(domain, compare(">=", e, Const(0)))
+    universe = space.universe
+    least: dict[str, Expr] = {}
+    for bound in universe.bounds:
+        along = [d for d in domain.dims if universe.dim(d).bound == bound.name]
+        least[bound.name] = add(Sym(bound.name), Const(1), *map(Sym, along[:1]))
+    low, _ = interval(substitute(e, least))
+    return low is not None and low >= 0
+
+
+def primitive(e: Expr) -> Expr:
+    """A polynomial without the bounds and numbers that all of its terms have for a factor.
+
+    It has the same sign, since bounds are positive.
+    """
+    if not isinstance(e, Sum) or e.const:
+        return e
+    factors = [x.factors if isinstance(x, Prod) else (x,) for _, x in e.terms]
+    shared: list[Expr] = []
+    for f in factors[0]:
+        wanted = shared.count(f) + 1
+        if isinstance(f, Sym) and all(fs.count(f) >= wanted for fs in factors):
+            shared.append(f)
+    terms = []
+    for (c, _), fs in zip(e.terms, factors, strict=True):
+        left = list(fs)
+        for f in shared:
+            left.remove(f)
+        terms.append(mul(Const(c), product(left)))
+    return add(*terms)
+
+
+def positive(e: Expr) -> Expr:
+    """The condition that an integer is positive, in small numbers: ``t > 1`` for ``4*t - 4``."""
+    if not isinstance(e, Sum):
+        return compare(">", e, Const(0))
+    shared = gcd(*(c for c, _ in e.terms))
+    limit = -e.const // shared
+    if all(c < 0 for c, _ in e.terms):  # ``c > k`` for whole numbers is ``-c <= -k - 1``
+        small = add(*(mul(Const(-c // shared), x) for c, x in e.terms))
+        return compare("<", small, Const(-limit))
+    return compare(">", add(*(mul(Const(c // shared), x) for c, x in e.terms)), Const(limit))

@@ -1,0 +1,4 @@
+"""Passes that change where nodes are computed: index-set splitting, invariants, trimmed domains.
+
+May import, of its package: analysis, simplify, vectorization
+"""

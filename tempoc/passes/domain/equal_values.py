@@ -1,0 +1,105 @@
+"""Tensors that are one and the same value, whatever the equation at hand says.
+
+    %a = matmul %w, %x : [b]           f32[3]        %a = matmul %w, %x : [b]    f32[3]
+    %c = matmul %w, %x : [b | T >= 2]  f32[3]        %q = copy %a       : [b, t] f32[3]
+    %d = copy %c       : [b, t | t != 0] f32[3]  ->
+    %q = merge{targets=((b, 0), (b, t))} %a when t == 0, %d when t != 0 : [b, t] f32[3]
+
+Work that is done at some of the points at which another node does the same is read from there. A
+merge all of whose branches move one value, or its own at other points (``c[t] = c[t-1]``), is a
+copy of that value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.passes.analysis.cost import is_work
+from tempoc.passes.analysis.variance import is_outward
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.graph.rewrite import compose, redirect
+from tempoc.sdg.statements.branches import needs
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.expr import TRUE, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+
+def read_from_wider(graph: Graph, space: Space) -> Graph:
+    """Who reads a node at some points of another that computes the same reads the other."""
+    alike: dict[object, list[Node]] = {}
+    held = {e.source for n in graph.nodes.values() if not is_computed(n) for e in n.inputs}
+    for node in graph.nodes.values():
+        if is_computed(node) and not is_outward(node) and is_work(node.op):
+            reads = tuple((e.source, e.out, e.entries) for e in node.inputs)
+            key = (repr(node.op), node.domain.dims, node.types, node.vector, reads)
+            alike.setdefault(key, []).append(node)
+    classes = [nodes for nodes in alike.values() if len({n.domain for n in nodes}) > 1]
+    conditions = needs(graph) if classes else {}
+    to: dict[tuple[str, int], tuple[str, int]] = {}
+    for nodes in classes:
+        free = [n for n in nodes if not conditions[n.name]]
+        for node in (n for n in free if n.name not in held):
+            for wide in free:
+                if (
+                    wide.domain != node.domain
+                    and (wide.name, 0) not in to
+                    and space.contains(wide.domain, node.domain)
+                ):
+                    to |= {(node.name, k): (wide.name, k) for k in range(len(node.types))}
+                    break
+    return redirect(graph, to) if to else graph
+
+
+def forward_equal_branches(graph: Graph) -> Graph:
+    """Merges of which each branch moves one and the same value become copies of it."""
+    nodes = dict(graph.nodes)
+    for node in graph.nodes.values():
+        if isinstance(node.op, Merge):
+            edge = _only_value(graph, node)
+            if edge is not None:
+                nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
+    return graph if nodes == dict(graph.nodes) else replace(graph, nodes=nodes)
+
+
+def _only_value(graph: Graph, merge: Node) -> Edge | None:
+    """The read that gives the merge's value at each of its points, if there is just one."""
+    found: dict[tuple[object, ...], Edge] = {}
+    own = []
+    for branch in merge.inputs:
+        edge = _original(graph, merge, branch)
+        if edge.source == merge.name:
+            own.append(edge)
+        else:
+            found[edge.source, edge.out, edge.entries] = edge
+    if len(found) != 1:
+        return None
+    (edge,) = found.values()
+    if any(isinstance(e, Slice) for e in edge.entries):
+        return None
+    if operand_type(graph, edge) != merge.types[0]:
+        return None
+    varying = graph.universe.ordered(tuple(n for e in edge.entries for n in symbols(e)))
+    for read in own:
+        at = dict(zip(merge.domain.dims, read.entries, strict=True))
+        if any(at[d] != Sym(d) for d in varying if d in at):
+            return None
+    return replace(edge, guard=TRUE)
+
+
+def _original(graph: Graph, merge: Node, edge: Edge) -> Edge:
+    """The read behind copies."""
+    passed = {merge.name}
+    while edge.source not in passed:
+        passed.add(edge.source)
+        copy = graph.nodes[edge.source]
+        if not isinstance(copy.op, Copy) or operand_type(graph, copy.inputs[0]) != copy.types[0]:
+            break
+        inner = copy.inputs[0]
+        entries = compose(edge.entries, copy.domain.dims, inner.entries, graph.universe)
+        if entries is None:
+            break
+        edge = replace(edge, source=inner.source, out=inner.out, entries=entries)
+    return edge

@@ -1,0 +1,95 @@
+"""Nothing is computed at more points than its inputs vary with, or than somebody asks for.
+
+    %m = matmul %w, %x[b] : [b, t]           f32[3]
+    %s = mul %m, %z       : [b, t]           f32[3]
+    %r = add %s, %z[t+1]  : [b, t | t < T-1] f32[3]
+    ->
+    %m = matmul %w, %x    : [b]              f32[3]
+    %s = mul %m[b], %z    : [b, t | t < T-1] f32[3]
+    %r = add %s, %z[t+1]  : [b, t | t < T-1] f32[3]
+
+First what is invariant loses the dimensions with which it does not vary (``loop_invariant.py``),
+also through chains, recurrences and merges of equal branches (``equal_values.py``). A branch of
+``cond`` stays where its condition is decided; what is given from outside or seen there stays as it
+is.
+
+Then domains lose the ends that nobody asks for (``analysis/demand.py``), where what is left fits to
+those with whom it exchanges values at the same point: islands (``fuse``) need one domain. Only
+whole ends go, so that loops stay simple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tempoc.passes.context import PassContext
+from tempoc.passes.domain.equal_values import forward_equal_branches, read_from_wider
+from tempoc.passes.domain.loop_invariant import held_by_branches, reduce_invariant
+from tempoc.passes.domain.trim import shorten
+from tempoc.passes.simplify.copy_propagation import forward_copies
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.text.text import show_domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReduceDomain:
+    """Reduces domains."""
+
+    name: ClassVar[str] = "reduce_domain"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with smaller domains; one with starred dimensions stays as it is."""
+        if any(n.vector for n in graph.nodes.values()):
+            context.remarks.add(self.name, "nothing is reduced after `vectorize`")
+            return graph
+        space = context.space.symbolic  # no domain depends on the value of a fixed bound
+        before = graph
+        graph = _without_equals(read_from_wider(graph, space), context)
+        graph, lost = reduce_invariant(graph, space)
+        graph, cut = shorten(_without_equals(graph, context), space)
+        graph = _without_equals(graph, context)
+        once = {
+            n: f"the same for all {' and '.join(dims)}, computed once" for n, dims in lost.items()
+        }
+        ends = {
+            n: f"computed at {show_domain(d)} only: nobody reads the rest" for n, d in cut.items()
+        }
+        held = {
+            n: f"the same for all {' and '.join(dims)}, but computed only where its branch is taken"
+            for n, dims in held_by_branches(graph).items()
+        }
+        for found in (once, ends, held):
+            self._remark(graph, found, context)
+        return before if graph == before else graph
+
+    def _remark(self, graph: Graph, found: Mapping[str, str], context: PassContext) -> None:
+        """One remark for all that is said about one line of the source in the same words."""
+        lines: dict[tuple[str, int, str], list[str]] = {}
+        for name, what in found.items():
+            if name in graph.nodes:
+                span = next(iter(graph.nodes[name].spans), None)
+                place = ("", 0) if span is None else (span.source.path, span.line)
+                lines.setdefault((*place, what), []).append(name)
+        for (_, _, what), names in lines.items():
+            spans = graph.nodes[names[0]].spans
+            shown = ", ".join(f"`{n}`" for n in names[:3])
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            context.remarks.add(self.name, f"{shown}{more}: {what}", spans[0] if spans else None)
+
+
+def _without_equals(graph: Graph, context: PassContext) -> Graph:
+    """The graph without merges that are one value everywhere, copies and what is dead then."""
+    found = forward_equal_branches(graph)
+    for name, node in found.nodes.items():
+        if node is not graph.nodes[name]:
+            message = (
+                f"all equations of `{name}` give one value: read from `{node.inputs[0].source}`"
+            )
+            context.remarks.add(ReduceDomain.name, message, node.spans[-1] if node.spans else None)
+    return drop_dead(forward_copies(found))

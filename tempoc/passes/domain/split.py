@@ -1,0 +1,188 @@
+"""A loop that only some of its points need, cut in two where the need begins or ends.
+
+    %tok.1 = copy %best[t-1] : [t | t >= P] i32
+    %tok = merge %given when t < P, %tok.1 when t >= P : [t] i32
+    %best = argmax %logits : [t] i32               # which needs %tok
+
+    ->   %x.early = ... : [t | t < P]              %x.late = ... : [t | t >= P]
+
+Points before ``P`` wait for nobody: they can be computed all at once
+(``vectorization/vectorize.py``), and only the rest is a loop. A dimension is cut where the branches
+of a merge in a cycle change, if then on one side some node that computes something is in no cycle
+any more.
+
+Whatever the cut, the meaning stays: each point is computed by one part, and a part reads what the
+node read. Parts may be empty. Code doubles, so that nothing is cut without that gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.passes.analysis.dependence import held_up
+from tempoc.passes.analysis.loop_carried import around, divisible, recurrences, thresholds
+from tempoc.passes.context import PassContext
+from tempoc.passes.domain.cut_point import SIDES, Cut, Part, Side
+from tempoc.passes.domain.index_set_split import Divided, divided
+from tempoc.passes.vectorization.memory_guard import frugal
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, Expr, conjunction
+from tempoc.symbolic.text import show as show_expr
+
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Cuts loops where one side needs none."""
+
+    name: ClassVar[str] = "split"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with loops cut; a program whose lengths the data decide stays as it is."""
+        if graph.universe.lengths:
+            return graph
+        for dim in graph.universe.dims:
+            for _ in range(_ROUNDS):
+                found = next(_gains(graph, dim.name, context.space), None)
+                if found is None:
+                    break
+                _say(graph, found, context)
+                graph = drop_dead(found.graph)
+        return graph
+
+
+class _Gain(NamedTuple):
+    """A cut, the graph with it, and which of its nodes one side computes at once."""
+
+    cut: Cut
+    side: Side
+    graph: Graph
+    freed: tuple[str, ...]
+
+
+def _gains(graph: Graph, dim: str, space: Space) -> Iterator[_Gain]:
+    """The cuts along a dimension that pay."""
+    proofs, space = space, space.symbolic  # no domain depends on the value of a fixed bound
+    if not thresholds(graph, dim, graph.nodes, proofs):
+        return
+    able = divisible(graph)
+    for cycle in recurrences(graph, dim, space):
+        around_it: tuple[str, ...] = ()
+        for at in thresholds(graph, dim, cycle, proofs):
+            cut = Cut(dim=dim, at=at)
+            around_it = around_it or around(graph, dim, cycle, able)
+            for side in SIDES:
+                half = _half(graph, around_it, cut, side, space, able)
+                left = {n for part in recurrences(half, dim, space) for n in part}
+                hopes = [half.nodes[n] for n in cycle if n in half.nodes and n not in left]
+                hopes = [n for n in hopes if _crosses(graph.nodes[n.name], cut, space)]
+                if any(_computes(n) for n in hopes):
+                    free = _free(half, dim, space, able)
+                    made = divided(graph, [n for n in around_it if n in able], cut, space)
+                    stars = _paying(made, free, side, dim, space)
+                    freed = [n for n in hopes if made.names.get(Part(n.name, side)) in stars]
+                    if any(_computes(n) for n in freed):
+                        names = tuple(n.name for n in freed if _computes(n))
+                        yield _Gain(cut, side, made.graph, names)
+
+
+def _paying(
+    made: Divided, free: Sequence[str], side: Side, dim: str, space: Space
+) -> set[str]:
+    """Which parts of a side are computed at once in the graph that was made."""
+    names = [made.names.get(Part(name, side), name) for name in free]
+    return {*frugal(made.graph, dim, [n for n in names if n in made.graph.nodes], space)}
+
+
+def _crosses(node: Node, cut: Cut, space: Space) -> bool:
+    """Whether a node has points on either side."""
+    domain = node.domain
+    return not any(
+        space.is_empty(Domain(domain.dims, conjunction(domain.where, cut.on(side))))
+        for side in SIDES
+    )
+
+
+def _computes(node: Node) -> bool:
+    """Whether a node does more than to pass on what others have."""
+    passes_on = isinstance(node.op, Copy | Merge | SpatialIndex) or is_cheap(node.op)
+    return not passes_on
+
+
+# ---------------------------------------------------------------- one side alone
+
+
+def _half(
+    graph: Graph, names: Sequence[str], cut: Cut, side: Side, space: Space, able: set[str]
+) -> Graph:
+    """What nodes compute on one side, as if all else was there already."""
+    halves = {
+        domain: Domain(domain.dims, conjunction(domain.where, cut.on(side)))
+        for domain in dict.fromkeys(graph.nodes[name].domain for name in names)
+    }
+    nodes: dict[str, Node] = {}
+    for name in names:
+        node = graph.nodes[name]
+        domain = halves[node.domain] if name in able else node.domain
+        if not space.is_empty(domain):
+            nodes[name] = replace(node, domain=domain)
+    for name, node in nodes.items():
+        kept = [
+            slot
+            for slot, edge in enumerate(node.inputs)
+            if edge.source in nodes and _is_taken(node.domain, edge.guard, space)
+        ]
+        op = node.op
+        if isinstance(op, Merge):
+            op = replace(op, targets=tuple(op.targets[slot] for slot in kept))
+        inputs = tuple(node.inputs[slot] for slot in kept)
+        nodes[name] = replace(node, op=op, inputs=inputs)
+    return replace(graph, nodes=nodes, outputs=())
+
+
+def _is_taken(domain: Domain, guard: Expr, space: Space) -> bool:
+    """Whether a branch of a merge is taken somewhere."""
+    return guard == TRUE or not space.is_empty(
+        Domain(domain.dims, conjunction(domain.where, guard))
+    )
+
+
+def _free(graph: Graph, dim: str, space: Space, able: set[str]) -> tuple[str, ...]:
+    """The nodes of which all points along a dimension can be computed at once."""
+    nodes = [n for n in graph.nodes.values() if is_computed(n)]
+    stars = [n.name for n in nodes if n.name in able]
+    while stars:
+        starred = {n: replace(graph.nodes[n], vector=(dim,)) for n in stars}
+        trial = replace(graph, nodes={**graph.nodes, **starred})
+        found = held_up(trial, space)
+        if not found or not any(s in found for s in stars):
+            return () if found else tuple(stars)
+        stars = [s for s in stars if s not in found]
+    return ()
+
+
+def _say(graph: Graph, gain: _Gain, context: PassContext) -> None:
+    """Say what was cut, and why."""
+    here, there = (gain.cut.on(s) for s in SIDES)
+    free, rest = (here, there) if gain.side == "early" else (there, here)
+    heads = [n for n in gain.freed if "." not in n] or gain.freed
+    shown = ", ".join(f"`{n}`" for n in heads[:4]) + (", ..." if len(heads) > 4 else "")
+    message = (
+        f"{show_expr(free)} is computed apart from {show_expr(rest)}: there {shown} "
+        f"need{'s' if len(heads) == 1 else ''} no earlier or later point in {gain.cut.dim}"
+    )
+    spans = graph.nodes[heads[0]].spans
+    context.remarks.add("split", message, spans[0] if spans else None)

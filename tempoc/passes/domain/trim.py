@@ -1,0 +1,103 @@
+"""Points at the ends of domains that nobody asks for go, where that lets nodes come together.
+
+    %h = tanh %x       : [t] f32                     %h = tanh %x       : [t | t < T-1] f32
+    %y = mul %h, %h    : [t | t < T-1] f32      ->   %y = mul %h, %h    : [t | t < T-1] f32
+
+Nodes of one kernel have one domain. A node that others read at the same point should therefore be
+computed where they are, neither more nor less: what could be shorter is taken in connected parts,
+and a part is shortened unless that separates more reads at one point than it joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tempoc.ops.control.control import Merge
+from tempoc.passes.analysis.demand import part, wanted
+from tempoc.passes.analysis.variance import is_outward
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import components
+from tempoc.sdg.statements.build import is_computed, is_identity
+from tempoc.symbolic.domain import Domain
+
+Domains = dict[str, Domain]
+
+
+def shorten(graph: Graph, space: Space) -> tuple[Graph, Domains]:
+    """The graph with shorter domains, and these by node."""
+    whole: dict[str, None] = {}
+    while True:
+        shorter = _shorter(graph, space, whole)
+        parts = _parts(graph, shorter)
+        more = [n for p in parts if _separates(graph, p, shorter, space) for n in p]
+        if not more:
+            break
+        whole |= dict.fromkeys(more)
+    if not shorter:
+        return graph, {}
+    nodes = {name: _shortened(graph, node, shorter, space) for name, node in graph.nodes.items()}
+    return replace(graph, nodes=nodes), shorter
+
+
+def _shorter(graph: Graph, space: Space, whole: dict[str, None]) -> Domains:
+    """The domains that could be shorter, in node order."""
+    boxes = wanted(graph, space, whole)
+    found: Domains = {}
+    for name, node in graph.nodes.items():
+        if name in whole or is_outward(node) or name not in boxes:
+            continue
+        left = part(node.domain, boxes[name])
+        if left != node.domain and not space.implies(node.domain, left.where):
+            found[name] = Domain(left.dims, space.simplify(left.where, Domain(left.dims)))
+    return found
+
+
+def _parts(graph: Graph, shorter: Domains) -> list[tuple[str, ...]]:
+    """What must be decided together: what reads each other, as far as it could be shorter."""
+    linked: dict[str, list[str]] = {name: [] for name in shorter}
+    for name in shorter:
+        for edge in graph.nodes[name].inputs:
+            if edge.source in shorter:
+                linked[name].append(edge.source)
+                linked[edge.source].append(name)
+    return components(list(shorter), linked.__getitem__)
+
+
+def _separates(graph: Graph, names: tuple[str, ...], shorter: Domains, space: Space) -> bool:
+    """Whether fewer reads at one point would be between nodes of one domain than now."""
+
+    def alike(a: Domain, b: Domain) -> bool:
+        return a == b or space.equal(a.where, b.where, Domain(a.dims))
+
+    gain = 0
+    for reader, source in _at_one_point(graph):
+        if reader.name in names or source.name in names:
+            there, here = (shorter.get(n.name, n.domain) for n in (source, reader))
+            gain += alike(there, here) - alike(source.domain, reader.domain)
+    return gain < 0
+
+
+def _at_one_point(graph: Graph) -> Iterator[tuple[Node, Node]]:
+    for node in graph.nodes.values():
+        for edge in node.inputs if is_computed(node) else ():
+            source = graph.nodes[edge.source]
+            computed = is_computed(source) or isinstance(source.op, Merge)
+            if computed and source.domain.dims == node.domain.dims and is_identity(edge, graph):
+                yield node, source
+
+
+def _shortened(graph: Graph, node: Node, shorter: Domains, space: Space) -> Node:
+    """The node at the points that are left; a merge without branches that are nowhere taken."""
+    domain = shorter.get(node.name)
+    if domain is None:
+        return node
+    if not isinstance(node.op, Merge):
+        return replace(node, domain=domain)
+    taken = [
+        k for k, e in enumerate(node.inputs) if not space.disjoint(domain.where, e.guard, domain)
+    ]
+    targets = tuple(node.op.targets[k] for k in taken)
+    inputs = tuple(node.inputs[k] for k in taken)
+    return replace(node, domain=domain, op=replace(node.op, targets=targets), inputs=inputs)

@@ -1,0 +1,160 @@
+"""A partition of nodes into islands that may grow, as long as every join is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.ops.control.until import Until
+from tempoc.ops.tensor.source import Param
+from tempoc.passes.analysis.dependence import Dependence, loops
+from tempoc.passes.fusion.loop_nests import Nests
+from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.query import components, reachable
+from tempoc.symbolic.coordinates import coordinates
+
+
+@dataclass(slots=True, kw_only=True)
+class Islands:
+    """The units (computed nodes), what they need, and for each unit the island that it is on.
+
+    An island is called after its first unit. Only units of one ``kind`` come together: of equal
+    domain and purpose, computed at once along the same dimensions. ``nests`` has the dependences
+    between islands; inside an island only what is not at one point.
+    """
+
+    units: tuple[str, ...]
+    place: dict[str, int]
+    kinds: dict[str, int]
+    needs: tuple[Dependence, ...]
+    inward: dict[str, list[Dependence]]
+    homes: dict[str, str]
+    members: dict[str, list[str]]
+    refused: set[tuple[str, str]]
+    nests: Nests
+
+    @classmethod
+    def alone(cls, graph: Graph, units: Sequence[str], needs: Iterable[Dependence]) -> Islands:
+        """Each unit on an island of its own; dependences on other nodes do not count."""
+        known = {*units}
+        nodes = {u: graph.nodes[u] for u in units}
+        needs = tuple(d for d in needs if d.sink in known and d.source in known)
+        inward: dict[str, list[Dependence]] = {u: [] for u in units}
+        for d in needs:
+            inward[d.sink].append(d)
+        aims = purposes(graph)
+        kinds: dict[object, int] = {}
+        dims = {u: loops(n.domain.dims, n.vector) for u, n in nodes.items()}
+        stands = {d: tuple(coordinates(graph.universe, d)) for d in dict.fromkeys(dims.values())}
+        return cls(
+            units=tuple(units),
+            place={u: k for k, u in enumerate(units)},
+            kinds={
+                u: kinds.setdefault((n.domain, n.vector, aims[u]), len(kinds))
+                for u, n in nodes.items()
+            },
+            needs=needs,
+            inward=inward,
+            homes={u: u for u in units},
+            members={u: [u] for u in units},
+            refused=set(),
+            nests=Nests(units, needs, {u: stands[d] for u, d in dims.items()}),
+        )
+
+    def join(self, a: str, b: str, limit: int = 0) -> bool:
+        """Bring the islands of two units together if that is legal; whether they are together."""
+        first, second = self.homes[a], self.homes[b]
+        if first == second:
+            return True
+        if self.place[first] > self.place[second]:
+            first, second = second, first
+        if self.kinds[a] != self.kinds[b] or (first, second) in self.refused:
+            return False
+        members = self.members[first] + self.members[second]
+        small = not limit or len(members) <= limit
+        if not (small and self.has_order(first, second) and self.is_legal(first, second)):
+            self.refused.add((first, second))
+            return False
+        self.nests.join(first, second)
+        self.members[first] = members
+        for member in self.members.pop(second):
+            self.homes[member] = first
+        self.refused.clear()
+        return True
+
+    def untried(self, unit: str) -> bool:
+        """Whether a unit may come together with one before it that it was not refused already."""
+        home, place = self.homes[unit], self.place[unit]
+        return any(
+            self.kinds[other] == self.kinds[unit]
+            and self.place[other] < place
+            and other != home
+            and (other, home) not in self.refused
+            and (home, other) not in self.refused
+            for other in self.members
+        )
+
+    def has_order(self, first: str, second: str) -> bool:
+        """Whether one instance of two islands can run its members in some order."""
+        across = [d for d in self.nests.between(first, second) if d.may_stay]
+        if any(d.apart for d in across):
+            return False
+        if len({d.sink for d in across}) < 2:
+            return True
+        return ordered(self.members[first] + self.members[second], self.inward) is not None
+
+    def is_legal(self, first: str, second: str) -> bool:
+        """Whether two islands may become one."""
+        return self.keeps_direction(first, second) and self.nests.may_join(first, second)
+
+    def keeps_direction(self, first: str, second: str) -> bool:
+        """Whether a join makes no loop run backwards that could run forwards before.
+
+        A read of later points between islands that are in no cycle along that dimension would force
+        the joint loop to run backwards, and with it all that is delayed until then.
+        """
+        for d in self.nests.between(first, second):
+            for part in d.moving():
+                dim, signs = next((k, s) for k, s in part.signs if 0 not in s)
+                if signs == {-1} and not self.nests.is_cyclic(first, second, dim):
+                    return False
+        return True
+
+
+def ordered(
+    members: Sequence[str], inward: Mapping[str, Sequence[Dependence]]
+) -> tuple[str, ...] | None:
+    """Members in an order in which one instance can run, or None if there is no such order.
+
+    ``inward`` are the dependences of each of them.
+    """
+    inside = {*members}
+    sources: dict[str, list[str]] = {m: [] for m in members}
+    for member in members:
+        for d in inward[member]:
+            if d.source in inside and d.may_stay and d.sink != d.source:
+                if d.apart:
+                    return None
+                sources[member].append(d.source)
+    parts = components(members, sources.__getitem__)
+    if any(len(part) > 1 for part in parts):
+        return None
+    return tuple(part[0] for part in parts)
+
+
+def purposes(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """For each node what it is needed for: the params whose defaults it serves, "" for all else.
+
+    A default is not computed where the param is given, so nothing else may depend on its kernels.
+    What is seen outside (effects, calls of host functions) has a purpose of its own each.
+    """
+    params = [n for n in graph.nodes.values() if isinstance(n.op, Param) and n.inputs]
+    cut = {p.name: replace(p, inputs=()) for p in params}
+    without = replace(graph, nodes={**graph.nodes, **cut})
+    outward = [n.name for n in graph.nodes.values() if turn(n) is not None]
+    ends = [n.name for n in graph.nodes.values() if isinstance(n.op, Until)]
+    needed = {"": reachable(without, [*(o.source for o in graph.outputs), *outward, *ends])}
+    needed |= {p.name: reachable(without, [e.source for e in p.inputs]) for p in params}
+    found = {n: tuple(k for k, nodes in needed.items() if n in nodes) for n in graph.nodes}
+    return found | {name: (f"turn {name}",) for name in outward}

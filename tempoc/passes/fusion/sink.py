@@ -1,0 +1,112 @@
+"""Sinking: what costs nothing to make is made where it is used, not kept and passed around.
+
+    %one = literal{...} : [] f32                 %one = literal{...} : [t] f32
+    %y   = add %x, %one : [t] f32         ->     %y   = add %x, %one : [t] f32
+
+Numbers, index expressions and constant arrays get a copy of their own in each group that reads
+them at points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.source import Arange, Eye, Full, IndexValue
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import mentioned
+from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.symbolic.expr import Entry, Expr, Slice
+from tempoc.symbolic.walk import substitute
+
+
+def is_sinkable(graph: Graph, edge: Edge) -> bool:
+    """Whether a read may make its own copy of what it reads."""
+    points = not any(isinstance(e, Slice) for e in edge.entries)
+    source = graph.nodes[edge.source]
+    at = dict(zip(source.domain.dims, edge.entries, strict=True))
+    here = not any(graph.universe.moves(e, at) for e in mentioned(source))
+    return points and here and is_cheap(source.op)
+
+
+def kept_sources(graph: Graph) -> set[str]:
+    """Cheap nodes that stay where they are all the same: written into a merge, sliced, output."""
+    found = {o.source for o in graph.outputs if is_cheap(graph.nodes[o.source].op)}
+    for node in graph.nodes.values():
+        for edge in node.inputs:
+            cheap = is_cheap(graph.nodes[edge.source].op)
+            if cheap and not (is_computed(node) and is_sinkable(graph, edge)):
+                found.add(edge.source)
+    return found
+
+
+def sink(graph: Graph, groups: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
+    """The graph with copies, and the groups of its nodes; ``groups`` has those of the others.
+
+    A copy keeps the name of what it copies while that is free, then gets a number.
+    """
+    kept = kept_sources(graph)
+    homes = dict(groups)
+    made: dict[tuple[str, str, tuple[Entry, ...]], str] = {}
+    taken = {n for n in graph.nodes if n in homes}
+    nodes: dict[str, Node] = {}
+    for name, node in graph.nodes.items():
+        if name not in groups and is_computed(node):
+            continue  # a cheap node: only its copies stay
+        inputs = []
+        for edge in node.inputs:
+            source = graph.nodes[edge.source]
+            if not is_computed(node) or not is_sinkable(graph, edge):
+                inputs.append(edge)
+                continue
+            if edge.source in kept and homes[edge.source] == homes[name]:
+                inputs.append(edge)
+                continue
+            key = (edge.source, homes[name], edge.entries)
+            if key not in made:
+                made[key] = copy = _free(edge.source, taken)
+                taken.add(copy)
+                homes[copy] = homes[name]
+                nodes[copy] = _copy(source, copy, node, edge.entries)
+            here = identity(node.domain)
+            inputs.append(replace(edge, source=made[key], entries=here))
+        nodes[name] = replace(node, inputs=tuple(inputs))
+    return replace(graph, nodes=nodes), homes
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}.{number}", number + 1
+    return free
+
+
+def _copy(source: Node, name: str, reader: Node, entries: tuple[Entry, ...]) -> Node:
+    """A cheap node at the points of its reader."""
+    pairs = zip(source.domain.dims, entries, strict=True)
+    at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
+
+    def moved(e: Expr) -> Expr:
+        return substitute(e, at)
+
+    op = source.op
+    match op:
+        case IndexValue(expr=expr):
+            op = replace(op, expr=moved(expr))
+        case Full(shape=shape):
+            op = replace(op, shape=tuple(map(moved, shape)))
+        case Arange(stop=stop, start=start):
+            op = replace(op, stop=moved(stop), start=moved(start))
+        case Eye(n=n, m=m):
+            op = replace(op, n=moved(n), m=moved(m))
+    types = tuple(TensorType(t.dtype, tuple(map(moved, t.shape)), t.weak) for t in source.types)
+    return Node(
+        name=name,
+        op=op,
+        domain=reader.domain,
+        types=types,
+        vector=reader.vector,
+        spans=source.spans,
+    )

@@ -1,0 +1,229 @@
+"""Discounted sums: the weights of a range are powers of one number.
+
+    %y = sum (mul %x[t:T], (power %g, arange)) : [t] f32
+    ->
+    %y.faded = mul %g, %y.run[t+1]   : [t | t < T-1] f32
+    %y.next  = add %y.faded, %x      : [t | t < T-1] f32
+    %y.run   = merge %x[T-1] when t == T-1, %y.next when t < T-1
+
+A recurrence takes one step for each point, where the sum takes as many as its range is long; it is
+the same up to rounding. Over windows of a fixed size they are one operator (``Window``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.shapes import axes_of
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.arithmetic import Add, Multiply, Power
+from tempoc.ops.tensor.contraction import MatMul
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.movement import ExpandDims
+from tempoc.ops.tensor.reduction import HALVES, Sum
+from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.ops.tensor.window import Window
+from tempoc.passes.analysis.node_builder import Maker, read
+from tempoc.passes.lifting.geometric_weights import Powers, powers
+from tempoc.passes.lifting.moving_range import Moving, Prefix, Sliding, Suffix, moving
+from tempoc.passes.lifting.range_operand import Rebuild, ranges
+from tempoc.passes.lifting.range_reduction import whole
+from tempoc.passes.lifting.running_reduction import Running, way
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.statements.build import is_identity
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Slice, Sym, add, mul, sub
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decayed:
+    """A sum over a range that moves with ``dim``, of ``factors`` weighted by powers of ``base``.
+
+    The weight of the element that stands next to the point is ``base ** nearest``; each further one
+    has the next power. ``axes`` of the product, which has ``ndim``, are summed; ``axis``, one of
+    them, is the range. With ``keeps`` they stay, with one element.
+    """
+
+    node: Node
+    dim: str
+    entry: Slice
+    range: Moving
+    factors: tuple[Edge, ...]
+    base: Edge
+    nearest: Expr
+    axes: tuple[int, ...]
+    axis: int
+    ndim: int
+    keeps: bool
+
+    @property
+    def place(self) -> int:
+        """The axis, counted from the last one."""
+        return self.ndim - self.axis
+
+
+def decayed(graph: Graph, node: Node, space: Space) -> Iterator[Decayed]:
+    """The ways to see a node as a discounted sum."""
+    if not node.types or node.types[0].dtype in HALVES or node.types[0].weak:
+        return
+    if isinstance(node.op, MatMul):
+        if all(operand_type(graph, e).ndim == 1 for e in node.inputs):
+            yield from _seen(graph, node, node.inputs, (0,), 1, space)
+    elif type(node.op) is Sum:
+        ndim = operand_type(graph, node.inputs[0]).ndim
+        yield from _seen(
+            graph, node, _factors(graph, node.inputs[0]), axes_of(node.op.axes, ndim), ndim,
+            space,
+        )  # fmt: skip
+
+
+def _factors(graph: Graph, edge: Edge) -> tuple[Edge, ...]:
+    """What is multiplied to an operand."""
+    source = graph.nodes[edge.source]
+    if not isinstance(source.op, Multiply) or not is_identity(edge, graph):
+        return (edge,)
+    return tuple(f for e in source.inputs for f in _factors(graph, e))
+
+
+def _seen(
+    graph: Graph,
+    node: Node,
+    factors: tuple[Edge, ...],
+    axes: tuple[int, ...],
+    ndim: int,
+    space: Space,
+) -> Iterator[Decayed]:
+    for axis in axes:
+        place = ndim - axis
+        for k, factor in enumerate(factors):
+            weights = powers(graph, factor, place)
+            rest = (*factors[:k], *factors[k + 1 :])
+            entry = next((s for e in rest for s in ranges(graph, e, place)), None)
+            if weights is None or entry is None or not _alike(graph, node, rest):
+                continue
+            for dim in node.domain.dims:
+                kind = moving(entry, dim, node.domain, space)
+                nearest = None if kind is None else _nearest(weights, kind, entry, dim, space)
+                if kind is not None and nearest is not None:
+                    keeps = isinstance(node.op, Sum) and node.op.keepdims
+                    yield Decayed(
+                        node=node, dim=dim, entry=entry, range=kind, factors=rest, keeps=keeps,
+                        base=weights.base, nearest=nearest, axes=axes, axis=axis, ndim=ndim,
+                    )  # fmt: skip
+
+
+def _alike(graph: Graph, node: Node, factors: tuple[Edge, ...]) -> bool:
+    """Whether a product of these factors can be had without rounding another way than before."""
+    dtypes = {operand_type(graph, e).dtype for e in factors}
+    return len(factors) == 1 or dtypes == {node.types[0].dtype}
+
+
+def _nearest(weights: Powers, kind: Moving, entry: Slice, dim: str, space: Space) -> Expr | None:
+    """The exponent of the element next to the point; ``None`` if it varies or weights grow."""
+    start, step = weights.exponent.start, weights.exponent.step
+    exponent = start
+    if isinstance(kind, Prefix):
+        exponent = add(start, mul(Const(step), sub(sub(entry.hi, entry.lo), ONE)))
+    away = -1 if isinstance(kind, Prefix) else 1
+    names = (*symbols(exponent), *symbols(sub(entry.lo, Sym(dim))))
+    cut = isinstance(kind, Sliding) and any(space.universe.is_dim(n) for n in names)
+    varies = any(space.universe.is_dim(n) for n in symbols(exponent))
+    return None if step != away or cut or varies or entry.step != 1 else exponent
+
+
+# ---------------------------------------------------------------- what is made of it
+
+
+def recurrence(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] | None:
+    """Nodes for a range that grows by one element from point to point; the last has its name."""
+    if not isinstance(found.range, Prefix | Suffix):
+        return None
+    node, dim = found.node, found.dim
+    grows = way(found.range, found.entry, dim, node.domain, space)
+    if grows is None:
+        return None
+    maker = Maker(graph, space, node, tuple(d for d in node.vector if d != dim))
+    try:
+        running = Running(maker, found.range, found.place, grows, found.base)
+        merge = running.nodes(Add(), Sum(), lambda rebuild: _term(found, rebuild))
+        if merge is None:
+            return None
+        made = _kept(maker, found, maker.put("held", Copy(), (read(merge),)))
+    except OperandError:
+        return None
+    return tuple(maker.nodes.values()) if maker.last(made) else None
+
+
+def windows(graph: Graph, found: Decayed, space: Space) -> tuple[Node, ...] | None:
+    """Nodes for a range of a fixed size that compute all points at once."""
+    node, dim, kind = found.node, found.dim, found.range
+    if not isinstance(kind, Sliding) or not isinstance(kind.size, Const):
+        return None
+    if (kind.before, kind.after) != (ZERO, ZERO) and not _fades(graph, found.base):
+        return None
+    maker = Maker(graph, space, node, node.vector)
+    rebuild = whole(maker, dim, found.place, kind)
+    try:
+        term, base = _term(found, rebuild), rebuild.edge(found.base)
+        if term is None or base is None:
+            return None
+        axis = found.axis - sum(a < found.axis for a in found.axes)
+        op = Window(reduce="sum", size=kind.size, before=kind.before, after=kind.after, axis=axis)
+        made = maker.put("windows", op, (term, base), rebuild.home(node.domain.dims))
+        parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in made.types[0].shape]
+        parts[axis] = kind.position
+        made = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(made),))
+        made = _kept(maker, found, made)
+    except OperandError:
+        return None
+    return tuple(maker.nodes.values()) if maker.last(made) else None
+
+
+def _fades(graph: Graph, base: Edge) -> bool:
+    """Whether all powers of a number are finite, so that zero times them is zero."""
+    op = graph.nodes[base.source].op
+    return isinstance(op, Literal) and abs(op.value) <= 1
+
+
+def _term(found: Decayed, rebuild: Rebuild) -> Edge | None:
+    """What the powers weigh: the product of the factors, with the first power."""
+    maker, home = rebuild.maker, rebuild.home(found.node.domain.dims)
+    dtype = found.node.types[0].dtype
+    parts = [rebuild.edge(e) for e in found.factors]
+    if found.nearest != ZERO:
+        parts.append(_power(found, rebuild))
+    term = parts[0]
+    for part in parts[1:]:
+        if term is not None and part is not None:
+            term = read(maker.put(f"product.{rebuild.part}", Multiply(), (term, part), home))
+    if any(p is None for p in parts) or term is None:
+        return None
+    if maker.type(term).dtype != dtype:
+        term = read(maker.put(f"cast.{rebuild.part}", Cast(dtype=dtype), (term,), home))
+    stays = rebuild.axis_stays
+    others = tuple(a - (a > found.axis and not stays) for a in found.axes if a != found.axis)
+    if others:
+        term = read(maker.put(f"row.{rebuild.part}", Sum(axes=others), (term,), home))
+    return term
+
+
+def _power(found: Decayed, rebuild: Rebuild) -> Edge | None:
+    """The weight of the nearest element."""
+    base, maker = rebuild.edge(found.base), rebuild.maker
+    if base is None:
+        return None
+    home = rebuild.home(found.node.domain.dims)
+    exponent = maker.put(f"nearest.{rebuild.part}", IndexValue(expr=found.nearest), (), home)
+    return read(maker.put(f"weight.{rebuild.part}", Power(), (base, read(exponent)), home))
+
+
+def _kept(maker: Maker, found: Decayed, made: Node) -> Node:
+    """The value with the summed axes, if they stay."""
+    for axis in sorted(found.axes) if found.keeps else ():
+        made = maker.put("kept", ExpandDims(axis=axis), (read(made),))
+    return made

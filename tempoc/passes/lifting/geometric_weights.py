@@ -1,0 +1,136 @@
+"""Weights that are powers of one number along an axis: ``g ** arange(n)``, however written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.arithmetic import Add, Power, Subtract
+from tempoc.ops.tensor.elementwise import Cast, Negative
+from tempoc.ops.tensor.movement import ExpandDims, Flip
+from tempoc.ops.tensor.source import Arange, IndexValue, Literal
+from tempoc.sdg.graph.graph import Edge, Graph
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.statements.build import is_identity
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, Slice, Sym, add, mul, sub
+from tempoc.symbolic.walk import is_affine, substitute, symbols
+
+_EXACT = (DType.I32, DType.I64, DType.F32, DType.F64)
+"""In these an exponent is what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The whole number ``start + step * j`` at position ``j``; ``step`` is 0, 1 or -1."""
+
+    step: int
+    start: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """``base`` to the power of a line."""
+
+    base: Edge
+    exponent: Line
+
+
+def powers(graph: Graph, edge: Edge, place: int) -> Powers | None:
+    """The powers that an operand holds along an axis (counted from the last), if it has no other.
+
+    They are computed at the point at hand, or are a slice of what other points computed.
+    """
+    inner = _bare(graph, edge, place)
+    if inner is None:
+        return None
+    node = graph.nodes[inner.source]
+    if not isinstance(node.op, Power) or operand_type(graph, node.inputs[0]).shape:
+        return None
+    base, exponent = node.inputs
+    if is_identity(inner, graph):
+        found = line(graph, exponent)
+        return Powers(base, found) if found is not None and found.step else None
+    return _elsewhere(graph, inner)
+
+
+def _bare(graph: Graph, edge: Edge, place: int) -> Edge | None:
+    """The vector in an operand whose other axes have one element."""
+    shape = operand_type(graph, edge).shape
+    axis = len(shape) - place
+    if axis < 0 or any(e != ONE for k, e in enumerate(shape) if k != axis):
+        return None
+    while operand_type(graph, edge).ndim > 1:
+        node = graph.nodes[edge.source]
+        if not isinstance(node.op, ExpandDims) or not is_identity(edge, graph):
+            return None
+        (edge,) = node.inputs
+    return edge
+
+
+def _elsewhere(graph: Graph, edge: Edge) -> Powers | None:
+    """Powers whose exponents are those of the points that a slice reads."""
+    node = graph.nodes[edge.source]
+    base, exponent = node.inputs
+    pairs = list(zip(node.domain.dims, edge.entries, strict=True))
+    sliced = [(d, e) for d, e in pairs if isinstance(e, Slice)]
+    at = {d: e for d, e in pairs if not isinstance(e, Slice)}
+    found = line(graph, exponent)
+    if len(sliced) != 1 or node.types[0].shape or found is None or found.step:
+        return None
+    (dim, entry), start = sliced[0], found.start
+    rest = sub(start, Sym(dim))
+    step = 1 if dim not in symbols(rest) else -1
+    rest = sub(start, mul(Const(step), Sym(dim)))
+    moves = any(dim in symbols(e) for e in base.entries)
+    if dim in symbols(rest) or entry.step != 1 or moves or not _same(base, at):
+        return None
+    first = add(mul(Const(step), entry.lo), substitute(rest, at))
+    return Powers(base, Line(step, first))
+
+
+def _same(base: Edge, at: dict[str, Expr]) -> bool:
+    """Whether an operand of another point is the same as here."""
+    moved = [d for d, e in at.items() if e != Sym(d)]
+    return not any(d in symbols(e) for d in moved for e in base.entries)
+
+
+def line(graph: Graph, edge: Edge) -> Line | None:
+    """The whole numbers of a vector, or one number, as they are at the point at hand."""
+    node = graph.nodes[edge.source]
+    if not is_identity(edge, graph) or node.types[0].dtype not in _EXACT:
+        return None
+    match node.op:
+        case Arange(start=start, step=step) if abs(step) == 1:
+            return Line(step, start)
+        case IndexValue(expr=e) if is_affine(e):
+            return Line(0, e)
+        case Literal(value=v) if float(v).is_integer():
+            return Line(0, Const(int(v)))
+        case Cast() | Copy():
+            return line(graph, node.inputs[0])
+        case Negative():
+            return _combined(graph, node.inputs, (-1,))
+        case Add():
+            return _combined(graph, node.inputs, (1, 1))
+        case Subtract():
+            return _combined(graph, node.inputs, (1, -1))
+        case Flip():
+            found, (extent, *more) = line(graph, node.inputs[0]), node.types[0].shape
+            if found is None or more:
+                return None
+            last = add(found.start, mul(Const(found.step), sub(extent, ONE)))
+            return Line(-found.step, last)
+        case _:
+            return None
+
+
+def _combined(graph: Graph, edges: tuple[Edge, ...], signs: tuple[int, ...]) -> Line | None:
+    """The sum of some lines with their signs."""
+    found = [line(graph, e) for e in edges]
+    known = [x for x in found if x is not None]
+    if len(known) < len(found):
+        return None
+    step = sum(s * x.step for s, x in zip(signs, known, strict=True))
+    starts = (mul(Const(s), x.start) for s, x in zip(signs, known, strict=True))
+    return Line(step, add(ZERO, *starts)) if abs(step) <= 1 else None

@@ -1,0 +1,173 @@
+"""Slices whose ends move with the point, as ranges that a scan or a window runs over.
+
+====================  ==========================  =================================================
+``x[c:t+1]``          :class:`Prefix`             all elements from a fixed one on
+``x[t:c]``            :class:`Suffix`             all elements up to a fixed one
+``x[t-2:t+1]``        :class:`Sliding`            as many at each point; ``max`` and ``min`` may cut
+``x[max(t-2,0):t+1]``                             what leaves the dimension
+====================  ==========================  =================================================
+
+Each says which part of the dimension is read by all points together (``slice``), and at which
+``position`` of the scan or of the windows over it the value of a point stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    Const,
+    Expr,
+    Max,
+    Min,
+    Slice,
+    Sym,
+    add,
+    compare,
+    maximum,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import ceildiv, extent, symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """The first so many elements of ``slice``; ``pad`` neutral ones stand before the scan."""
+
+    slice: Slice
+    position: Expr
+    pad: Expr
+    count: Expr
+
+    reverse = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suffix:
+    """All but the first so many elements of ``slice``; ``pad`` neutral ones follow the scan."""
+
+    slice: Slice
+    position: Expr
+    pad: Expr
+    count: Expr
+
+    reverse = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sliding:
+    """``size`` elements of ``slice`` with ``before`` and ``after`` neutral ones around it."""
+
+    slice: Slice
+    position: Expr
+    size: Expr
+    before: Expr
+    after: Expr
+    count: Expr
+
+
+Moving = Prefix | Suffix | Sliding
+
+
+def moving(entry: Slice, dim: str, domain: Domain, space: Space) -> Moving | None:
+    """What kind of range a slice is along a dimension of the domain that its ends name.
+
+    How far a run goes must be known before it.
+    """
+    universe = space.universe
+    found: Moving | None = None
+    ended = {universe.dim(dim).bound, *symbols(entry)} & {*universe.lengths}
+    if ended or any(dim in b.outer for b in universe.ended):
+        return None
+    low, high = dim in symbols(entry.lo), dim in symbols(entry.hi)
+    if high and not low:
+        found = _prefix(entry, domain, space)
+    elif low and not high and entry.step == 1:
+        found = _suffix(entry, domain, space)
+    elif low and high and entry.step == 1:
+        found = _sliding(entry, dim, domain, space)
+    return found
+
+
+def _prefix(entry: Slice, domain: Domain, space: Space) -> Prefix | None:
+    """The value at a point stands where its last element does."""
+    end = space.upper_bound(entry.hi, domain)
+    last = ceildiv(sub(entry.hi, entry.lo), entry.step)
+    least = space.lower_bound(last, domain)
+    pad = maximum(ZERO, sub(ONE, least))
+    if not _fixed(space, end, pad):
+        return None
+    return Prefix(
+        slice=Slice(entry.lo, end, entry.step),
+        position=add(last, pad, Const(-1)),
+        pad=pad,
+        count=extent(entry),
+    )
+
+
+def _suffix(entry: Slice, domain: Domain, space: Space) -> Suffix | None:
+    """The value at a point stands where its first element does."""
+    start = space.lower_bound(entry.lo, domain)
+    last = space.upper_bound(entry.lo, domain)
+    pad = maximum(ZERO, add(sub(last, entry.hi), ONE))
+    if not _fixed(space, start, pad):
+        return None
+    return Suffix(
+        slice=Slice(start, entry.hi),
+        position=sub(entry.lo, start),
+        pad=pad,
+        count=extent(entry),
+    )
+
+
+def _sliding(entry: Slice, dim: str, domain: Domain, space: Space) -> Sliding | None:
+    """The value at a point stands at its own place among the points."""
+    low, high = _end(entry.lo, Max, dim, space), _end(entry.hi, Min, dim, space)
+    if low is None or high is None:
+        return None
+    size = sub(high.shift, low.shift)
+    first, last = (f(Sym(dim), domain) for f in (space.lower_bound, space.upper_bound))
+    start, stop = space.lower_bound(entry.lo, domain), space.upper_bound(entry.hi, domain)
+    before, after = sub(start, add(first, low.shift)), sub(add(last, high.shift), stop)
+    if not _fixed(space, size, first, start, stop, before, after):
+        return None
+    cuts = [sub(start, e) for e in low.cuts] + [sub(e, stop) for e in high.cuts]
+    positive = (before, after, sub(size, ONE), *cuts)
+    if not all(space.implies(Domain(()), compare(">=", e, ZERO)) for e in positive):
+        return None
+    return Sliding(
+        slice=Slice(start, stop),
+        position=sub(Sym(dim), first),
+        size=size,
+        before=before,
+        after=after,
+        count=extent(entry),
+    )
+
+
+class _End(NamedTuple):
+    """``t + shift``, or ``cuts`` where these come first; over bounds."""
+
+    shift: Expr
+    cuts: tuple[Expr, ...]
+
+
+def _end(e: Expr, cut: type[Max] | type[Min], dim: str, space: Space) -> _End | None:
+    """An end that moves as the point does."""
+    parts = e.args if isinstance(e, (Max, Min)) and isinstance(e, cut) else (e,)
+    own = [p for p in parts if dim in symbols(p)]
+    cuts = tuple(p for p in parts if p not in own)
+    if len(own) != 1:
+        return None
+    shift = sub(own[0], Sym(dim))
+    return _End(shift, cuts) if _fixed(space, shift, *cuts) else None
+
+
+def _fixed(space: Space, *parts: Expr) -> bool:
+    """Whether expressions name no dimension."""
+    return not any(space.universe.is_dim(n) for e in parts for n in symbols(e))

@@ -1,0 +1,130 @@
+"""What is computed element by element from a range, computed from another part of the same tensor.
+
+``exp(x[0:t+1] * w)`` is the same function of each element, so it can be had of all of ``x``, or of
+one element alone::
+
+    %a = mul %x[0:t+1], %w : [t] f32[t+1]           %a.all = mul %x[0:T], %w : [] f32[T]
+    %b = exp %a            : [t] f32[t+1]     ->    %b.all = exp %a.all      : [] f32[T]
+
+A range is an axis of the operands, counted from the last one, since axes broadcast that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from tempoc.ops.control.control import Select
+from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.elementwise import Unary
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.passes.analysis.node_builder import Maker, read
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import expressions, operand_type
+from tempoc.sdg.statements.build import is_computed, is_identity
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, Entry, Slice
+from tempoc.symbolic.walk import symbols
+
+
+def is_elementwise(node: Node) -> bool:
+    """Whether each element of the result is a function of the elements at its place."""
+    return isinstance(node.op, Nary | Unary | Select)
+
+
+def ranges(graph: Graph, edge: Edge, place: int) -> Iterator[Slice]:
+    """The slices that make an axis of an operand, ``place`` counted from the last axis."""
+    for leaf in _leaves(graph, edge):
+        axis = operand_type(graph, leaf).ndim - place
+        slices = [e for e in leaf.entries if isinstance(e, Slice)]
+        if 0 <= axis < len(slices):
+            yield slices[axis]
+
+
+def is_given(graph: Graph, edge: Edge) -> bool:
+    """Whether an operand is computed from nothing that varies but what is there from the start."""
+    sources = (graph.nodes[leaf.source] for leaf in _leaves(graph, edge))
+    return all(isinstance(n.op, Input | Param) or not n.inputs for n in sources)
+
+
+def _leaves(graph: Graph, edge: Edge) -> Iterator[Edge]:
+    """What an operand is computed from, element by element."""
+    waiting, seen = [edge], {edge}
+    while waiting:
+        here = waiting.pop(0)
+        node = graph.nodes[here.source]
+        sliced = any(isinstance(e, Slice) for e in here.entries)
+        if sliced or not is_elementwise(node) or not is_identity(here, graph):
+            yield here
+        else:
+            waiting += [e for e in node.inputs if e not in seen]
+            seen.update(node.inputs)
+
+
+@dataclass(slots=True)
+class Rebuild:
+    """Makes what an operand is computed from anew, with another part in the place of a range.
+
+    ``change`` gives the slice to read instead of a slice, or a point, and then ``axis_stays`` is
+    false; ``None`` if that slice is of another kind. ``home`` is the domain of the new nodes, given
+    the dimensions of the old ones; ``part`` is in their names. Nothing else may vary with ``dim``.
+    """
+
+    maker: Maker
+    dim: str
+    place: int
+    part: str
+    axis_stays: bool
+    change: Callable[[Slice], Entry | None]
+    home: Callable[[tuple[str, ...]], Domain]
+    known: dict[Edge, Edge | None] = field(default_factory=dict)
+
+    def edge(self, edge: Edge) -> Edge | None:
+        """What is read in place of an operand; ``None`` where that cannot be had."""
+        if edge not in self.known:
+            self.known[edge] = self._changed(edge)
+        return self.known[edge]
+
+    def _changed(self, edge: Edge) -> Edge | None:
+        graph = self.maker.graph
+        node, type_ = graph.nodes[edge.source], operand_type(graph, edge)
+        axis = type_.ndim - self.place
+        slices = [k for k, e in enumerate(edge.entries) if isinstance(e, Slice)]
+        if 0 <= axis < len(slices):
+            return self._leaf(edge, slices[axis], axis)
+        if not any(self.dim in symbols(e) for e in (*edge.entries, *type_.shape)):
+            return edge if axis < 0 or (self.axis_stays and type_.shape[axis] == ONE) else None
+        if slices or not is_identity(edge, graph) or not is_computed(node):
+            return None
+        if not node.inputs:
+            return self._constant(node)
+        inputs = [self.edge(e) for e in node.inputs] if is_elementwise(node) else [None]
+        found = [e for e in inputs if e is not None]
+        return self._put(node, found) if len(found) == len(inputs) else None
+
+    def _leaf(self, edge: Edge, place: int, axis: int) -> Edge | None:
+        """The slice itself."""
+        entry = edge.entries[place]
+        assert isinstance(entry, Slice)
+        new = self.change(entry)
+        rest = (*edge.entries[:place], *edge.entries[place + 1 :])
+        shape = operand_type(self.maker.graph, edge).shape
+        others = (*rest, *shape[:axis], *shape[axis + 1 :])
+        if new is None or any(self.dim in symbols(e) for e in others):
+            return None
+        found = replace(edge, entries=(*edge.entries[:place], new, *edge.entries[place + 1 :]))
+        source = self.maker.graph.nodes[edge.source].domain
+        reader = self.home(self.maker.whole.domain.dims)
+        inside = self.maker.space.outside(reader, found.entries, source) is None
+        return found if inside else None
+
+    def _constant(self, node: Node) -> Edge | None:
+        """A number, wherever it is computed."""
+        mentioned = (*expressions(node.op), *(e for t in node.types for e in t.shape))
+        free = not any(self.dim in symbols(e) for e in mentioned)
+        return self._put(node, []) if free else None
+
+    def _put(self, node: Node, inputs: list[Edge]) -> Edge:
+        name = f"{node.name.rpartition('.')[2]}.{self.part}"
+        home = self.home(node.domain.dims)
+        return read(self.maker.put(name, node.op, inputs, home, like=node))

@@ -1,0 +1,98 @@
+"""Which nodes reduce ranges that move, and what there is in the place of each reduction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.arithmetic import Add, And, Maximum, Minimum, Multiply, Or
+from tempoc.ops.tensor.reduction import All, Any, LogSumExp, Max, Mean, Min, Prod, Reduction, Sum
+from tempoc.ops.tensor.scan import CumLogSumExp, CumMax, CumMin, CumProd, CumSum, Scan
+from tempoc.ops.tensor.window import Window
+from tempoc.passes.analysis.node_builder import Maker
+from tempoc.passes.lifting.moving_range import Moving, moving
+from tempoc.passes.lifting.range_operand import Rebuild, ranges
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, Slice
+
+SCANS: dict[type[Op], type[Scan]] = {
+    Sum: CumSum, Prod: CumProd, Max: CumMax, Min: CumMin, Any: CumMax, All: CumMin,
+    Mean: CumSum, LogSumExp: CumLogSumExp,
+}  # fmt: skip
+"""The scan that computes all partial reductions; that of a ``bool`` is one of 0 and 1."""
+
+WINDOWS: dict[type[Op], str] = {
+    Sum: "sum", Prod: "prod", Max: "max", Min: "min", Any: "any", All: "all", Mean: "sum"
+}  # fmt: skip
+"""What slides along an axis."""
+
+STEPS: dict[type[Op], type[Op]] = {
+    Sum: Add, Prod: Multiply, Max: Maximum, Min: Minimum, Any: Or, All: And, Mean: Add
+}  # fmt: skip
+"""What combines a running value with one more element."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A node that reduces ranges which move with ``dim``; they are an axis of its only operand."""
+
+    node: Node
+    dim: str
+    axis: int
+    ndim: int
+    range: Moving
+
+    @property
+    def edge(self) -> Edge:
+        """What the node reads."""
+        return self.node.inputs[0]
+
+    @property
+    def place(self) -> int:
+        """The axis, counted from the last one."""
+        return self.ndim - self.axis
+
+
+def targets(graph: Graph, node: Node, space: Space) -> Iterator[Target]:
+    """The ranges that a node reduces and that move with one of its dimensions."""
+    if type(node.op) not in SCANS or len(node.inputs) != 1:
+        return
+    assert isinstance(node.op, Reduction)
+    ndim = operand_type(graph, node.inputs[0]).ndim
+    for axis in axes_of(node.op.axes, ndim):
+        for entry in islice(ranges(graph, node.inputs[0], ndim - axis), 1):
+            for dim in node.domain.dims:
+                found = moving(entry, dim, node.domain, space)
+                if found is not None:
+                    yield Target(node=node, dim=dim, axis=axis, ndim=ndim, range=found)
+
+
+def neutral(op: Op, dtype: DType) -> Number:
+    """What a reduction gives for an empty range, in the dtype of its scan."""
+    if isinstance(op, LogSumExp):
+        return -math.inf
+    return Window(reduce=WINDOWS[type(op)], size=ONE).neutral(dtype)
+
+
+def whole(maker: Maker, dim: str, place: int, kind: Moving) -> Rebuild:
+    """What makes the operands of all ranges of a kind, together, from those of one."""
+    node, space = maker.whole, maker.space
+
+    def home(dims: tuple[str, ...]) -> Domain:
+        return space.project(node.domain, tuple(d for d in dims if d != dim))
+
+    def widened(entry: Slice) -> Slice | None:
+        found = moving(entry, dim, node.domain, space)
+        alike = found is not None and replace(found, slice=kind.slice) == kind
+        return found.slice if found is not None and alike else None
+
+    return Rebuild(maker, dim, place, "all", True, widened, home)

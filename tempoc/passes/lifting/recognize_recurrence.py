@@ -1,0 +1,275 @@
+"""Recognizing recurrences: cycles that go round through merges, one step along one dimension.
+
+    %h.mul = mul %a, %h[t-1]          : [t | t >= 1] f32        states  %h, steps  mul, add
+    %h.1   = add %h.mul, %b           : [t | t >= 1] f32   ->   operands  %a, %b at t
+    %h     = merge %h.0 when t == 0, %h.1 when t >= 1           for 1 <= t < T, forwards
+
+The states of a cycle are its merges. At each step every state is made of those of the neighbouring
+step, by operators that are the same at every point, and of operands from outside of the cycle.
+Nodes may compute at a distance (``%d = mul %h, %a`` read at ``t+1``): what they read is then read
+at that distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tempoc.ops.control.control import Copy, Merge, Select
+from tempoc.ops.control.steps import Step
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.elementwise import Unary
+from tempoc.ops.tensor.joining import Concat, Split, Stack
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Squeeze, Transpose
+from tempoc.ops.tensor.reduction import Reduction
+from tempoc.ops.tensor.reshape import Reshape
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import components, mentioned, operand_type
+from tempoc.sdg.statements.vectorized import ranges
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, Const, Expr, Slice, Sym, add, conjunction, sub
+from tempoc.symbolic.walk import substitute_entry, symbols
+
+OPERATORS = (
+    Unary, Nary, Select, Copy, ExpandDims, Squeeze, Transpose, BroadcastTo, Reshape, Concat, Stack,
+    Split, MatMul, Einsum, Reduction,
+)  # fmt: skip
+"""What steps are made of."""
+MOST = 200
+"""No cycle of more nodes is looked at."""
+
+
+class Unfit(Exception):
+    """A cycle is no recurrence; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recurring:
+    """A cycle: its states, each with the branch that goes round, and what a step does.
+
+    Steps are done where ``lower <= dim < upper``; the values that they start with are the states,
+    then the operands, which are read in the coordinates of the states at that step.
+    """
+
+    dim: str
+    forward: bool
+    states: tuple[str, ...]
+    branches: tuple[int, ...]
+    lower: Expr
+    upper: Expr
+    steps: tuple[Step, ...]
+    carried: tuple[int, ...]
+    operands: tuple[Edge, ...]
+
+    def varies(self, operand: Edge) -> bool:
+        """Whether an operand is another one at each step."""
+        return any(self.dim in symbols(e) for e in operand.entries)
+
+    @property
+    def first(self) -> Expr:
+        """The point that the first step starts from."""
+        return sub(self.lower, ONE) if self.forward else self.upper
+
+    @property
+    def count(self) -> Expr:
+        """How many steps there are."""
+        return sub(self.upper, self.lower)
+
+    @property
+    def bottom(self) -> Expr:
+        """The least point that has a row."""
+        return self.first if self.forward else self.lower
+
+
+def cycles(graph: Graph, dim: str) -> Iterator[tuple[str, ...]]:
+    """The cycles along a dimension that pass a merge, at one point of all other dimensions."""
+    names = [n.name for n in graph.nodes.values() if dim in n.domain.dims]
+
+    def sources(name: str) -> list[str]:
+        node = graph.nodes[name]
+        return [e.source for e in node.inputs if distance(graph, node, e, dim) is not None]
+
+    for part in components(names, sources):
+        merges = any(isinstance(graph.nodes[n].op, Merge) for n in part)
+        if len(part) > 1 and merges:
+            yield part
+
+
+def distance(graph: Graph, node: Node, edge: Edge, dim: str) -> int | None:
+    """``c`` if a node reads at ``dim + c`` and elsewhere at its own point; ``None`` otherwise."""
+    source = graph.nodes[edge.source].domain
+    if source.dims != node.domain.dims:
+        return None
+    found = None
+    for d, entry in zip(source.dims, edge.entries, strict=True):
+        if isinstance(entry, Slice):
+            return None
+        shift = sub(entry, Sym(d))
+        if not isinstance(shift, Const) or (d != dim and shift.value):
+            return None
+        if d == dim:
+            found = shift.value
+    return found
+
+
+def recognize(graph: Graph, dim: str, cycle: tuple[str, ...], space: Space) -> Recurring:
+    """The recurrence that a cycle is; raises ``Unfit``."""
+    if len(cycle) > MOST:
+        raise Unfit("there are too many steps")
+    inside = {*cycle}
+    for name in cycle:
+        node = graph.nodes[name]
+        _check(graph, node, dim)
+        for edge in node.inputs:
+            if edge.source in inside and distance(graph, node, edge, dim) is None:
+                raise Unfit(f"`{edge.source}` is read at other points than the one before")
+    states = tuple(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
+    branches = tuple(_branch(graph, s, inside) for s in states)
+    lower, upper = _region(graph, states, branches, dim, space)
+    reasons = []
+    for forward in (True, False):
+        walk = _Walk(graph, dim, inside, states, branches, -1 if forward else 1)
+        try:
+            made = [walk.made(s) for s in states]
+        except Unfit as reason:
+            reasons.append(reason)
+            continue
+        return Recurring(
+            dim=dim, forward=forward, states=states, branches=branches, lower=lower, upper=upper,
+            steps=tuple(walk.renumbered()), carried=tuple(walk.number(m) for m in made),
+            operands=tuple(walk.operands),
+        )  # fmt: skip
+    raise reasons[0]
+
+
+def _check(graph: Graph, node: Node, dim: str) -> None:
+    """Raise unless a node can be (part of) a step, or a state."""
+    part = isinstance(node.op, SpatialIndex) and not node.op.gathers
+    if not part and not isinstance(node.op, (*OPERATORS, Merge)):
+        raise Unfit(f"`{node.op.name}` is not done in steps")
+    if any(graph.universe.is_dim(s) for t in node.types for e in t.shape for s in symbols(e)):
+        raise Unfit("shapes vary from point to point")
+    own = () if isinstance(node.op, Merge) else mentioned(node)
+    if any(graph.universe.is_dim(s) for e in own for s in symbols(e)):
+        raise Unfit(f"`{node.op.name}` varies with {dim}")
+
+
+def _branch(graph: Graph, state: str, inside: set[str]) -> int:
+    """The branch of a state that goes round."""
+    inputs = graph.nodes[state].inputs
+    found = [k for k, e in enumerate(inputs) if e.source in inside]
+    if len(found) != 1:
+        raise Unfit(f"`{state}` has {len(found)} equations that go round")
+    return found[0]
+
+
+def _region(
+    graph: Graph, states: tuple[str, ...], branches: tuple[int, ...], dim: str, space: Space
+) -> tuple[Expr, Expr]:
+    """Where steps are done, the same for all states."""
+    found = []
+    for state, k in zip(states, branches, strict=True):
+        node = graph.nodes[state]
+        there = Domain(node.domain.dims, conjunction(node.domain.where, node.inputs[k].guard))
+        at = ranges(there, (dim,), space)
+        if at is None:
+            raise Unfit(f"{dim} does not run from a first to a last point")
+        found.append((at[dim].lower, at[dim].upper))
+    if len({*found}) > 1:
+        raise Unfit("they start or end at different points")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ref:
+    """A value on its way to a number: a state, an operand or a result of a step."""
+
+    kind: str
+    place: int
+    out: int = 0
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes from the states backwards to those of the step before, at a distance ``before``."""
+
+    graph: Graph
+    dim: str
+    inside: set[str]
+    states: tuple[str, ...]
+    branches: tuple[int, ...]
+    before: int
+    operands: list[Edge] = field(default_factory=list)
+    steps: list[tuple[Op, tuple[_Ref, ...], tuple[DType, ...]]] = field(default_factory=list)
+    _known: dict[tuple[str, int], _Ref] = field(default_factory=dict)
+    _waiting: set[tuple[str, int]] = field(default_factory=set)
+
+    def made(self, state: str) -> _Ref:
+        """What makes a state at its own point."""
+        return self.value(state, 0, 0)
+
+    def value(self, name: str, out: int, at: int) -> _Ref:
+        """What a node of the cycle computes at a distance from the states at hand."""
+        if (name, at) in self._waiting or abs(at) > len(self.inside):
+            raise Unfit(f"`{name}` needs itself at its own point")
+        if (name, at) not in self._known:
+            self._waiting.add((name, at))
+            node = self.graph.nodes[name]
+            of = self.state if name in self.states else self.step
+            self._known[name, at] = of(node, at)
+            self._waiting.discard((name, at))
+        found = self._known[name, at]
+        return found if name in self.states else replace(found, out=out)
+
+    def step(self, node: Node, at: int) -> _Ref:
+        """The first result of an operator."""
+        refs = tuple(self.operand(node, e, at) for e in node.inputs)
+        self.steps.append((node.op, refs, tuple(t.dtype for t in node.types)))
+        return _Ref("step", len(self.steps) - 1)
+
+    def state(self, node: Node, at: int) -> _Ref:
+        """A state of the step before, or of this one."""
+        place = self.states.index(node.name)
+        if at == self.before:
+            return _Ref("state", place)
+        if at != 0:
+            raise Unfit(f"`{node.name}` is read {abs(at)} points away")
+        edge = node.inputs[self.branches[place]]
+        shift = distance(self.graph, node, edge, self.dim)
+        assert shift is not None
+        return self.value(edge.source, edge.out, shift)
+
+    def operand(self, node: Node, edge: Edge, at: int) -> _Ref:
+        """What a node of the cycle reads."""
+        if edge.source in self.inside:
+            shift = distance(self.graph, node, edge, self.dim)
+            assert shift is not None
+            return self.value(edge.source, edge.out, at + shift)
+        here = {self.dim: add(Sym(self.dim), Const(at))}
+        entries = tuple(substitute_entry(e, here) for e in edge.entries)
+        moved = replace(edge, entries=entries)
+        shape = operand_type(self.graph, moved).shape
+        if any(self.graph.universe.is_dim(s) for e in shape for s in symbols(e)):
+            raise Unfit(f"`{edge.source}` is read with a length that varies")
+        if moved not in self.operands:
+            self.operands.append(moved)
+        return _Ref("operand", self.operands.index(moved))
+
+    def number(self, ref: _Ref) -> int:
+        """The number of a value among all: states, operands, results of steps."""
+        if ref.kind == "state":
+            return ref.place
+        if ref.kind == "operand":
+            return len(self.states) + ref.place
+        before = sum(len(dtypes) for _, _, dtypes in self.steps[: ref.place])
+        return len(self.states) + len(self.operands) + before + ref.out
+
+    def renumbered(self) -> Iterator[Step]:
+        """The steps, their values numbered."""
+        for op, refs, dtypes in self.steps:
+            yield op, tuple(self.number(r) for r in refs), dtypes

@@ -1,0 +1,339 @@
+"""Making the nodes of a recurrence: the operator, and who reads its rows.
+
+Where the recurrence makes all of a state but its first point, the state becomes the rows::
+
+    %h      = merge %h.0 when t == 0, %h.1 when t >= 1   : [t] f32
+    ->
+    %h.rows = recurrence{...} %h.0, %a[0:T], %b[0:T]     : []  f32[T]
+    %h      = getitem{entries=(t,)} %h.rows              : [t] f32
+
+and consumers of the whole state read ``%h.rows``. A state with more equations stays a merge, of
+which one branch reads the rows: the node of that branch if the state takes all its points, else a
+node of its own, since a branch also has values where the state takes none (``%n`` at the last t)::
+
+    %n      = tanh %x                                              : [t] f32
+    %x      = merge %x.0 when t < 2, %n[t-1] when t >= 2           : [t] f32
+    ->
+    %x.rows = recurrence{...} %x[1]                                : [| T >= 3] f32[max(1, T-1)]
+    %x.row  = getitem{entries=(t-1,)} %x.rows                      : [t | t >= 2] f32
+    %x      = merge %x.0 when t < 2, %x.row when t >= 2            : [t] f32
+    %n      = tanh %x                                              : [t] f32
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.control.recurrence import Recurrence
+from tempoc.ops.indexing.indexing import Part, SpatialIndex
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.passes.lifting.recognize_recurrence import Recurring, Unfit
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.graph.rewrite import compose
+from tempoc.sdg.statements.build import identity
+from tempoc.sdg.statements.vectorized import ranges
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    TRUE,
+    ZERO,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    maximum,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import substitute_entry, symbols
+
+
+def with_rows(graph: Graph, found: Recurring, space: Space) -> tuple[Graph, Node]:
+    """The graph with a recurrence in the place of a cycle, and its node; may raise ``Unfit``."""
+    maker = _Maker(graph, found, space)
+    whole = maker.is_whole()
+    try:
+        node = maker.node(whole)
+    except Unfit:
+        if not whole:
+            raise
+        maker, whole = _Maker(graph, found, space), False
+        node = maker.node(whole)
+    return (maker.whole(node) if whole else maker.part(node)), node
+
+
+@dataclass(slots=True)
+class _Maker:
+    graph: Graph
+    found: Recurring
+    space: Space
+    made: list[Node] = field(default_factory=list)
+
+    @property
+    def dim(self) -> str:
+        """The dimension of the recurrence."""
+        return self.found.dim
+
+    # ------------------------------------------------------------ which form
+
+    def is_whole(self) -> bool:
+        """Whether every state is its first point, which one equation gives, and the steps."""
+        for name, k in zip(self.found.states, self.found.branches, strict=True):
+            node = self.graph.nodes[name]
+            here = Sym(self.dim)
+            inside = conjunction(
+                compare(">=", here, self.found.lower), compare("<", here, self.found.upper)
+            )
+            at = ranges(node.domain, (self.dim,), self.space)
+            if len(node.inputs) != 2 or at is None:
+                return False
+            if not self.space.equal(node.inputs[k].guard, inside, node.domain):
+                return False
+            top = add(self.found.bottom, add(self.found.count, ONE))
+            v = at[self.dim]
+            if not (self.same(v.lower, self.found.bottom) and self.same(v.upper, top)):
+                return False
+        return True
+
+    def same(self, a: Expr, b: Expr) -> bool:
+        """Whether two expressions over bounds agree."""
+        return self.space.equal(a, b, Domain(()))
+
+    # ------------------------------------------------------------ the operator
+
+    def node(self, whole: bool) -> Node:
+        """The recurrence."""
+        states = [self.graph.nodes[s] for s in self.found.states]
+        around = tuple(d for d in states[0].domain.dims if d != self.dim)
+        k = self.found.branches[0]
+        there = states[0].domain
+        if not whole:
+            there = Domain(there.dims, conjunction(there.where, states[0].inputs[k].guard))
+        domain = self.space.project(there, around)
+        first = [self.start(s, k, whole) for s, k in self.pairs()]
+        moving = [e for e in self.found.operands if self.found.varies(e)]
+        rest = [e for e in self.found.operands if not self.found.varies(e)]
+        rows = [self.rows(e) for e in moving]
+        inputs = tuple(self.there(e, domain) for e in (*first, *(e for e, _ in rows), *rest))
+        order = [*range(len(states)), *(len(states) + self.found.operands.index(e)
+                                        for e in (*moving, *rest))]  # fmt: skip
+        numbers = {old: new for new, old in enumerate(order)}
+        op = Recurrence(
+            steps=tuple(
+                (op, tuple(numbers.get(n, n) for n in taken), dtypes)
+                for op, taken, dtypes in self.found.steps
+            ),
+            carried=tuple(numbers.get(n, n) for n in self.found.carried),
+            starts=tuple(start for _, start in rows),
+            count=self.count,
+            reverse=not self.found.forward,
+        )
+        length = add(self.count, ONE)
+        types = tuple(
+            replace(s.types[0], shape=(length, *s.types[0].shape), weak=False) for s in states
+        )
+        spans = tuple(dict.fromkeys(span for s in states for span in s.spans))
+        name = self.free(f"{states[0].name}.rows")
+        node = Node(name=name, op=op, domain=domain, inputs=inputs, types=types, spans=spans)
+        self.made.append(node)
+        return node
+
+    def pairs(self) -> list[tuple[Node, int]]:
+        """The states with the branch that goes round."""
+        pairs = zip(self.found.states, self.found.branches, strict=True)
+        return [(self.graph.nodes[s], k) for s, k in pairs]
+
+    @property
+    def count(self) -> Expr:
+        """How many steps there are, none where they would be fewer."""
+        return self.space.reduce(maximum(ZERO, self.found.count), Domain(()))
+
+    def there(self, edge: Edge, domain: Domain) -> Edge:
+        """The edge, if all that it reads is there; a number is made anew where it is not."""
+        new = {n.name: n for n in self.made}
+        source = new.get(edge.source) or self.graph.nodes[edge.source]
+        if self.space.outside(domain, edge.entries, source.domain) is None:
+            return edge
+        if source.domain.dims or not is_cheap(source.op):
+            raise Unfit(f"`{edge.source}` is not there where there is no step")
+        made = replace(source, name=self.free(source.name), domain=Domain(()))
+        self.made.append(made)
+        return replace(edge, source=made.name)
+
+    def start(self, state: Node, branch: int, whole: bool) -> Edge:
+        """The first row of a state: what its other equation gives, or the state itself there."""
+        at = {self.dim: self.found.first}
+        if whole:
+            edge = state.inputs[1 - branch]
+            entries = tuple(substitute_entry(e, at) for e in edge.entries)
+            return self.original(replace(edge, entries=entries, guard=TRUE))
+        entries = tuple(at.get(d, Sym(d)) for d in state.domain.dims)
+        return Edge(source=state.name, entries=entries)
+
+    def original(self, edge: Edge) -> Edge:
+        """An access of what a copy was copied from."""
+        copy = self.graph.nodes[edge.source]
+        while (
+            isinstance(copy.op, Copy)
+            and operand_type(self.graph, copy.inputs[0]) == (copy.types[0])
+        ):
+            inner, dims = copy.inputs[0], copy.domain.dims
+            entries = compose(edge.entries, dims, inner.entries, self.graph.universe)
+            if entries is None:
+                break
+            edge = replace(inner, entries=entries)
+            copy = self.graph.nodes[edge.source]
+        return edge
+
+    def rows(self, edge: Edge) -> tuple[Edge, int]:
+        """An operand of all steps, and which of its rows is that of the first.
+
+        All rows that there are are read, so that nothing is cut off.
+        """
+        source = self.graph.nodes[edge.source]
+        moving = [k for k, e in enumerate(edge.entries) if self.dim in symbols(e)]
+        (place, *more) = moving
+        entry = edge.entries[place]
+        slices = any(isinstance(e, Slice) for e in edge.entries)
+        shift = sub(entry, Sym(self.dim)) if isinstance(entry, Expr) else None
+        if more or slices or not isinstance(shift, Const) or self.dim not in symbols(entry):
+            edge = self.copied(edge)
+            source, shift = self.made[-1], ZERO
+            place = source.domain.dims.index(self.dim)
+        dim = source.domain.dims[place]
+        assert isinstance(shift, Const)
+        low, high = add(self.found.lower, shift), add(self.found.upper, shift)
+        at, start = ranges(source.domain, (dim,), self.space), 0
+        if at is not None:
+            before = sub(low, at[dim].lower)
+            if isinstance(before, Const) and before.value >= 0:
+                low, high, start = at[dim].lower, at[dim].upper, before.value
+        entries = (*edge.entries[:place], Slice(low, high), *edge.entries[place + 1 :])
+        return replace(edge, entries=entries), start
+
+    def copied(self, edge: Edge) -> Edge:
+        """An operand as a tensor of its own, at each point of the steps."""
+        state, branch = self.pairs()[0]
+        where = conjunction(state.domain.where, state.inputs[branch].guard)
+        name = self.free(f"{self.found.states[0]}.operand")
+        type_ = operand_type(self.graph, edge)
+        node = Node(
+            name=name, op=Copy(), domain=Domain(state.domain.dims, where), inputs=(edge,),
+            types=(type_,), spans=state.spans,
+        )  # fmt: skip
+        self.made.append(node)
+        return Edge(source=name, entries=identity(node.domain))
+
+    def free(self, name: str) -> str:
+        """A name that no node has."""
+        taken, number, found = {*self.graph.nodes, *(n.name for n in self.made)}, 2, name
+        while found in taken:
+            found, number = f"{name}{number}", number + 1
+        return found
+
+    # ------------------------------------------------------------ the readers
+
+    def whole(self, node: Node) -> Graph:
+        """The states become the rows."""
+        changed = {
+            name: self.row(node, out, self.graph.nodes[name], Sym(self.dim))
+            for out, name in enumerate(self.found.states)
+        }
+        return self.redirected(node, self.with_nodes(changed))
+
+    def part(self, node: Node) -> Graph:
+        """The branches of states that go round become rows."""
+        changed: dict[str, Node] = {}
+        for out, (state, k) in enumerate(self.pairs()):
+            edge = state.inputs[k]
+            branch = self.graph.nodes[edge.source]
+            assert isinstance(state.op, Merge)
+            target = state.op.targets[k]
+            taken = Domain(state.domain.dims, conjunction(state.domain.where, edge.guard))
+            if len(branch.types) == 1 and self.space.outside(branch.domain, target, taken) is None:
+                at = target[state.domain.dims.index(self.dim)]
+                changed[branch.name] = self.row(node, out, branch, at)
+            else:
+                changed[state.name] = self.with_own_row(node, out, state, k, taken)
+        return self.with_nodes(changed)
+
+    def with_own_row(self, node: Node, out: int, state: Node, k: int, taken: Domain) -> Node:
+        """A state that reads rows in a branch, which has other consumers at further points."""
+        assert isinstance(state.op, Merge)
+        copy = replace(
+            state,
+            name=self.free(f"{state.name}.row"),
+            domain=taken,
+            types=(operand_type(self.graph, state.inputs[k]),),
+        )
+        row = self.row(node, out, copy, Sym(self.dim))
+        self.made.append(row)
+        here = identity(taken)
+        edge = replace(state.inputs[k], source=row.name, out=0, entries=here)
+        op = replace(state.op, targets=(*state.op.targets[:k], here, *state.op.targets[k + 1 :]))
+        return replace(state, op=op, inputs=(*state.inputs[:k], edge, *state.inputs[k + 1 :]))
+
+    def row(self, node: Node, out: int, old: Node, at: Expr) -> Node:
+        """What reads the row of a point in the place of a node."""
+        rest = node.types[out].shape[1:]
+        entries: tuple[Part, ...] = (
+            sub(at, self.found.bottom), *((ZERO, n, 1) for n in rest),
+        )  # fmt: skip
+        edge = Edge(source=node.name, out=out, entries=identity(node.domain))
+        type_ = replace(old.types[0], weak=False)
+        return replace(
+            old, op=SpatialIndex(entries=entries), inputs=(edge,), types=(type_,), vector=()
+        )
+
+    def with_nodes(self, changed: dict[str, Node]) -> Graph:
+        """The graph with nodes changed, and the new ones before the first of them."""
+        nodes: dict[str, Node] = {}
+        for name, node in self.graph.nodes.items():
+            if name in changed and self.made[0].name not in nodes:
+                nodes |= {n.name: n for n in self.made}
+            nodes[name] = changed.get(name, node)
+        return replace(self.graph, nodes=nodes)
+
+    def redirected(self, node: Node, graph: Graph) -> Graph:
+        """Reads of whole states become reads of the rows."""
+        outs = {name: out for out, name in enumerate(self.found.states)}
+
+        def moved(source: str, entries: Sequence[Entry]) -> tuple[int, tuple[Entry, ...]] | None:
+            if source not in outs:
+                return None
+            dims = self.graph.nodes[source].domain.dims
+            at = dict(zip(dims, entries, strict=True))
+            entry = at.pop(self.dim)
+            later = dims[dims.index(self.dim) + 1 :]
+            top = add(self.found.bottom, add(self.found.count, ONE))
+            if entry != Slice(self.found.bottom, top) or any(
+                isinstance(at[d], Slice) for d in later
+            ):
+                return None
+            return outs[source], tuple(at.values())
+
+        def read(e: Edge, reader: Domain) -> Edge:
+            found = moved(e.source, e.entries)
+            if found is None:
+                return e
+            changed = replace(e, source=node.name, out=found[0], entries=found[1])
+            # Where nothing is read of a state, the rows need not be there.
+            missing = self.space.outside(reader, changed.entries, node.domain)
+            return changed if missing is None else e
+
+        def output(o: Output) -> Output:
+            found = read(Edge(source=o.source, out=o.out, entries=o.entries), Domain(()))
+            return replace(o, source=found.source, out=found.out, entries=found.entries)
+
+        nodes = dict(graph.nodes)
+        for name, n in graph.nodes.items():
+            if any(e.source in outs for e in n.inputs):
+                nodes[name] = replace(n, inputs=tuple(read(e, n.domain) for e in n.inputs))
+        return replace(graph, nodes=nodes, outputs=tuple(map(output, graph.outputs)))

@@ -1,0 +1,209 @@
+"""Recurrences become scans: one node makes all rows.
+
+    %a     = mul %g, %on                   : [t] f32
+    %h.mul = mul %a, %h[t+1]               : [t | t < T-1] f32
+    %h.0   = add %r, %h.mul                : [t | t < T-1] f32
+    %h     = merge %h.0 when t < T-1, %r when t == T-1 : [t] f32
+    ->
+    %a      = mul %g, %on                  : [t*] f32
+    %h.rows = recurrence{steps=(mul, add), reverse=true} %r[T-1], %a[0:T], %r[0:T] : [] f32[T]
+    %h      = getitem{entries=(t,)} %h.rows : [t*] f32
+
+What a cycle waits for is only itself (``recognize_recurrence.py``), so all that it reads can be
+computed at all points at once, and its steps need no more than their own operators. Sums, products,
+maxima and
+averages so far, discounted returns and advantages, linear recurrences, diagonal or with matrices,
+and their derivatives, which run the other way, are such cycles; so are recurrent networks.
+
+A cycle stays a loop where a loop makes what it reads: rows would have to wait for that loop, and
+what it needs only for a step would be kept whole. It also stays one where the states are large: a
+loop then costs little in comparison, and rows would only take memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from tempoc.ops.control.control import Merge
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.passes.analysis.dependence import held_up
+from tempoc.passes.context import PassContext
+from tempoc.passes.lifting.recognize_recurrence import Recurring, Unfit, cycles, recognize
+from tempoc.passes.lifting.recurrence_rewrite import with_rows
+from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import components
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.symbolic.expr import Const, Slice
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scans:
+    """Makes scans of recurrences."""
+
+    limit: int = field(default=16384, metadata={"help": "most elements of the states at a point"})
+
+    name: ClassVar[str] = "scans"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with scans; a program whose lengths the data decide stays as it is."""
+        if graph.universe.lengths:
+            return graph
+        found: dict[Names, Recurring] = {}
+        for dim in graph.universe.dims:
+            for cycle, recurring in self.along(graph, dim.name, context).items():
+                others = [r.dim for r in found.values() if {*r.states} & {*recurring.states}]
+                if others:
+                    _missed(graph, dim.name, cycle, f"it is one along {others[0]}", context)
+                else:
+                    found[cycle] = recurring
+        while found:
+            made, nodes = _made(graph, found, context)
+            found = {c: r for c, r in found.items() if c in nodes}
+            made, late = _checked(graph, made, found, nodes, context)
+            for cycle, why in late.items():
+                _missed(graph, found.pop(cycle).dim, cycle, why, context)
+            if not late:
+                for cycle, node in nodes.items():
+                    _done(graph, found[cycle], node, context)
+                return made
+        return graph
+
+    def along(self, graph: Graph, dim: str, context: PassContext) -> dict[Names, Recurring]:
+        """The recurrences along a dimension, as far as one can see by looking at each alone."""
+        found: dict[Names, Recurring] = {}
+        loops: set[str] = set()
+        for cycle in cycles(graph, dim):
+            try:
+                found[cycle] = self.fitting(graph, dim, cycle, context)
+            except Unfit as reason:
+                _missed(graph, dim, cycle, str(reason), context)
+                loops.update(cycle)
+        numbers = _numbers(graph) if found else {}
+        for cycle, recurring in tuple(found.items()):
+            moving = [e.source for e in recurring.operands if recurring.varies(e)]
+            slow = [s for s in moving if s in loops and not _is_whole(graph, s, dim)]
+            if len(graph.nodes[cycle[0]].domain.dims) == 1 and _needs_itself(recurring, numbers):
+                _missed(graph, dim, cycle, "what it reads needs it in turn", context)
+                del found[cycle]
+            elif slow:
+                _missed(graph, dim, cycle, _made_by_a_loop(slow[0]), context)
+                del found[cycle]
+        return found
+
+    def fitting(self, graph: Graph, dim: str, cycle: Names, context: PassContext) -> Recurring:
+        """A recurrence with states that are not too large; raises ``Unfit``."""
+        found = recognize(graph, dim, cycle, context.space)
+        size = 0
+        for state in found.states:
+            count = 1
+            for e in graph.nodes[state].types[0].shape:
+                if not isinstance(e, Const):
+                    raise Unfit("how large a state is is not known")
+                count *= e.value
+            size += count
+        if size > self.limit:
+            raise Unfit(f"a state has {size} elements")
+        return found
+
+
+def _numbers(graph: Graph) -> dict[str, int]:
+    """A number for each node, the same for those that need each other, at whichever point."""
+    sources = {name: [e.source for e in node.inputs] for name, node in graph.nodes.items()}
+    parts = components(list(graph.nodes), sources.__getitem__)
+    return {name: k for k, part in enumerate(parts) for name in part}
+
+
+def _needs_itself(found: Recurring, numbers: Mapping[str, int]) -> bool:
+    """Whether an operand, which the states need, needs a state."""
+    states = {numbers[s] for s in found.states}
+    return any(numbers[e.source] in states for e in found.operands)
+
+
+def _made_by_a_loop(name: str) -> str:
+    return f"`{name}`, which it reads, is made by a loop"
+
+
+def _made(
+    graph: Graph, found: Mapping[Names, Recurring], context: PassContext
+) -> tuple[Graph, dict[Names, Node]]:
+    """The graph with all recurrences for which nodes can be made and are read, and these."""
+    nodes: dict[Names, Node] = {}
+    plain = {k: replace(n, vector=()) if n.vector else n for k, n in graph.nodes.items()}
+    made = replace(graph, nodes=plain)
+    for cycle, recurring in found.items():
+        try:
+            made, nodes[cycle] = with_rows(made, recurring, context.space)
+        except Unfit as reason:
+            _missed(graph, recurring.dim, cycle, str(reason), context)
+    made = drop_dead(made)
+    return made, {cycle: node for cycle, node in nodes.items() if node.name in made.nodes}
+
+
+def _checked(
+    graph: Graph,
+    made: Graph,
+    found: Mapping[Names, Recurring],
+    nodes: Mapping[Names, Node],
+    context: PassContext,
+) -> tuple[Graph, dict[Names, str]]:
+    """The graph with stars for all that can be computed at once; cycles that must stay loops."""
+    left = held_up(made, context.space)
+    if left:
+        late = [c for c, node in nodes.items() if node.name in left] or list(nodes)
+        return made, dict.fromkeys(late, "what it reads needs it in turn")
+    inside = PassContext(context.space)
+    starred = Vectorize().run(made, inside)
+    context.starred += inside.starred
+    reasons = {}
+    for cycle, recurring in found.items():
+        node = starred.nodes[nodes[cycle].name]
+        slow = [
+            e.source
+            for e in node.inputs
+            if any(isinstance(x, Slice) for x in e.entries)
+            and not _is_at_once(graph, starred, e.source, recurring.dim)
+        ]
+        if slow:
+            reasons[cycle] = _made_by_a_loop(slow[0])
+    return starred, reasons
+
+
+def _is_at_once(before: Graph, graph: Graph, name: str, dim: str) -> bool:
+    """Whether a tensor is there at all points anyway, or computed at all of them at once."""
+    node = graph.nodes[name]
+    if isinstance(node.op, Input | Param) or dim not in node.domain.dims or dim in node.vector:
+        return True
+    if isinstance(node.op, Merge):
+        return all(_is_at_once(before, graph, e.source, dim) for e in node.inputs)
+    return name in before.nodes and _is_whole(before, name, dim)
+
+
+def _is_whole(graph: Graph, name: str, dim: str) -> bool:
+    """Whether somebody reads a slice of a tensor along a dimension."""
+    place = graph.nodes[name].domain.dims.index(dim)
+    reads = [(o.source, o.entries) for o in graph.outputs]
+    reads += [(e.source, e.entries) for n in graph.nodes.values() for e in n.inputs]
+    return any(source == name and isinstance(at[place], Slice) for source, at in reads)
+
+
+def _done(graph: Graph, found: Recurring, node: Node, context: PassContext) -> None:
+    states = ", ".join(f"`{s}`" for s in found.states)
+    way = found.dim if found.forward else f"{found.dim} backwards"
+    scan = "is a scan" if len(found.states) == 1 else "are one scan"
+    span = node.spans[0] if node.spans else None
+    context.remarks.add("scans", f"{states} {scan} along {way}", span)
+
+
+def _missed(graph: Graph, dim: str, cycle: Names, why: str, context: PassContext) -> None:
+    state = next(n for n in cycle if isinstance(graph.nodes[n].op, Merge))
+    spans = graph.nodes[state].spans
+    message = f"`{state}` is no scan along {dim}: {why}"
+    context.remarks.add("scans", message, spans[0] if spans else None)

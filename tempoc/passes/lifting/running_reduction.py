@@ -1,0 +1,218 @@
+"""Reductions over prefixes and suffixes as running values: one step for each point.
+
+    %y = sum %x[0:t+1] : [t] f32    ->    %y.first = copy %x[0]               : []           f32
+                                          %y.next  = add %y.run[t-1], %x      : [t | t >= 1] f32
+                                          %y.run   = merge %y.first when t == 0,
+                                                           %y.next when t >= 1 : [t]         f32
+
+The same with a factor: a sum whose weights are powers of one number, that of the nearest element
+being 1, is that element and the factor times the neighbour's sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.shapes import axes_of
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.arithmetic import Multiply
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.reduction import HALVES, Mean, Prod, Reduction, Sum
+from tempoc.ops.tensor.source import Full
+from tempoc.passes.analysis.node_builder import Maker, read
+from tempoc.passes.lifting.moving_range import Moving, Prefix, moving
+from tempoc.passes.lifting.range_operand import Rebuild, ranges
+from tempoc.passes.lifting.range_reduction import STEPS, Target, neutral
+from tempoc.passes.lifting.scan_form import finished
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.statements.build import identity
+from tempoc.sdg.statements.vectorized import ranges as spans
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import substitute, symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How a range grows by one element from point to point.
+
+    Points run from ``first`` on; there the range is ``single`` or empty. Those that have a
+    neighbour ``before`` them whose range lacks just the ``newest`` element are ``later``, of the
+    others ``early`` is true.
+    """
+
+    dim: str
+    first: Expr
+    before: Expr
+    early: Expr
+    later: Expr
+    single: bool
+
+
+def way(target: Moving, entry: Slice, dim: str, domain: Domain, space: Space) -> Way | None:
+    """How a range grows; ``None`` if it may grow by more than one element, or by none."""
+    span = spans(domain, (dim,), space)
+    end, fixed = (entry.hi, entry.lo) if isinstance(target, Prefix) else (entry.lo, entry.hi)
+    shift = sub(end, Sym(dim))
+    known = (*symbols(shift), *symbols(fixed))
+    if span is None or entry.step != 1 or any(space.universe.is_dim(n) for n in known):
+        return None
+    here, low, high = Sym(dim), span[dim].lower, sub(span[dim].upper, ONE)
+    forward = isinstance(target, Prefix)
+    first, before = (low, sub(here, ONE)) if forward else (high, add(here, ONE))
+    count = sub(add(first, shift), fixed) if forward else sub(fixed, add(first, shift))
+    if space.implies(Domain(()), compare("==", count, ONE)):
+        later = compare(">=", here, add(first, ONE)) if forward else compare("<", here, first)
+        return Way(
+            dim=dim, first=first, before=before, single=True,
+            early=compare("==", here, first), later=later,
+        )  # fmt: skip
+    if not space.implies(Domain(()), compare("<=", count, ZERO)):
+        return None
+    edge = sub(fixed, shift)  # the point at which the range has become empty, or still is
+    early = compare("<=", here, edge) if forward else compare(">=", here, edge)
+    later = compare(">", here, edge) if forward else compare("<", here, edge)
+    return Way(dim=dim, first=first, before=before, single=False, early=early, later=later)
+
+
+@dataclass(slots=True)
+class Running:
+    """Makes the running value of a range of ``entry``'s kind; ``decay`` multiplies what was."""
+
+    maker: Maker
+    kind: Moving
+    place: int
+    way: Way
+    decay: Edge | None = None
+
+    def nodes(
+        self, combine: Op, empty: Op, element: Callable[[Rebuild], Edge | None]
+    ) -> Node | None:
+        """The merge that holds the value of each point, all else being made.
+
+        ``element`` makes one element out of its parts; ``empty`` reduces nothing.
+        """
+        maker, domain, way = self.maker, self.maker.whole.domain, self.way
+        early, later = (self._where(c) for c in (way.early, way.later))
+        if maker.space.is_empty(later) or maker.space.is_empty(early):
+            return None
+        rebuild = self._rebuild("new", lambda dims: maker.space.project(later, dims), {})
+        newest, decay = element(rebuild), self.decay and rebuild.edge(self.decay)
+        if newest is None or maker.type(newest).weak or (self.decay and not decay):
+            return None
+        name, type_ = maker.free("run"), maker.type(newest)
+        held = replace(maker.whole, name=name, inputs=(), types=(type_,), vector=())
+        maker.nodes[name] = held
+        first = self._first(element, empty, early)
+        if first is None or first.types != held.types:
+            return None
+        points = {way.dim: way.before}
+        before = Edge(source=name, entries=tuple(points.get(d, Sym(d)) for d in domain.dims))
+        if decay is not None:
+            before = read(maker.put("faded", Multiply(), (decay, before), later))
+        both = (before, newest) if decay is None else (newest, before)
+        added = maker.put("next", combine, both, later)
+        starts = {way.dim: way.first} if way.single else {}
+        targets = (tuple(starts.get(d, Sym(d)) for d in domain.dims), identity(domain))
+        inputs = (replace(read(first), guard=way.early), replace(read(added), guard=way.later))
+        del maker.nodes[name]
+        merge = replace(held, op=Merge(targets=targets), inputs=inputs)
+        maker.nodes[name] = merge
+        return merge if added.types == merge.types else None
+
+    def _first(
+        self, element: Callable[[Rebuild], Edge | None], empty: Op, early: Domain
+    ) -> Node | None:
+        """The value at the points where there is nothing yet, or one element."""
+        maker, way = self.maker, self.way
+        (type_,) = next(reversed(maker.nodes.values())).types
+        if not way.single:
+            value = neutral(empty, type_.dtype)
+            full = Full(shape=type_.shape, value=value, dtype=type_.dtype)
+            return maker.put("none", full, (), early)
+
+        def home(dims: tuple[str, ...]) -> Domain:
+            return maker.space.project(early, tuple(d for d in dims if d != way.dim))
+
+        edge = element(self._rebuild("first", home, {way.dim: way.first}))
+        if edge is None:
+            return None
+        return maker.put("first", Copy(), (edge,), home(maker.whole.domain.dims))
+
+    def _where(self, condition: Expr) -> Domain:
+        domain = self.maker.whole.domain
+        where = conjunction(domain.where, condition)
+        return Domain(domain.dims, self.maker.space.simplify(where, Domain(domain.dims)))
+
+    def _rebuild(
+        self, part: str, home: Callable[[tuple[str, ...]], Domain], at: dict[str, Expr]
+    ) -> Rebuild:
+        """What makes the element that a range gained last, at the points of ``home``."""
+        maker, domain, dim = self.maker, self.maker.whole.domain, self.way.dim
+
+        def newest(entry: Slice) -> Expr | None:
+            other = moving(entry, dim, domain, maker.space)
+            if other is None or replace(other, slice=self.kind.slice) != self.kind:
+                return None
+            end = sub(entry.hi, ONE) if isinstance(self.kind, Prefix) else entry.lo
+            return substitute(end, at)
+
+        return Rebuild(maker, dim, self.place, part, False, newest, home)
+
+
+def stepped(graph: Graph, target: Target, space: Space) -> tuple[Node, ...] | None:
+    """Nodes that compute the points of the target one after the other, the last has its name.
+
+    ``None`` where the range does not grow by one element from point to point.
+    """
+    node, dim = target.node, target.dim
+    entry = next(ranges(graph, target.edge, target.place))
+    found = way(target.range, entry, dim, node.domain, space)
+    if found is None or type(node.op) not in STEPS:
+        return None
+    maker = Maker(graph, space, node, tuple(d for d in node.vector if d != dim))
+    running = Running(maker=maker, kind=target.range, place=target.place, way=found)
+    step = STEPS[type(node.op)]
+    try:
+        merge = running.nodes(step(), node.op, lambda rebuild: _element(target, rebuild))
+        if merge is None:
+            return None
+        held = maker.put("held", Copy(), (read(merge),))
+        made = finished(maker, target, held)
+    except OperandError:
+        return None
+    return tuple(maker.nodes.values()) if maker.last(made) else None
+
+
+def _element(target: Target, rebuild: Rebuild) -> Edge | None:
+    """The part of the reduction that one element of the range is."""
+    maker, op = rebuild.maker, target.node.op
+    assert isinstance(op, Reduction)
+    found = rebuild.edge(target.edge)
+    if found is None:
+        return None
+    home = rebuild.home(target.node.domain.dims)
+    axes = axes_of(op.axes, target.ndim)
+    others = tuple(a - (a > target.axis) for a in axes if a != target.axis)
+    if others:
+        found = read(maker.put(f"row.{rebuild.part}", type(op)(axes=others), (found,), home))
+    have, dtype = maker.type(found).dtype, target.node.types[0].dtype
+    wide = DType.F32 if dtype in HALVES and isinstance(op, Sum | Prod | Mean) else dtype
+    if have != wide:
+        cast = Cast(dtype=wide)
+        found = read(maker.put(f"cast.{rebuild.part}", cast, (found,), home))
+    return found

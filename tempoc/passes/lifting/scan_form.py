@@ -1,0 +1,124 @@
+"""Reductions over moving ranges, and the scans and windows that compute all points of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.shapes import axes_of
+from tempoc.ops.definition.types import DType
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.arithmetic import Divide
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.movement import ExpandDims, Pad
+from tempoc.ops.tensor.reduction import HALVES, LogSumExp, Mean, Reduction
+from tempoc.ops.tensor.source import IndexValue
+from tempoc.ops.tensor.window import Window
+from tempoc.passes.analysis.node_builder import Maker, read
+from tempoc.passes.lifting.moving_range import Sliding
+from tempoc.passes.lifting.range_reduction import SCANS, WINDOWS, Target, neutral, whole
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ZERO, Expr
+
+
+def lifted(graph: Graph, target: Target, space: Space) -> tuple[Node, ...] | None:
+    """Nodes in the place of the target that compute all its points at once; the last has its name.
+
+    ``None`` where that cannot be stated.
+    """
+    maker = Maker(graph, space, target.node, target.node.vector)
+    try:
+        found = _whole(maker, target)
+        if found is None:
+            return None
+        point = _point(maker, target, found)
+    except OperandError:
+        return None
+    return tuple(maker.nodes.values()) if maker.last(point) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Whole:
+    """The values of all points, side by side along an axis of a node without the dimension."""
+
+    node: Node
+    axis: int
+
+
+def _whole(maker: Maker, target: Target) -> _Whole | None:
+    """All partial reductions."""
+    node, found = target.node, target.range
+    assert isinstance(node.op, Reduction)
+    rebuild = whole(maker, target.dim, target.place, found)
+    operand, domain = rebuild.edge(target.edge), rebuild.home(node.domain.dims)
+    if operand is None:
+        return None
+    edge, axis = _reduced(maker, target, operand, domain)
+    dtype = maker.type(edge).dtype
+    if isinstance(node.op, Mean | LogSumExp):
+        wanted = node.types[0].dtype
+        wanted = DType.F32 if isinstance(node.op, Mean) and wanted in HALVES else wanted
+        if wanted != dtype:
+            edge, dtype = read(maker.put("cast", Cast(dtype=wanted), (edge,), domain)), wanted
+    if isinstance(found, Sliding):
+        return _windows(maker, target, found, edge, axis, domain)
+    scan = SCANS[type(node.op)](axis=axis, reverse=found.reverse)
+    made = maker.put("scan", scan, (edge,), domain)
+    if found.pad != ZERO:
+        around = (ZERO, found.pad) if found.reverse else (found.pad, ZERO)
+        ndim = made.types[0].ndim
+        widths = tuple(around if k == axis else (ZERO, ZERO) for k in range(ndim))
+        value = neutral(node.op, made.types[0].dtype)
+        made = maker.put("padded", Pad(widths=widths, value=value), (read(made),), domain)
+    return _Whole(node=made, axis=axis)
+
+
+def _reduced(maker: Maker, target: Target, edge: Edge, domain: Domain) -> tuple[Edge, int]:
+    """What is left to scan when all other axes have been reduced, and along which axis."""
+    op = target.node.op
+    assert isinstance(op, Reduction)
+    axes = axes_of(op.axes, target.ndim)
+    others = tuple(a for a in axes if a != target.axis)
+    if not others:
+        return edge, target.axis
+    rows = maker.put("rows", type(op)(axes=others), (edge,), domain)
+    return read(rows), target.axis - sum(a < target.axis for a in others)
+
+
+def _windows(
+    maker: Maker, target: Target, found: Sliding, edge: Edge, axis: int, domain: Domain
+) -> _Whole | None:
+    """The reductions of all windows."""
+    name = WINDOWS.get(type(target.node.op))
+    if name is None:
+        return None
+    op = Window(reduce=name, size=found.size, before=found.before, after=found.after, axis=axis)
+    return _Whole(node=maker.put("windows", op, (edge,), domain), axis=axis)
+
+
+def _point(maker: Maker, target: Target, whole: _Whole) -> Node:
+    """The value of the point at hand, as the node has it."""
+    node, shape = target.node, whole.node.types[0].shape
+    assert isinstance(node.op, Reduction)
+    parts: list[Expr | tuple[Expr, Expr, int]] = [(ZERO, e, 1) for e in shape]
+    parts[whole.axis] = target.range.position
+    made = maker.put("at", SpatialIndex(entries=tuple(parts)), (read(whole.node),))
+    return finished(maker, target, made)
+
+
+def finished(maker: Maker, target: Target, made: Node) -> Node:
+    """The value of the node, given the reduction of its range."""
+    node = target.node
+    assert isinstance(node.op, Reduction)
+    if isinstance(node.op, Mean):
+        count = maker.put("count", IndexValue(expr=target.range.count), ())
+        count = maker.put("number", Cast(dtype=made.types[0].dtype), (read(count),))
+        made = maker.put("mean", Divide(), (read(made), read(count)))
+    if made.types[0].dtype != node.types[0].dtype:
+        made = maker.put("cast", Cast(dtype=node.types[0].dtype), (read(made),))
+    if node.op.keepdims:
+        for axis in sorted(axes_of(node.op.axes, target.ndim)):
+            made = maker.put("kept", ExpandDims(axis=axis), (read(made),))
+    return made

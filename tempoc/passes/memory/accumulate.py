@@ -1,0 +1,242 @@
+"""Sums over a whole dimension become running sums, where that saves keeping what is summed.
+
+    %y = mul %x, %x     : [i, t] f32[8]          %s.none = full 0            : [i] f32[8]
+    %s = sum %y[i, 0:T] : [i] f32[8]      ->     %s.past = merge %s.none when t == 0,
+                                                             %s.now[i, t-1] when t >= 1
+                                                 %s.now  = add %s.past, %y   : [i, t] f32[8]
+                                                 %s      = copy %s.now[i, T-1]
+
+So does a contraction: ``einsum("to,ti->oi", %y[i, 0:T], %x[i, 0:T])``, the gradient of a weight,
+adds up one outer product in each step. The loop that makes the terms then adds them, and what they
+are made of need not live longer (``accumulate_benefit.py``). A sum over several dimensions runs
+through loops that go as the others must (``analysis/loop_direction.py``). Large results stay as
+they are: one contraction is faster than many small ones. Results are the same up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.arithmetic import Add, Divide
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.reduction import Mean, Sum
+from tempoc.ops.tensor.source import Full, IndexValue
+from tempoc.passes.analysis.dependence import dependences
+from tempoc.passes.analysis.full_extent import kept_whole
+from tempoc.passes.analysis.loop_direction import Cycles, Loop
+from tempoc.passes.analysis.summands import SMALL, Term, is_small_sum, terms
+from tempoc.passes.context import PassContext
+from tempoc.passes.memory.accumulate_benefit import is_step_by_step, is_worth
+from tempoc.passes.memory.serialize import large_sums
+from tempoc.passes.simplify.copy_propagation import forward_copies
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type, users
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.build import identity
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    Expr,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    product,
+    sub,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accumulate:
+    """Cuts sums over whole dimensions into steps."""
+
+    limit: int = field(default=SMALL, metadata={"help": "most elements of a running sum"})
+    piece: int = field(
+        default=0,
+        metadata={"help": "bytes of a term that are worth a step, however large the sum; 0: none"},
+    )
+
+    name: ClassVar[str] = "accumulate"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with running sums."""
+        lazy = together(graph)
+        whole = {d.name: kept_whole(graph, d.name) for d in graph.universe.dims}
+        steps = {
+            n.name: found
+            for n in graph.nodes.values()
+            if n.name not in lazy and (found := self.steps(graph, n, whole))
+        }
+        sums, names, uses = [graph.nodes[n] for n in steps], {*steps}, users(graph)
+        worth = {n.name for n in sums if is_worth(graph, n, names, uses)}
+        large = large_sums(graph, context, self.piece) if self.piece else {}
+        steps |= large
+        chosen = [n for n in graph.nodes.values() if n.name in large or n.name in worth]
+        if not chosen:
+            return graph
+        cycles = Cycles(dependences(graph, context.space), names)
+        made: dict[str, list[Node]] = {}
+        for node in chosen:
+            dims = graph.universe.sorted(tuple(t.dim for t in steps[node.name]))
+            nest = cycles.loops(node, dims)
+            made[node.name] = _Cutter(graph).whole(node, nest)
+            along = ", ".join(f"{x.dim}{'' if x.forward else ' backwards'}" for x in nest)
+            span = node.spans[0] if node.spans else None
+            context.remarks.add(self.name, f"`{node.name}` is added up along {along}", span)
+        nodes = [n for old in graph.nodes.values() for n in made.get(old.name, [old])]
+        return drop_dead(forward_copies(replace(graph, nodes={n.name: n for n in nodes})))
+
+    def steps(self, graph: Graph, node: Node, whole: Mapping[str, set[str]]) -> list[Term]:
+        """What a small sum adds up step by step; what is there at once is best added at once."""
+        if not is_small_sum(graph, node, self.limit):
+            return []
+        return [t for t in terms(graph, node) if is_step_by_step(graph, t, whole[t.dim])]
+
+
+@dataclass(slots=True)
+class _Cutter:
+    """Makes the nodes that take the place of a sum, operands first; the last has its name."""
+
+    graph: Graph
+    made: list[Node] = field(default_factory=list)
+
+    def whole(self, node: Node, nest: Sequence[Loop]) -> list[Node]:
+        """A sum, or a mean, over the dimensions of some loops."""
+        if not isinstance(node.op, Mean):
+            self.cut(node, nest)
+            return self.made
+        (edge,) = node.inputs
+        shape = operand_type(self.graph, edge).shape
+        axes = axes_of(node.op.axes, len(shape))
+        count = IndexValue(expr=product(shape[a] for a in axes))
+        total = replace(node, name=self.free(node, "total"), op=Sum(axes=axes))
+        self.cut(total, nest)
+        dtype = node.types[0].dtype
+        whole = self.put(node, "count", count, (), TensorType(DType.I32, ()))
+        number = self.put(node, "number", Cast(dtype=dtype), (whole,), TensorType(dtype, ()))
+        self.made.append(replace(node, op=Divide(), inputs=(_read(total), _read(number))))
+        return self.made
+
+    def cut(self, node: Node, nest: Sequence[Loop]) -> None:
+        """One running sum through all loops: it goes on where the loop inside has ended."""
+        each = self.each(node, nest)
+        dims, (type_,) = each.domain.dims, node.types
+        zero = 0 if type_.dtype.is_int else 0.0
+        empty = Full(shape=type_.shape, value=zero, dtype=type_.dtype)
+        none = self.put(node, "none", empty, (), TensorType(type_.dtype, type_.shape))
+        ways = [_Way.along(self.graph, loop) for loop in nest]
+        now = replace(each, name=self.free(node, "now"))
+        start = {w.dim: w.first for w in ways}
+        targets = [_at(dims, start)]
+        inputs = [replace(_read(none), guard=conjunction(*(w.is_first for w in ways)))]
+        for k, way in reversed([*enumerate(ways)]):
+            inner = ways[k + 1 :]
+            source = self.carried(node, now, way, inner) if inner else now
+            entries = _at(source.domain.dims, {way.dim: way.before})
+            guard = conjunction(way.is_later, *(w.is_first for w in inner))
+            inputs.append(Edge(source=source.name, entries=entries, guard=guard))
+            targets.append(_at(dims, {w.dim: w.first for w in inner} | {way.dim: way.after}))
+        merge = Merge(targets=tuple(targets))
+        past = replace(each, name=self.free(node, "past"), op=merge, inputs=tuple(inputs))
+        total = Edge(source=now.name, entries=_at(dims, {w.dim: w.last for w in ways}))
+        self.made += [past, each, replace(now, op=Add(), inputs=(_read(past), _read(each)))]
+        self.made.append(replace(node, op=Copy(), inputs=(total,)))
+
+    def each(self, node: Node, nest: Sequence[Loop]) -> Node:
+        """What is added at a point of all loops."""
+        found = replace(node, name=self.free(node, "each"))
+        for loop in nest:
+            term = next(t for t in terms(self.graph, found) if t.dim == loop.dim)
+            dims = self.graph.universe.ordered((*found.domain.dims, loop.dim))
+            domain = Domain(dims, node.domain.where)
+            found = replace(found, op=term.op, inputs=term.inputs, domain=domain)
+        return found
+
+    def carried(self, node: Node, now: Node, way: _Way, inner: Sequence[_Way]) -> Node:
+        """The sum after the loops inside, where the loop around them goes on."""
+        inside = {w.dim: w.last for w in inner}
+        domain = Domain(
+            tuple(d for d in now.domain.dims if d not in inside),
+            conjunction(node.domain.where, way.goes_on),
+        )
+        edge = Edge(source=now.name, entries=_at(now.domain.dims, inside))
+        name = self.free(node, f"over_{way.dim}")
+        found = replace(node, name=name, op=Copy(), inputs=(edge,), domain=domain)
+        self.made.append(found)
+        return found
+
+    def free(self, node: Node, part: str) -> str:
+        """A name for a part of a node that no other node has."""
+        name, number = f"{node.name}.{part}", 2
+        while name in self.graph.nodes:
+            name, number = f"{node.name}.{part}{number}", number + 1
+        return name
+
+    def put(
+        self, node: Node, part: str, op: Op, operands: Iterable[Node], type_: TensorType
+    ) -> Node:
+        """One more node at the points of another."""
+        name = self.free(node, part)
+        found = replace(node, name=name, op=op, inputs=tuple(map(_read, operands)), types=(type_,))
+        self.made.append(found)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """A loop as expressions: its first and last point, the ones before and after a point."""
+
+    dim: str
+    first: Expr
+    last: Expr
+    before: Expr
+    after: Expr
+
+    @classmethod
+    def along(cls, graph: Graph, loop: Loop) -> _Way:
+        """The way of a loop."""
+        end, here = sub(Sym(graph.universe.dim(loop.dim).bound), ONE), Sym(loop.dim)
+        down, up = sub(here, ONE), add(here, ONE)
+        if loop.forward:
+            return cls(dim=loop.dim, first=ZERO, last=end, before=down, after=up)
+        return cls(dim=loop.dim, first=end, last=ZERO, before=up, after=down)
+
+    @property
+    def is_first(self) -> Expr:
+        """Whether a point is the first."""
+        return compare("==", Sym(self.dim), self.first)
+
+    @property
+    def is_later(self) -> Expr:
+        """Whether there is a point before."""
+        return self._inside(self.first)
+
+    @property
+    def goes_on(self) -> Expr:
+        """Whether there is a point after."""
+        return self._inside(self.last)
+
+    def _inside(self, end: Expr) -> Expr:
+        return (
+            compare(">=", Sym(self.dim), ONE) if end == ZERO else compare("<", Sym(self.dim), end)
+        )
+
+
+def _at(dims: tuple[str, ...], points: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """An access at some points, elsewhere at the reader's own."""
+    return tuple(points.get(d, Sym(d)) for d in dims)
+
+
+def _read(node: Node) -> Edge:
+    return Edge(source=node.name, entries=identity(node.domain))

@@ -1,0 +1,84 @@
+"""Whether adding up a sum on the way saves memory: whether what is summed is kept only for it.
+
+What all points of a dimension make at once is kept whole along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+
+from tempoc.ops.control.control import Merge
+from tempoc.passes.analysis.summands import Term
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import Use
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.expr import Entry, Slice, interval
+from tempoc.symbolic.walk import extent
+
+
+def is_worth(
+    graph: Graph, node: Node, sums: Container[str], uses: Mapping[str, tuple[Use, ...]]
+) -> bool:
+    """Whether some operand is not kept whole in any case, for a reader other than ``sums``."""
+    return any(not _is_kept(graph, edge, sums, uses) for edge in node.inputs)
+
+
+def is_step_by_step(graph: Graph, term: Term, whole: Container[str]) -> bool:
+    """Whether a loop over the term's dimension makes some of what is added, and forgets it.
+
+    ``whole``: what is kept whole along the dimension.
+    """
+    made = [e.source for e in term.inputs if term.dim not in at_once(graph, e.source)]
+    return any(name not in whole for name in made)
+
+
+def at_once(graph: Graph, name: str) -> tuple[str, ...]:
+    """The dimensions along which somebody writes all points of a tensor at once."""
+    node = graph.nodes[name]
+    if not isinstance(node.op, Merge):
+        return node.vector
+    return tuple(d for e in node.inputs for d in graph.nodes[e.source].vector)
+
+
+def _is_kept(
+    graph: Graph, edge: Edge, sums: Container[str], uses: Mapping[str, tuple[Use, ...]]
+) -> bool:
+    pairs = zip(graph.nodes[edge.source].domain.dims, edge.entries, strict=True)
+    dims = {dim for dim, entry in pairs if isinstance(entry, Slice)}
+    dims -= {*at_once(graph, edge.source)}
+    if not dims:
+        return True
+    for name in _stored_with(graph, edge.source, uses):
+        node = graph.nodes[name]
+        if not is_computed(node) and not isinstance(node.op, Merge):
+            return True
+        readers = [
+            graph.nodes[use.reader].inputs[use.slot].entries
+            for use in uses[name]
+            if use.reader not in sums
+        ]
+        readers += [o.entries for o in graph.outputs if o.source == name]
+        if any(_is_long(node, entries, dims) for entries in readers):
+            return True
+    return False
+
+
+def _stored_with(graph: Graph, name: str, uses: Mapping[str, tuple[Use, ...]]) -> Iterator[str]:
+    """A node and the merges that it is a branch of, directly or through others."""
+    found = {name: None}
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        for use in uses[here]:
+            if use.reader not in found and isinstance(graph.nodes[use.reader].op, Merge):
+                found[use.reader] = None
+                waiting.append(use.reader)
+
+
+def _is_long(node: Node, entries: tuple[Entry, ...], dims: Container[str]) -> bool:
+    """Whether a read takes a slice along some dimensions whose length has no fixed limit."""
+    return any(
+        isinstance(entry, Slice) and dim in dims and interval(extent(entry))[1] is None
+        for dim, entry in zip(node.domain.dims, entries, strict=True)
+    )

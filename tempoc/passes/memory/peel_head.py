@@ -1,0 +1,194 @@
+"""The first points of a loop that all later steps read are kept apart; the rest goes in turn.
+
+    %k = exp %h                  : [t] f32[8]        %k.first = copy %k : [t | t < 4] f32[8]
+    %a = sum %k[0:min(4, t+1)]   : [t] f32[8]   ->   %a = sum %k.first[0:min(4, t+1)] : [t] f32[8]
+    %b = sum %k[max(0, t-9):t+1] : [t] f32[8]        %b = sum %k[max(0, t-9):t+1]     : [t] f32[8]
+
+Attention to a window and to the first few positions (attention sinks), or a difference to where a
+loop began, would keep all of ``k`` otherwise, since a slot that is used in turn has no place for
+what stays. That is done where all else that is read of ``k`` is a few points away, and the loop
+goes on after the first points; what computes all points at once has them anyway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.passes.analysis.full_extent import kept_whole
+from tempoc.passes.context import PassContext
+from tempoc.passes.memory.serialize import walked
+from tempoc.passes.simplify.rules.pattern import fresh
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import Use, users
+from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    compare,
+    conjunction,
+    interval,
+    maximum,
+    sub,
+)
+from tempoc.symbolic.text import show
+from tempoc.symbolic.walk import symbols
+
+FEW = 1024
+"""More points than that are not few."""
+
+
+class _Read(NamedTuple):
+    """Operand ``slot`` of a node, and how it reads along the dimension at hand."""
+
+    reader: Node
+    slot: int
+    edge: Edge
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Keeps the first points of what goes in turn apart."""
+
+    few: int = field(default=FEW, metadata={"help": "the most points that are kept apart"})
+
+    name: ClassVar[str] = "pin"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with copies of first points."""
+        loops, lazy, uses = walked(graph, context.space), together(graph), users(graph)
+        for name, node in tuple(graph.nodes.items()):
+            if name in lazy or not _may_copy(node):
+                continue
+            for dim in node.domain.dims:
+                if dim in loops and dim not in node.vector:
+                    found = self.pinned(graph, graph.nodes[name], dim, uses[name], context)
+                    uses = uses if found is graph else users(found)
+                    graph = found
+        return graph
+
+    def pinned(
+        self, graph: Graph, node: Node, dim: str, uses: tuple[Use, ...], context: PassContext
+    ) -> Graph:
+        """The graph with the first points of a node apart, if the others go in turn then."""
+        space, place = context.space, node.domain.dims.index(dim)
+        results = [o.entries[place] for o in graph.outputs if o.source == node.name]
+        if any(isinstance(e, Slice) or self.is_few(e, space) for e in results):
+            return graph
+        early: list[_Read] = []
+        sizes: list[Expr] = []
+        lasting = False
+        for use in uses:
+            reader = graph.nodes[use.reader]
+            edge = reader.inputs[use.slot]
+            read = _Read(reader, use.slot, edge, edge.entries[place])
+            count = None if isinstance(reader.op, Merge) else self.count(read, space)
+            if count is not None and self.lasts(read, dim, space):
+                early.append(read)
+                sizes.append(count)
+                lasting = True
+            elif not self.is_near(read, dim, space):
+                return graph
+        if not lasting:
+            return graph
+        size = maximum(*sizes)
+        found = _with_first(graph, node, dim, size, early)
+        if node.name in kept_whole(found, dim, ranges=False):
+            return graph
+        span = node.spans[0] if node.spans else None
+        message = f"the first {show(size)} of `{node.name}` along {dim} are kept apart"
+        context.remarks.add(self.name, message, span)
+        return found
+
+    def count(self, read: _Read, space: Space) -> Expr | None:
+        """Of how many first points a read reads some, if these are few."""
+        end = read.entry.hi if isinstance(read.entry, Slice) else read.entry + 1
+        most = space.upper_bound(end, _where(read, space))
+        return most if self.is_few(most, space) else None
+
+    def is_few(self, e: Expr, space: Space) -> bool:
+        """Whether a number has a small limit, for all bounds and points."""
+        if any(space.universe.is_dim(n) for n in symbols(e)):
+            return False
+        most = interval(e)[1]
+        return most is not None and most <= self.few
+
+    def lasts(self, read: _Read, dim: str, space: Space) -> bool:
+        """Whether the loop goes on for long after what is read."""
+        if dim not in read.reader.domain.dims:
+            return False
+        last = space.upper_bound(Sym(dim), _where(read, space))
+        return not self.is_few(last, space)
+
+    def is_near(self, read: _Read, dim: str, space: Space) -> bool:
+        """Whether a reader looks a few points away, however long the loop is."""
+        if dim not in read.reader.domain.dims or dim in read.reader.vector:
+            return False
+        entry, where = read.entry, _where(read, space)
+        low, high = (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry, entry)
+        ways = sub(Sym(dim), low), sub(high, Sym(dim))
+        return all(self.is_few(space.upper_bound(way, where), space) for way in ways)
+
+
+def _may_copy(node: Node) -> bool:
+    """Whether a node computes something point by point, of the same type at each."""
+    dims = {*node.domain.dims}
+    fixed = not any(n in dims for type_ in node.types for e in type_.shape for n in symbols(e))
+    return fixed and (is_computed(node) or isinstance(node.op, Merge))
+
+
+def _where(read: _Read, space: Space) -> Domain:
+    """The points at which something is read."""
+    domain = read.reader.domain
+    return space.intersect(domain, Domain(domain.dims, read.edge.guard))
+
+
+def _with_first(graph: Graph, node: Node, dim: str, size: Expr, early: list[_Read]) -> Graph:
+    """The graph in which these reads read copies of first points, which stand behind the node."""
+    where = conjunction(node.domain.where, compare("<", Sym(dim), size))
+    names: dict[int, str] = {}
+    for out in (read.edge.out for read in early):
+        if out not in names:
+            taken = {**graph.nodes, **dict.fromkeys(names.values(), node)}
+            names[out] = fresh(taken, f"{node.name}.first")
+    copies = [
+        Node(
+            name=name,
+            op=Copy(),
+            domain=Domain(node.domain.dims, where),
+            inputs=(Edge(source=node.name, out=out, entries=identity(node.domain)),),
+            types=(node.types[out],),
+            vector=_vector(graph, node),
+            spans=node.spans,
+        )
+        for out, name in names.items()
+    ]
+    nodes: dict[str, Node] = {}
+    for each in graph.nodes.values():
+        slots = {r.slot for r in early if r.reader.name == each.name}
+        inputs = tuple(
+            replace(e, source=names[e.out], out=0) if k in slots else e
+            for k, e in enumerate(each.inputs)
+        )
+        nodes[each.name] = replace(each, inputs=inputs) if slots else each
+        if each.name == node.name:
+            nodes |= {copy.name: copy for copy in copies}
+    return replace(graph, nodes=nodes)
+
+
+def _vector(graph: Graph, node: Node) -> tuple[str, ...]:
+    """The dimensions of which all points are there at once."""
+    if not isinstance(node.op, Merge):
+        return node.vector
+    stars = [graph.nodes[e.source].vector for e in node.inputs]
+    return tuple(d for d in node.domain.dims if all(d in found for found in stars))

@@ -1,0 +1,307 @@
+"""What is read again after the peak is made again for that, instead of being kept across it.
+
+    %z2 = matmul %w, %a1                                   : [b*] f32[4]      layers, forward
+    %a2 = tanh %z2                                         : [b*] f32[4]
+    ...
+    %l  = sum %a5[0:B]                                     : [] f32           the program turns
+    %g5 = einsum{spec="bi,bj->ij"} %e5[0:B], %a4[0:B]      : [] f32[4, 4]     backward
+    %g4 = einsum{spec="bi,bj->ij"} %e4[0:B], %a3[0:B]      : [] f32[4, 4]
+    ...
+    %g3 = einsum{spec="bi,bj->ij"} %e3[0:B], %a2[0:B]      : [] f32[4, 4]
+
+becomes
+
+    %a1.late  = after %a1, %l, %g5, %g4                    : [b*] f32[4]
+    %z2.again = matmul %w, %a1.late                        : [b*] f32[4]
+    %a2.again = tanh %z2.again                             : [b*] f32[4]
+    %g3 = einsum{spec="bi,bj->ij"} %e3[0:B], %a2.again[0:B] : [] f32[4, 4]
+
+and all else stays. What is made before the peak is cut into segments (``checkpoint_segments.py``).
+At the cuts tensors are held, like ``%a1``. What else was kept across the peak gets a clone, which
+all readers behind it share, with clones of what it is made of, up to what is held; not so in the
+last segment, which is read at once.
+
+Clones wait: ``after`` is its first operand, but not before the others are there. These are the
+small results of the segment behind (gradients of weights), for which all that was made again there
+has been used; or, where there are none, what the first reader needs besides. So the order of
+execution follows from what reads what, as everywhere, and kernels do not grow over the borders of
+segments. Equal code is not looked for afterwards; a kernel that waits is called by itself, since
+XLA would find that the same was computed before.
+
+Nothing is made again that calls functions of the user, is seen outside, or is needed only in a
+branch. Draws give the same numbers again. Sizes are estimates (``analysis/size_estimate.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from tempoc.ops.control.control import After
+from tempoc.ops.control.externs import ExternHost, ExternJax, ExternVjp
+from tempoc.ops.control.until import Until
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.passes.analysis.dependence import Dependence, dependences, held_up
+from tempoc.passes.context import PassContext
+from tempoc.passes.memory.checkpoint_segments import Course, Segments, outside, segmented
+from tempoc.passes.simplify.rules.pattern import fresh
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type, users
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.branches import needs
+from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.symbolic.expr import Slice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recompute:
+    """Clones what would be kept across the peak."""
+
+    work: bool = field(
+        default=True, metadata={"help": "make products and reductions again, too"}
+    )
+    segments: int = field(
+        default=0, metadata={"help": "into how many segments to cut, even in vain; 0: what is best"}
+    )
+
+    name: ClassVar[str] = "recompute"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with clones."""
+        if graph.universe.ended:
+            why = "how long it runs is found out while it does"
+            context.remarks.add(self.name, f"nothing is made again: {why}")
+            return graph
+        course = Course.of(graph, context)
+        found = None if course is None else self.cut(course)
+        if found is None:
+            context.remarks.add(self.name, "nothing is made again: that would keep no less")
+            return graph
+        cloner = _Cloner(graph, context.space, *found)
+        cloned = cloner.run()
+        if cloned is graph or held_up(cloned, context.space):
+            why = "there is nothing that it could wait for"
+            context.remarks.add(self.name, f"nothing is made again: {why}")
+            return graph
+        for name, count in cloner.again.items():
+            node = graph.nodes[name]
+            span = node.spans[0] if node.spans else None
+            what = f"and {count - 1} nodes that it is made of" if count > 1 else "alone"
+            context.remarks.add(self.name, f"`{name}` is made again instead of kept, {what}", span)
+        return drop_dead(cloned)
+
+    def cut(self, course: Course) -> tuple[Course, Segments] | None:
+        """The turn and the segments that are wanted of a course."""
+        return segmented(course, work=self.work, count=self.segments)
+
+
+class _Cloner:
+    """Makes the clones, last segment first; ``nodes`` grows."""
+
+    def __init__(self, graph: Graph, space: Space, course: Course, segments: Segments) -> None:
+        self.graph = graph
+        self.space = space
+        self.course = course
+        self.segments = segments
+        self.nodes: dict[str, Node] = dict(graph.nodes)
+        self.lazy = needs(graph)
+        self.depth = self.depths()
+        self.late: dict[tuple[object, ...], str] = {}
+        self.again: dict[str, int] = {}
+
+    def run(self) -> Graph:
+        """The graph with clones for all segments but the last."""
+        kept = self.course.kept()
+        for number in reversed(range(self.segments.count - 1)):
+            own = [n for n in kept if self.segments.number[n] == number]
+            wanted = [n for n in own if n not in self.segments.held]
+            if gates := self.sums(number) or self.beside(number, wanted):
+                self.segment(number, wanted, gates)
+        if not self.again:
+            return self.graph
+        return replace(self.graph, nodes=self.nodes)
+
+    # ------------------------------------------------------------ what waits for what
+
+    def depths(self) -> Mapping[str, int]:
+        """For each node the first segment of which it needs something that is made again.
+
+        Whatever needs nothing of that kind has the last one. What other turns of the loops around
+        give does not count.
+        """
+        last = self.segments.count - 1
+        found = dict.fromkeys(self.nodes, last)
+        for name, node in self.graph.nodes.items():
+            if not self.course.is_early(name):
+                found[name] = min((self.reads(e.source) for e in node.inputs), default=last)
+        sinks: dict[str, list[str]] = {}
+        for d in dependences(self.graph, self.space):
+            if not self.is_carried(d):
+                sinks.setdefault(d.source, []).append(d.sink)
+        waiting = sorted(self.nodes, key=found.__getitem__)
+        while waiting:
+            name = waiting.pop(0)
+            for sink in sinks.get(name, ()):
+                if found[sink] > found[name]:
+                    found[sink] = found[name]
+                    waiting.append(sink)
+        return found
+
+    def reads(self, source: str) -> int:
+        """The segment that somebody after the turn needs who reads this."""
+        last = self.segments.count - 1
+        held = int(source in self.segments.held)
+        return min(last, self.segments.number.get(source, last) + held)
+
+    def is_carried(self, d: Dependence) -> bool:
+        """Whether a loop around carries the dependence."""
+        return any(s == {1} for dim, s in d.signs if dim in self.course.outer)
+
+    def sums(self, number: int) -> list[str]:
+        """The small results of the segments behind one, of the nearest that has any."""
+        found: dict[int, list[str]] = {}
+        for name, node in self.graph.nodes.items():
+            depth = self.depth[name]
+            here = node.domain.dims == self.course.outer and self.course.is_sum(name)
+            if here and depth > number and self.is_behind(name) and self.may_repeat(node):
+                found.setdefault(depth, []).append(name)
+        return found[min(found)] if found else []
+
+    def beside(self, number: int, wanted: Sequence[str]) -> list[str]:
+        """What else the first reader of a segment needs, which is there no sooner."""
+        course = self.course
+        late = {r for n in wanted for r in course.readers[n] if not course.is_early(r)}
+        for reader in sorted(late, key=course.place.__getitem__):
+            for edge in self.graph.nodes[reader].inputs:
+                name = edge.source
+                behind = name in course.bytes and self.is_behind(name)
+                if behind and self.depth[name] > number and self.may_repeat(self.nodes[name]):
+                    return [name]
+        return []
+
+    def is_behind(self, name: str) -> bool:
+        """Whether a node stands behind the last cut, or is a sum of what is made right there."""
+        return self.course.place[name] >= self.segments.cuts[-1] + (name in self.course.bytes)
+
+    # ------------------------------------------------------------ clones
+
+    def segment(self, number: int, wanted: Sequence[str], gates: Sequence[str]) -> None:
+        """Clone what is wanted of a segment, and let its readers after the turn read that."""
+        clones: dict[str, str] = {}
+        inside = self.cone(number, wanted)
+        for name in sorted(inside, key=self.course.place.__getitem__):
+            made = self.clone(self.graph.nodes[name], clones, gates)
+            if made is not None:
+                clones[name] = made.name
+        for name in wanted:
+            if name in clones:
+                self.again[name] = len(self.cone(number, [name]) & {*clones})
+        every = users(self.graph)
+        for name in clones:
+            for use in every[name]:
+                reader = self.nodes[use.reader]
+                if is_computed(reader) and not self.course.is_early(use.reader):
+                    self.nodes[use.reader] = _reading(reader, {name: clones[name]})
+        self.delay(number, gates)
+
+    def cone(self, number: int, wanted: Sequence[str]) -> set[str]:
+        """What is made again of a segment: the large tensors from which others are made."""
+        found: set[str] = set()
+        waiting = [*wanted]
+        while waiting:
+            name = waiting.pop()
+            number_of = self.segments.number.get(name)
+            if name in found or name in self.segments.held or number_of != number:
+                continue
+            if self.may_repeat(self.graph.nodes[name]):
+                found.add(name)
+                waiting += [e.source for e in self.graph.nodes[name].inputs]
+        return found
+
+    def may_repeat(self, node: Node) -> bool:
+        """Whether a node may be computed twice."""
+        given = isinstance(node.op, ExternHost | ExternJax | ExternVjp | Until)
+        return is_computed(node) and not (given or self.lazy[node.name] or turn(node) is not None)
+
+    def clone(
+        self, node: Node, clones: Mapping[str, str], gates: Sequence[str]
+    ) -> Node | None:
+        """The node once more, reading clones; what reads none waits. ``None`` if it cannot."""
+        made = replace(_reading(node, clones), name=fresh(self.nodes, f"{node.name}.again"))
+        if not any(e.source in clones for e in node.inputs):
+            waiting = self.waiting(made, gates)
+            if waiting is None:
+                return None
+            made = waiting
+        self.nodes[made.name] = made
+        return made
+
+    def waiting(self, node: Node, gates: Sequence[str]) -> Node | None:
+        """The node, its largest operand coming later; ``None`` if it reads nothing at a point."""
+        slots = [
+            k for k, e in enumerate(node.inputs)
+            if not any(isinstance(x, Slice) for x in e.entries)
+            and not is_cheap(self.nodes[e.source].op)
+        ]  # fmt: skip
+        edges = self.waited(node, gates)
+        if not slots or not edges:
+            return None
+        slot = max(slots, key=lambda k: (self.course.bytes.get(node.inputs[k].source, 0), -k))
+        edge = node.inputs[slot]
+        key = (edge.source, edge.out, edge.entries, node.domain, node.vector, tuple(edges))
+        if key not in self.late:
+            name = fresh(self.nodes, f"{edge.source}.late")
+            types = (operand_type(self.graph, edge),)
+            self.nodes[name] = replace(
+                node, name=name, op=After(), inputs=(edge, *edges), types=types
+            )
+            self.late[key] = name
+        read = Edge(source=self.late[key], entries=identity(node.domain), span=edge.span)
+        inputs = (*node.inputs[:slot], read, *node.inputs[slot + 1 :])
+        return replace(node, inputs=inputs)
+
+    def waited(self, node: Node, gates: Sequence[str]) -> list[Edge]:
+        """Reads of the gates that are there wherever the node is."""
+        edges = []
+        for gate in gates:
+            domain = self.graph.nodes[gate].domain
+            here = identity(domain)
+            known = {*domain.dims} <= {*node.domain.dims}
+            if known and not self.space.outside(node.domain, here, domain):
+                edges.append(Edge(source=gate, entries=here))
+        return edges
+
+    def delay(self, number: int, gates: Sequence[str]) -> None:
+        """Let what is made after the turn of nothing but held tensors wait for its segment, too.
+
+        It would be made at once, and kept until then.
+        """
+        for name in self.course.bytes:
+            node = self.nodes[name]
+            if self.depth[name] != number or self.course.is_early(name):
+                continue
+            early = all(
+                e.source in self.graph.nodes and self.course.is_early(e.source)
+                for e in node.inputs
+            )
+            if early and self.may_repeat(node) and outside(node) == self.course.outer:
+                self.nodes[name] = self.waiting(node, gates) or node
+
+
+def waits(graph: Graph) -> bool:
+    """Whether anything is made again in a graph."""
+    return any(isinstance(node.op, After) for node in graph.nodes.values())
+
+
+def _reading(node: Node, clones: Mapping[str, str]) -> Node:
+    """The node with clones for operands."""
+    inputs = tuple(
+        replace(e, source=clones[e.source]) if e.source in clones else e for e in node.inputs
+    )
+    return replace(node, inputs=inputs)

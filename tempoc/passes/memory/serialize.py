@@ -1,0 +1,122 @@
+"""Large points are computed one after the other, where a loop runs anyway.
+
+    %h = step %h[t-1], ...     : [b*, t]  f32[64]     (a loop over t)
+    %d = where %h, ...         : [b*, t*] f32[64]
+    %v = sum %h                : [b*, t*] f32
+    ->
+    %d = where %h, ...         : [b*, t]  f32[64]
+    %v = sum %h                : [b*, t]  f32
+
+A node loses its star along a dimension along which others loop, where what it makes at a point, or
+reads of a tensor that varies with the point, takes at least ``piece`` bytes. Then nobody needs all
+points at once: they may live with the host, or be forgotten. What is small keeps its star, and so
+does a dimension that is nobody's loop. What a node means does not change.
+
+`accumulate` adds up, step by step, what is summed over such a dimension. Sizes are estimates
+(``analysis/size_estimate.py``); pieces count all points that other stars compute at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import ClassVar
+
+from tempoc.passes.analysis.size_estimate import bytes_of, usual
+from tempoc.passes.analysis.summands import Term, terms
+from tempoc.passes.context import PassContext
+from tempoc.passes.memory.accumulate_benefit import at_once
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import operand_types
+from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.expr import Sym, compare
+from tempoc.symbolic.walk import symbols
+
+PIECE = 4096
+"""With fewer bytes, the call of a kernel for each point costs more than they are worth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """Takes the stars of large points, where others loop."""
+
+    piece: int = field(default=PIECE, metadata={"help": "bytes of a point that are worth a step"})
+
+    name: ClassVar[str] = "walk"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with fewer stars."""
+        at = usual(graph.universe, told=context.sizes)
+        loops = walked(graph, context.space)
+        nodes = dict(graph.nodes)
+        for name, node in graph.nodes.items():
+            large = [
+                d for d in node.vector if d in loops and piece(graph, node, d, at) >= self.piece
+            ]
+            if large:
+                vector = tuple(d for d in node.vector if d not in large)
+                nodes[name] = replace(node, vector=vector)
+                span = node.spans[0] if node.spans else None
+                context.remarks.add(self.name, f"`{name}` step by step in {', '.join(large)}", span)
+        return replace(graph, nodes=nodes)
+
+
+def walked(graph: Graph, space: Space) -> frozenset[str]:
+    """The dimensions along which some node loops that has more points than one."""
+    found: set[str] = set()
+    for node in graph.nodes.values():
+        for dim in node.domain.dims if is_computed(node) else ():
+            if dim not in found and dim not in node.vector and not _is_point(node, dim, space):
+                found.add(dim)
+    return frozenset(found)
+
+
+def _is_point(node: Node, dim: str, space: Space) -> bool:
+    """Whether a node has one point along a dimension."""
+    if dim not in symbols(node.domain.where):
+        return False
+    first = space.lower_bound(Sym(dim), node.domain)
+    return space.implies(node.domain, compare("==", Sym(dim), first))
+
+
+def piece(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> int:
+    """The most bytes that a node makes or reads at a point along a dimension, if they vary."""
+    return max(_pieces(graph, node, dim, at), default=0)
+
+
+def _pieces(graph: Graph, node: Node, dim: str, at: Mapping[str, int]) -> Iterator[int]:
+    others = [d for d in node.vector if d != dim]
+    points = prod(at[d] + 1 for d in others)
+    yield from (points * bytes_of(t, at) for t in node.types)
+    for edge, type_ in zip(node.inputs, operand_types(graph, node), strict=True):
+        named = {s for e in edge.entries for s in symbols(e)}
+        if dim in named:
+            yield prod(at[d] + 1 for d in others if d in named) * bytes_of(type_, at)
+
+
+def large_sums(graph: Graph, context: PassContext, least: int) -> dict[str, list[Term]]:
+    """Sums along dimensions that somebody loops over, of terms that take at least so much.
+
+    If they are added up on the way, not all of them are needed at once.
+    """
+    at, loops = usual(graph.universe, told=context.sizes), walked(graph, context.space)
+    lazy = together(graph)
+    found: dict[str, list[Term]] = {}
+    for node in graph.nodes.values():
+        if node.name not in lazy and len(node.types) == 1:
+            along = [t for t in terms(graph, node) if t.dim in loops]
+            large = [t for t in along if _term(graph, node, t, at) >= least]
+            found |= {node.name: large} if large else {}
+    return found
+
+
+def _term(graph: Graph, node: Node, term: Term, at: Mapping[str, int]) -> int:
+    """The most bytes of what is added at a point, unless all points are made at once."""
+    made = tuple(e for e in term.inputs if term.dim not in at_once(graph, e.source))
+    return piece(graph, replace(node, inputs=made, types=()), term.dim, at)

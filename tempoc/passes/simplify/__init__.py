@@ -1,0 +1,4 @@
+"""Dead and duplicate code, constants, copies, algebraic identities.
+
+May import, of its package: simplify.rules
+"""

@@ -1,0 +1,152 @@
+"""Algebraic identities, by the table in ``simplify/rules/table.py``.
+
+    %n = neg %x        : [t] f32
+    %m = neg %n[t-1]   : [t | t >= 1] f32    ->   %m = copy %x[t-1] : [t | t >= 1] f32
+    %y = mul %m, %one  : [t | t >= 1] f32         (and who reads %m or %y reads %x[t-1])
+
+Rows of the table that are marked exact give the same results to the last bit, NaN, infinities and
+-0.0 included; the others the same up to rounding. ``algebra{exact=true}`` keeps to the former.
+
+It ends: a row either makes something smaller that is computed (fewer or cheaper operations, fewer
+elements), or leaves these as they are and moves a transpose, a broadcast or a scalar factor
+past an operation towards who reads it, an index past one the other way; no row does the reverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import ClassVar
+
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.operator import Op
+from tempoc.passes.context import PassContext
+from tempoc.passes.simplify.copy_propagation import forward_copies
+from tempoc.passes.simplify.rules.pattern import Row, View
+from tempoc.passes.simplify.rules.table import ROWS
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import users
+from tempoc.sdg.graph.rewrite import drop_dead
+
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algebra:
+    """Applies the first row that fits to each node, until none does."""
+
+    exact: bool = False
+
+    name: ClassVar[str] = "algebra"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The simpler graph."""
+        names = list(graph.nodes)
+        for _ in range(_ROUNDS):
+            after = drop_dead(forward_copies(self.once(graph, names, context)))
+            names = _concerned(graph, after)
+            graph = after
+            if not names:
+                break
+        return graph
+
+    def once(self, graph: Graph, names: list[str], context: PassContext) -> Graph:
+        """The graph after these nodes were looked at, in order, and what came of them again."""
+        work = _Work.on(graph, context)
+        for name in names:
+            waiting = [name]
+            for _ in range(_ROUNDS):
+                if not waiting:
+                    break
+                made = work.rewrite(waiting.pop(), self.exact)
+                waiting += made
+        return work.result()
+
+
+def _concerned(before: Graph, after: Graph) -> list[str]:
+    """The nodes for which another row may fit: rows look at operands, theirs, and who reads these.
+
+    That is what changed and its readers' readers, also where one reader less is left.
+    """
+    changed = [n for name, n in after.nodes.items() if before.nodes.get(name) is not n]
+    gone = [n for name, n in before.nodes.items() if name not in after.nodes]
+    replaced = [before.nodes[n.name] for n in changed if n.name in before.nodes]
+    found = dict.fromkeys(n.name for n in changed)
+    less = (e.source for n in (*gone, *replaced) for e in n.inputs)
+    found.update(dict.fromkeys(name for name in less if name in after.nodes))
+    reads = users(after) if found else {}
+    for _ in range(2):
+        found.update(dict.fromkeys(use.reader for name in list(found) for use in reads[name]))
+    return [name for name in after.nodes if name in found]
+
+
+@cache
+def _rows(kind: type[Op], exact: bool) -> tuple[Row, ...]:
+    """The rows that look at an operator."""
+    return tuple(r for r in ROWS if issubclass(kind, r.ops) and (r.exact or not exact))
+
+
+@dataclass(slots=True)
+class _Work:
+    """A graph on its way; ``placed`` has the new nodes that stand before each one."""
+
+    graph: Graph
+    nodes: dict[str, Node]
+    uses: dict[str, int]
+    context: PassContext
+    placed: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def on(cls, graph: Graph, context: PassContext) -> _Work:
+        """All nodes as they are."""
+        nodes = dict(graph.nodes)
+        counts = {name: len(found) for name, found in users(graph).items()}
+        for output in graph.outputs:
+            counts[output.source] += 1
+        own = replace(graph, nodes=nodes)
+        return cls(graph=own, nodes=nodes, uses=counts, context=context)
+
+    def rewrite(self, name: str, exact: bool) -> list[str]:
+        """Apply the first row that fits; the names of the nodes that this changed or made."""
+        node = self.nodes[name]
+        view = View(self.graph, self.nodes, node, self.context.space, self.uses)
+        for row in _rows(type(node.op), exact):
+            found = row.attempt(view)
+            if found is None:
+                continue
+            span = node.spans[0] if node.spans else None
+            self.context.remarks.add("algebra", f"`{name}`: {row.name}", span)
+            after = replace(node, op=found.op, inputs=found.edges)
+            self.nodes[name] = after
+            self.count(node, -1)
+            for made in (*view.made, after):
+                self.uses.setdefault(made.name, 0)
+            for made in (*view.made, after):
+                self.count(made, 1)
+            names = [m.name for m in view.made]
+            self.placed.setdefault(name, []).extend(names)
+            return [*([] if isinstance(found.op, Copy) else [name]), *reversed(names)]
+        return []
+
+    def count(self, node: Node, by: int) -> None:
+        """Count the reads of a node."""
+        for edge in node.inputs:
+            self.uses[edge.source] += by
+
+    def result(self) -> Graph:
+        """The graph, each new node before the one that it was made for."""
+        nodes: dict[str, Node] = {}
+        added = {name for made in self.placed.values() for name in made}
+
+        def put(name: str) -> None:
+            for made in self.placed.get(name, ()):
+                put(made)
+            nodes[name] = self.nodes[name]
+
+        for name in self.graph.nodes:
+            if name not in added:
+                put(name)
+        return replace(self.graph, nodes=nodes)

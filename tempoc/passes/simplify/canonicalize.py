@@ -1,0 +1,60 @@
+"""Dead and duplicate code, constants and copies: what no program needs.
+
+    %c = copy %x              : [t] f32
+    %d = add %c, %c           : [t] f32      ->   %d = add %x, %x : [t] f32
+    %e = add %x, %x           : [t] f32           (%e became %d, %u was read by nobody)
+    %u = exp %e               : [t] f32
+
+Dead code and duplicates are found through cycles. Elements of arrays are taken out where they are
+read (``element_forwarding.py``), numbers have the dtype that they are used with
+(``weak_types.py``). Nothing is reassociated; numbers are folded in their own precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tempoc.passes.context import PassContext
+from tempoc.passes.simplify.constant_folding import fold_constants
+from tempoc.passes.simplify.copy_propagation import forward_copies
+from tempoc.passes.simplify.element_forwarding import forward_elements
+from tempoc.passes.simplify.value_numbering import merge_duplicates
+from tempoc.passes.simplify.weak_types import settle_numbers
+from tempoc.sdg.graph.graph import Graph
+from tempoc.sdg.graph.rewrite import drop_dead
+
+_PARTS: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
+    ("dead", drop_dead),
+    ("copied", forward_copies),
+    ("taken out", forward_elements),
+    ("folded", fold_constants),
+    ("duplicate", merge_duplicates),
+)
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canonicalize:
+    """Repeats its parts until nothing changes."""
+
+    name: ClassVar[str] = "canonicalize"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The smaller graph."""
+        count = len(graph.nodes)
+        graph = settle_numbers(graph, context.space)
+        for _ in range(_ROUNDS):
+            start = graph
+            for _, part in _PARTS:
+                graph = part(graph)
+            if graph == start:
+                break
+        if len(graph.nodes) < count:
+            gone = count - len(graph.nodes)
+            context.remarks.add(self.name, f"removed {gone} of {count} nodes")
+        return graph

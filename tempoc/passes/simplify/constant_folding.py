@@ -1,0 +1,117 @@
+"""Folding: scalar arithmetic on numbers and index expressions, done now.
+
+    %a = literal{value=2.0, dtype=f32} : [] f32
+    %b = mul %a, %a                    : [] f32   ->  %b = literal{value=4.0, dtype=f32} : [] f32
+
+Numbers are folded in the precision of their dtype, by the operators' own NumPy meaning. Index
+expressions combine with whole numbers as long as the result is an index expression again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor import arithmetic
+from tempoc.ops.tensor.arithmetic import Nary
+from tempoc.ops.tensor.elementwise import Negative, Unary
+from tempoc.ops.tensor.source import IndexValue, Literal
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Const, Expr, Slice, Sym, Truth, add, compare, mul, sub
+from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
+
+_ON_INDICES: dict[type[Op], Callable[[Expr, Expr], Expr]] = {
+    arithmetic.Add: add,
+    arithmetic.Subtract: sub,
+    arithmetic.Multiply: mul,
+    arithmetic.Less: lambda a, b: compare("<", a, b),
+    arithmetic.LessEqual: lambda a, b: compare("<=", a, b),
+    arithmetic.Greater: lambda a, b: compare(">", a, b),
+    arithmetic.GreaterEqual: lambda a, b: compare(">=", a, b),
+    arithmetic.Equal: lambda a, b: compare("==", a, b),
+    arithmetic.NotEqual: lambda a, b: compare("!=", a, b),
+}
+_LIMIT = 2**31
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """Replace nodes whose operands are known by what they are, in place of their names."""
+    nodes = dict(graph.nodes)
+    for name, node in graph.nodes.items():
+        folded = _number(nodes, node) or _index(nodes, node)
+        if folded is not None:
+            nodes[name] = replace(node, op=folded, inputs=())
+    return replace(graph, nodes=nodes) if nodes != dict(graph.nodes) else graph
+
+
+def _number(nodes: dict[str, Node], node: Node) -> Op | None:
+    """The literal that a node is, if its operands are literals."""
+    if isinstance(node.op, IndexValue):
+        match node.op.expr:
+            case Const(value=value) if -_LIMIT <= value < _LIMIT:
+                return Literal(value=value, dtype=DType.I32)
+            case Truth(value=holds):
+                return Literal(value=holds, dtype=DType.BOOL)
+        return None
+    if not (isinstance(node.op, Nary | Unary) and len(node.types) == 1 and not node.types[0].shape):
+        return None
+    operands = [nodes[e.source].op for e in node.inputs]
+    types = tuple(nodes[e.source].types[e.out] for e in node.inputs)
+    if any(isinstance(entry, Slice) for e in node.inputs for entry in e.entries):
+        return None
+    values = [o.evaluate((), {})[0] for o in operands if isinstance(o, Literal)]
+    if len(values) != len(operands):
+        return None
+    (type_,) = node.types
+    (result,) = node.op.evaluate(node.op.settle(tuple(values), types), {})
+    value = result.item()
+    if not isinstance(value, bool | int | float):
+        return None
+    folded = Literal(value=value, dtype=type_.dtype, weak=type_.weak)
+    # Meanings give dtypes without weakness: only what survives the trip through the type is folded.
+    (again,) = folded.evaluate((), {})
+    return folded if again.dtype == result.dtype else None
+
+
+def _index(nodes: dict[str, Node], node: Node) -> Op | None:
+    """The index expression that a node is, if its operands are such or whole numbers."""
+    exprs = [_expr_of(nodes, node, slot) for slot in range(len(node.inputs))]
+    known = [e for e in exprs if e is not None]
+    varies = any(symbols(e) for e in known)
+    if len(known) != len(exprs) or not known or not varies or any(map(is_condition, known)):
+        return None
+    if isinstance(node.op, Negative):
+        result = mul(Const(-1), known[0])
+    else:
+        combine = _ON_INDICES.get(type(node.op))
+        if combine is None:
+            return None
+        result = combine(known[0], known[1])
+    folded = IndexValue(expr=result)
+    matches = is_affine(result) and node.types[0].dtype is folded.dtype
+    return folded if matches and not node.types[0].weak else None
+
+
+def _expr_of(nodes: dict[str, Node], node: Node, slot: int) -> Expr | None:
+    edge = node.inputs[slot]
+    source = nodes[edge.source]
+    if isinstance(source.op, Literal):
+        whole = type(source.op.value) is int and source.op.dtype is DType.I32
+        return Const(int(source.op.value)) if whole else None
+    if isinstance(source.op, IndexValue):
+        return at_entries(source.op.expr, source.domain, edge.entries)
+    return None
+
+
+def at_entries(e: Expr, domain: Domain, entries: tuple[object, ...]) -> Expr | None:
+    """An expression over a node's dimensions, read at entries; None if it uses a sliced one."""
+    pairs = dict(zip(domain.dims, entries, strict=True))
+    if any(isinstance(entry, Slice) for entry in entries):
+        return None
+    named = symbols(e)  # a dimension that is not named is one with which a length in it varies
+    if any(d not in named and entry != Sym(d) for d, entry in pairs.items()):
+        return None
+    return substitute(e, {d: entry for d, entry in pairs.items() if isinstance(entry, Expr)})

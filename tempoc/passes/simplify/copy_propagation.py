@@ -1,0 +1,87 @@
+"""Forwarding: who reads a copy reads what it was copied from.
+
+%c = copy %x[t-1] : [t | t >= 1] f32          %y = exp %x[t] : [t] f32
+%y = exp %c[t+1]  : [t | t+1 < T] f32   ->
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.sdg.graph.graph import Edge, Graph, Node, Output
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.graph.rewrite import compose
+from tempoc.sdg.statements.build import identity, is_computed
+
+
+def forward_copies(graph: Graph) -> Graph:
+    """Redirect every read of a copy for which one access of the original means the same.
+
+    The copy must not change the type. A branch of a merge goes to the original only where that is
+    computed, at the same points: the branch then writes the merge itself. What computes points at
+    once writes all of them. Copies in a cycle are left to the schedule, which refuses them.
+    """
+    copies = {n.name: n for n in graph.nodes.values() if _only_moves(graph, n)}
+    if not copies:
+        return graph
+    nodes = {}
+    for node in graph.nodes.values():
+        if all(e.source not in copies for e in node.inputs):
+            nodes[node.name] = node
+            continue
+        inputs = tuple(
+            _branch(graph, e, copies) if _fixed(node) else _read(graph, e, copies)
+            for e in node.inputs
+        )
+        nodes[node.name] = node if inputs == node.inputs else replace(node, inputs=inputs)
+    outputs = tuple(_output(graph, o, copies) for o in graph.outputs)
+    return replace(graph, nodes=nodes, outputs=outputs)
+
+
+def _only_moves(graph: Graph, node: Node) -> bool:
+    return isinstance(node.op, Copy) and operand_type(graph, node.inputs[0]) == node.types[0]
+
+
+def _fixed(node: Node) -> bool:
+    """Whether the node's operands must be computed nodes, which write into it: merges, params."""
+    return isinstance(node.op, Merge) or not is_computed(node)
+
+
+def _read(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
+    met: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
+        met.add(copy.name)
+        original = copy.inputs[0]
+        entries = compose(
+            edge.entries, copy.domain.dims, original.entries, graph.universe
+        )
+        if entries is None:
+            break
+        edge = replace(edge, source=original.source, out=original.out, entries=entries)
+    return edge
+
+
+def _branch(graph: Graph, edge: Edge, copies: dict[str, Node]) -> Edge:
+    met: set[str] = set()
+    while (copy := copies.get(edge.source)) is not None and copy.name not in met:
+        met.add(copy.name)
+        original = copy.inputs[0]
+        source = graph.nodes[original.source]
+        same = source.domain.dims == copy.domain.dims
+        here = original.entries == identity(source.domain)
+        at_once = source.vector or copy.vector
+        alike = not at_once or (source.vector, source.domain) == (copy.vector, copy.domain)
+        if not (same and here and alike and is_computed(source)):
+            break
+        edge = replace(edge, source=original.source, out=original.out)
+    return edge
+
+
+def _output(graph: Graph, output: Output, copies: dict[str, Node]) -> Output:
+    edge = _read(
+        graph,
+        Edge(source=output.source, out=output.out, entries=output.entries, span=output.span),
+        copies,
+    )
+    return replace(output, source=edge.source, out=edge.out, entries=edge.entries)

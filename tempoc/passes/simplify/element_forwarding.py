@@ -1,0 +1,129 @@
+"""Reads of elements: who wants an element of an array at another point takes it from the array.
+
+    %h = getitem{entries=(t,)} %h.rows       : [t*] f32
+    %y = exp %h[t-1]                         : [t* | t >= 1] f32
+    output last = %h[T-1]
+    ->
+    %h.at  = getitem{entries=(t-1,)} %h.rows : [t* | t >= 1] f32
+    %y     = exp %h.at                       : [t* | t >= 1] f32
+    %h.at2 = getitem{entries=(T-1,)} %h.rows : [] f32
+    output last = %h.at2
+
+A recurrence that has become a scan is such an array. Only what reads the element at its own point,
+and can be one kernel with it, still reads the node that takes it out; where nobody does, no second
+copy of the array is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tempoc.ops.control.control import Merge
+from tempoc.ops.indexing.indexing import Part, SpatialIndex
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import mentioned, operand_type
+from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ZERO, Const, Entry, Expr, Slice, Sym, sub
+from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+
+
+def forward_elements(graph: Graph) -> Graph:
+    """Every node and output that reads an element at another point than its own takes its own."""
+    elements = {n.name: n for n in graph.nodes.values() if _is_element(graph, n)}
+    if not elements:
+        return graph
+    maker = _Maker(graph, elements)
+    for name, node in graph.nodes.items():
+        if is_computed(node) and not isinstance(node.op, Merge):
+            inputs = tuple(maker.read(e, node) for e in node.inputs)
+            node = node if inputs == node.inputs else replace(node, inputs=inputs)
+        maker.nodes[name] = node
+    outputs = []
+    for o in graph.outputs:
+        edge = Edge(source=o.source, out=o.out, entries=o.entries, span=o.span)
+        found = maker.read(edge, None)
+        outputs.append(replace(o, source=found.source, out=found.out, entries=found.entries))
+    return replace(graph, nodes=maker.nodes, outputs=tuple(outputs))
+
+
+def _is_element(graph: Graph, node: Node) -> bool:
+    """Whether a node takes its own element of an array that a kernel makes, along a dimension."""
+    if not isinstance(node.op, SpatialIndex) or node.op.gathers or not node.op.entries:
+        return False
+    (edge,) = node.inputs
+    source = graph.nodes[edge.source]
+    if not is_computed(source) or edge.entries != identity(source.domain):
+        return False
+    first, *rest = node.op.entries
+    others = operand_type(graph, edge).shape[1:]
+    if rest != [(ZERO, e, 1) for e in others] or not isinstance(first, Expr):
+        return False
+    fresh = [d for d in node.domain.dims if d not in source.domain.dims]
+    return len(fresh) == 1 and isinstance(sub(first, Sym(fresh[0])), Const)
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Makes the nodes that take elements out at the points of their readers."""
+
+    graph: Graph
+    elements: dict[str, Node]
+    nodes: dict[str, Node] = field(default_factory=dict)
+    made: dict[tuple[str, Domain, tuple[str, ...], tuple[Entry, ...]], str] = field(
+        default_factory=dict
+    )
+
+    def read(self, edge: Edge, reader: Node | None) -> Edge:
+        """The edge, to an element taken out where it is read; ``None`` reads at the end."""
+        node = self.elements.get(edge.source)
+        if node is None or any(isinstance(e, Slice) for e in edge.entries):
+            return edge
+        domain, vector = (reader.domain, reader.vector) if reader else (Domain(()), ())
+        points = dict(zip(node.domain.dims, edge.entries, strict=True))
+        if domain == node.domain and edge.entries == identity(domain):
+            return edge
+        if any(self.graph.universe.moves(e, points) for e in mentioned(node)):
+            return edge
+        array = self.graph.nodes[node.inputs[0].source]
+        if any(self.moves(d, points[d]) for d in array.domain.dims):
+            return edge  # arrays of other points would be kept for an element each
+        key = (node.name, domain, vector, edge.entries)
+        if key not in self.made:
+            made = self.element(node, edge, points)
+            made = replace(made, name=self.free(node.name), domain=domain, vector=vector)
+            self.nodes[made.name] = made
+            self.made[key] = made.name
+        return replace(edge, source=self.made[key], out=0, entries=identity(domain))
+
+    def moves(self, dim: str, entry: Entry) -> bool:
+        """Whether an entry is another point for each reader, but not the reader's own."""
+        named = symbols(entry) if isinstance(entry, Expr) else ()
+        return entry != Sym(dim) and any(self.graph.universe.is_dim(n) for n in named)
+
+    def element(self, node: Node, edge: Edge, points: dict[str, Entry]) -> Node:
+        """The node as it is at other points."""
+        at = {d: e for d, e in points.items() if isinstance(e, Expr)}
+        assert isinstance(node.op, SpatialIndex)
+        (array,) = node.inputs
+        parts: list[Part] = []
+        for part in node.op.entries:
+            if isinstance(part, tuple):
+                parts.append((part[0], substitute(part[1], at), part[2]))
+            else:
+                assert isinstance(part, Expr)
+                parts.append(substitute(part, at))
+        entries = tuple(substitute_entry(e, at) for e in array.entries)
+        return replace(
+            node,
+            op=SpatialIndex(entries=tuple(parts)),
+            inputs=(replace(array, entries=entries),),
+            types=(operand_type(self.graph, edge),),
+        )
+
+    def free(self, name: str) -> str:
+        """A name that no node has."""
+        found, number = f"{name}.at", 2
+        while found in self.graph.nodes or found in self.nodes:
+            found, number = f"{name}.at{number}", number + 1
+        return found

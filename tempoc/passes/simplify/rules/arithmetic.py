@@ -1,0 +1,299 @@
+"""Rows about numbers and conditions that hold for every value: nothing is rounded differently.
+
+So there is no ``x * 0 = 0`` for floats (NaN, infinities, -0.0), no ``x + 0.0 = x`` (-0.0 + 0.0 is
+0.0; ``x - 0.0`` and ``x + -0.0`` are fine), no ``x - x = 0`` and no ``x / x = 1``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from tempoc.ops.control.control import Select
+from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor import arithmetic as two
+from tempoc.ops.tensor import elementwise as one
+from tempoc.passes.simplify.rules.pattern import Found, Row, View
+
+
+def _is(value: Number | None, number: float) -> bool:
+    """Whether a constant is this number, -0.0 not being 0."""
+    return value is not None and value == number and (math.copysign(1, value) > 0) == (number >= 0)
+
+
+def _add_zero(v: View) -> Found | None:
+    for slot in (0, 1):
+        number = v.number(1 - slot)
+        exact = number == 0 and (not v.result.dtype.is_float or not _is(number, 0))
+        if exact and v.operand(slot).dtype is v.result.dtype and (found := v.same(slot)):
+            return found
+    return None
+
+
+def _by(number: float) -> Callable[[View], Found | None]:
+    """An operand that is a number gives the other one."""
+
+    def find(v: View) -> Found | None:
+        slots = (k for k in (0, 1) if _is(v.number(1 - k), number))
+        return next((f for k in slots if (f := v.same(k)) is not None), None)
+
+    return find
+
+
+def _right(number: int) -> Callable[[View], Found | None]:
+    return lambda v: v.same(0) if _is(v.number(1), number) else None
+
+
+def _mul_zero(v: View) -> Found | None:
+    if v.result.dtype.is_float or not (_is(v.number(0), 0) or _is(v.number(1), 0)):
+        return None
+    return v.constant(0)
+
+
+def _minus_one(v: View) -> Found | None:
+    for slot in (0,) if isinstance(v.op, two.Divide) else (0, 1):
+        if v.number(1 - slot) != -1:
+            continue
+        kept = v.operand(slot)
+        if (kept.dtype, kept.shape) == (v.result.dtype, v.result.shape):
+            return Found(edges=(v.node.inputs[slot],), op=one.Negative())
+    return None
+
+
+def _reciprocal(v: View) -> Found | None:
+    by = v.number(1)
+    if by is None or not v.result.dtype.is_float or not math.isfinite(by) or by == 0:
+        return None
+    fraction, exponent = math.frexp(by)
+    if any(d is not v.result.dtype for d in v.dtypes):
+        return None
+    if abs(fraction) != 0.5 or not -60 < exponent < 60 or v.result.weak:
+        return None
+    if v.result.dtype is DType.F16 and not -10 < exponent < 10:
+        return None
+    return Found(edges=(v.node.inputs[0], v.literal(1 / by)), op=two.Multiply())
+
+
+def _minus_minus(v: View) -> Found | None:
+    """Signs of operands that an operation takes up or that cancel."""
+    if any(d is not v.result.dtype for d in v.dtypes):
+        return None
+    a, b = v.inner(0, one.Negative), v.inner(1, one.Negative)
+    x, y = v.node.inputs
+    match v.op:
+        case two.Add() if b is not None:
+            return Found(edges=(x, b.edges[0]), op=two.Subtract())
+        case two.Add() if a is not None:
+            return Found(edges=(y, a.edges[0]), op=two.Subtract())
+        case two.Subtract() if b is not None:
+            return Found(edges=(x, b.edges[0]), op=two.Add())
+        case two.Multiply() | two.Divide() if a is not None and b is not None:
+            return Found(edges=(a.edges[0], b.edges[0]), op=v.op)
+    return None
+
+
+def _minus_product(v: View) -> Found | None:
+    """A product with a negated factor that is added or taken away."""
+    if any(d is not v.result.dtype for d in v.dtypes):
+        return None
+    opposite = two.Subtract() if isinstance(v.op, two.Add) else two.Add()
+    for slot in (1,) if isinstance(v.op, two.Subtract) else (1, 0):
+        term = v.inner(slot, two.Multiply, two.Divide, alone=True)
+        for k in (0, 1) if term is not None and term.here else ():
+            assert term is not None
+            factor = v.behind(term.edges[k], one.Negative)
+            if factor is None or not v.result.dtype.is_float:
+                continue
+            edges = tuple(factor.edges[0] if n == k else e for n, e in enumerate(term.edges))
+            product = v.make(term.op, *edges)
+            return Found(edges=(v.node.inputs[1 - slot], product), op=opposite)
+    return None
+
+
+def _twice(v: View) -> Found | None:
+    inner = v.inner(0, type(v.op), sliced=True)
+    return None if inner is None else v.same_as(inner.edges[0])
+
+
+_CALM: tuple[type[Op], ...] = (one.Abs, one.Relu, one.Floor, one.Ceil, one.Round, one.Sign)
+_WHOLE: tuple[type[Op], ...] = (one.Floor, one.Ceil, one.Round)
+
+
+def _idempotent(v: View) -> Found | None:
+    kinds = _WHOLE if isinstance(v.op, _WHOLE) else (type(v.op),)
+    return v.same(0) if v.inner(0, *kinds) is not None else None
+
+
+def _abs_negated(v: View) -> Found | None:
+    inner = v.inner(0, one.Negative)
+    signed = v.result.dtype is not DType.U32
+    return Found(edges=inner.edges, op=v.op) if inner is not None and signed else None
+
+
+def _alike(v: View) -> Found | None:
+    a, b = v.node.inputs
+    return v.same(0) if a == b else None
+
+
+def _absorbed(v: View) -> Found | None:
+    """What ``and``, ``or``, ``min`` and ``max`` make of a constant."""
+    neutral: Number
+    match v.op:
+        case two.And() | two.Or():
+            neutral = isinstance(v.op, two.And)
+        case _ if v.result.dtype.is_float:
+            neutral = math.inf if isinstance(v.op, two.Minimum) else -math.inf
+        case _:
+            return None
+    for slot in (0, 1):
+        number = v.number(1 - slot)
+        if number is None:
+            continue
+        if number == neutral:
+            return v.same(slot)
+        if isinstance(v.op, two.Logical):
+            return v.constant(not neutral)
+    return None
+
+
+def _clip(v: View) -> Found | None:
+    x, low, high = v.node.inputs
+    if v.number(1) == -math.inf:
+        return Found(edges=(x, high), op=two.Minimum())
+    if v.number(2) == math.inf:
+        return Found(edges=(x, low), op=two.Maximum())
+    return None
+
+
+_OPPOSITE: Mapping[type[Op], type[two.Comparison]] = {
+    two.Equal: two.NotEqual,
+    two.NotEqual: two.Equal,
+}
+_TURNED: Mapping[type[Op], type[two.Comparison]] = {
+    two.Less: two.GreaterEqual,
+    two.LessEqual: two.Greater,
+    two.Greater: two.LessEqual,
+    two.GreaterEqual: two.Less,
+}
+
+
+def _not_compared(v: View) -> Found | None:
+    """The opposite comparison; less and greater both fail for NaN."""
+    inner = v.inner(0, two.Comparison)
+    if inner is None:
+        return None
+    kind = _OPPOSITE.get(type(inner.op))
+    if kind is None and not any(v.type_of(e).dtype.is_float for e in inner.edges):
+        kind = _TURNED[type(inner.op)]
+    return None if kind is None else Found(edges=inner.edges, op=kind())
+
+
+def _same_wholes(v: View) -> Found | None:
+    """What equal whole numbers give."""
+    a, b = v.node.inputs
+    if a != b or v.operand(0).dtype.is_float or v.operand(0).dtype is DType.KEY:
+        return None
+    match v.op:
+        case two.Subtract():
+            return v.constant(0)
+        case _:
+            return v.constant(isinstance(v.op, two.Equal | two.LessEqual | two.GreaterEqual))
+
+
+def _by_one(v: View) -> Found | None:
+    if v.result.dtype.is_float or not _is(v.number(1), 1):
+        return None
+    return v.constant(0) if isinstance(v.op, two.Remainder) else v.same(0)
+
+
+def _branches_alike(v: View) -> Found | None:
+    return v.same(1) if v.node.inputs[1] == v.node.inputs[2] else None
+
+
+def _decided(v: View) -> Found | None:
+    condition = v.number(0)
+    return None if condition is None else v.same(1 if condition else 2)
+
+
+def _where_not(v: View) -> Found | None:
+    inner = v.inner(0, one.Not)
+    return None if inner is None else Found(edges=(inner.edges[0], *v.node.inputs[:0:-1]), op=v.op)
+
+
+def _asked_twice(v: View) -> Found | None:
+    """A choice between choices by one condition."""
+    condition, *values = v.node.inputs
+    for k, value in enumerate(values):
+        inner = v.inner(k + 1, Select)
+        if inner is None or inner.edges[0] != condition or v.operand(k + 1).shape != v.result.shape:
+            continue
+        kept = inner.edges[k + 1]
+        edges = (condition, kept, values[1]) if k == 0 else (condition, values[0], kept)
+        if kept != value:
+            return Found(edges=edges, op=v.op)
+    return None
+
+
+LOSSLESS: Mapping[DType, tuple[DType, ...]] = {
+    DType.BOOL: (DType.I32, DType.I64, DType.U32, DType.BF16, DType.F16, DType.F32, DType.F64),
+    DType.I32: (DType.I64, DType.F64),
+    DType.U32: (DType.I64, DType.F64),
+    DType.BF16: (DType.F32, DType.F64),
+    DType.F16: (DType.F32, DType.F64),
+    DType.F32: (DType.F64,),
+}
+"""Conversions that keep every value apart, so that a conversion after them may skip them."""
+
+
+def _cast_cast(v: View) -> Found | None:
+    inner = v.inner(0, one.Cast, sliced=True)
+    if inner is None:
+        return None
+    have, middle = v.type_of(inner.edges[0]), inner.node.types[0].dtype
+    if middle is not have.dtype and middle not in LOSSLESS.get(have.dtype, ()):
+        return None
+    return v.same_as(inner.edges[0]) or Found(edges=inner.edges, op=v.op)
+
+
+NUMBERS: tuple[Row, ...] = (
+    Row(name="x + 0 = x", ops=(two.Add,), find=_add_zero),
+    Row(name="x - 0 = x", ops=(two.Subtract,), find=_right(0)),
+    Row(name="x * 1 = x", ops=(two.Multiply,), find=_by(1)),
+    Row(name="x / 1 = x", ops=(two.Divide,), find=_right(1)),
+    Row(name="x ** 1 = x", ops=(two.Power,), find=_right(1)),
+    Row(name="whole x * 0 = 0", ops=(two.Multiply,), find=_mul_zero),
+    Row(name="whole x // 1 and x % 1", ops=(two.FloorDivide, two.Remainder), find=_by_one),
+    Row(
+        name="whole x - x, x == x",
+        ops=(two.Subtract, two.Comparison),
+        find=_same_wholes,
+    ),
+    Row(name="x * -1 = -x", ops=(two.Multiply, two.Divide), find=_minus_one),
+    Row(name="x / 2**k = x * 2**-k", ops=(two.Divide,), find=_reciprocal),
+    Row(
+        name="a + -b = a - b",
+        ops=(two.Add, two.Subtract, two.Multiply, two.Divide),
+        find=_minus_minus,
+    ),
+    Row(name="a + -b * c = a - b * c", ops=(two.Add, two.Subtract), find=_minus_product),
+    Row(name="-(-x) = x", ops=(one.Negative,), find=_twice),
+    Row(name="not not x = x", ops=(one.Not,), find=_twice),
+    Row(name="f(f(x)) = f(x)", ops=_CALM, find=_idempotent),
+    Row(name="abs(-x) = abs(x)", ops=(one.Abs,), find=_abs_negated),
+    Row(name="f(x, x) = x", ops=(two.Minimum, two.Maximum, two.And, two.Or), find=_alike),
+    Row(
+        name="f(x, neutral) = x",
+        ops=(two.Minimum, two.Maximum, two.And, two.Or),
+        find=_absorbed,
+    ),
+    Row(name="clip on one side", ops=(two.Clip,), find=_clip),
+    Row(name="not (a == b) = a != b", ops=(one.Not,), find=_not_compared),
+    Row(name="where(c, x, x) = x", ops=(Select,), find=_branches_alike),
+    Row(name="where(true, x, y) = x", ops=(Select,), find=_decided),
+    Row(name="where(not c, x, y) = where(c, y, x)", ops=(Select,), find=_where_not),
+    Row(name="where(c, where(c, x, y), z) = where(c, x, z)", ops=(Select,), find=_asked_twice),
+    Row(name="a cast to its own dtype", ops=(one.Cast,), find=lambda v: v.same(0)),
+    Row(name="a cast of a lossless cast", ops=(one.Cast,), find=_cast_cast),
+)

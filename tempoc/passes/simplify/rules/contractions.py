@@ -1,0 +1,281 @@
+"""Rows about contractions: what moves or scales their operands becomes part of them.
+
+They hold up to rounding: the same products are summed, in an order that is nobody's promise, or a
+common factor is multiplied with the sum.
+"""
+
+from __future__ import annotations
+
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of, axis_of
+from tempoc.ops.tensor import arithmetic as two
+from tempoc.ops.tensor import elementwise as one
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Transpose
+from tempoc.ops.tensor.reduction import Sum
+from tempoc.passes.analysis.einsum_form import Spelling, contraction, spelling
+from tempoc.passes.simplify.rules.pattern import Found, Inner, Row, View, fewer
+from tempoc.passes.simplify.rules.rounding import wide
+from tempoc.sdg.graph.graph import Edge
+from tempoc.sdg.graph.rewrite import compose
+from tempoc.symbolic.expr import ONE, Slice
+from tempoc.symbolic.walk import symbols
+
+CONTRACTIONS: tuple[type[Op], ...] = (MatMul, Einsum)
+
+
+def _spelled(v: View) -> Spelling:
+    return spelling(v.op, [t.ndim for t in v.operands])
+
+
+def _found(letters: Spelling, edges: tuple[Edge, ...]) -> Found:
+    op, ordered = contraction(letters, edges)
+    return Found(edges=ordered, op=op)
+
+
+def _plain_product(v: View) -> Found | None:
+    """A matrix product that is spelled out."""
+    assert isinstance(v.op, Einsum)
+    found = _found(_spelled(v), v.node.inputs)
+    return found if isinstance(found.op, MatMul) else None
+
+
+def _with(letters: Spelling, slot: int, term: str) -> Spelling:
+    terms = (*letters.terms[:slot], term, *letters.terms[slot + 1 :])
+    return Spelling(terms, letters.result)
+
+
+def _put(v: View, slot: int, edge: Edge) -> tuple[Edge, ...]:
+    return (*v.node.inputs[:slot], edge, *v.node.inputs[slot + 1 :])
+
+
+def _moved_operand(v: View) -> Found | None:
+    """Of an operand that is transposed, broadcast, or has new axes."""
+    for slot in range(len(v.node.inputs)):
+        inner = v.inner(slot, Transpose, ExpandDims, BroadcastTo)
+        if inner is None:
+            continue
+        letters = _spelled(v)
+        term = _before(v, letters, slot, inner)
+        if term is not None:
+            return _found(_with(letters, slot, term), _put(v, slot, inner.edges[0]))
+    return None
+
+
+def _before(v: View, letters: Spelling, slot: int, inner: Inner) -> str | None:
+    """The letters of an operand before its axes were changed; ``None`` if others need these."""
+    term = letters.terms[slot]
+    match inner.op:
+        case Transpose():
+            order = inner.op.order(len(term))
+            return "".join(term[order.index(k)] for k in range(len(term)))
+        case ExpandDims():
+            axis = axis_of(inner.op.axis, len(term))
+            left = term[:axis] + term[axis + 1 :]
+            return left if _elsewhere(v, letters, slot, term[axis], left) else None
+    small = v.type_of(inner.edges[0]).shape
+    extra = len(term) - len(small)
+    for axis, letter in enumerate(term):
+        grown = axis < extra or small[axis - extra] == ONE != v.operand(slot).shape[axis]
+        if grown and (term.count(letter) > 1 or not _extends(v, letters, slot, axis)):
+            return None
+    return term[extra:]
+
+
+def _elsewhere(v: View, letters: Spelling, slot: int, letter: str, left: str) -> bool:
+    """Whether the result can do without an operand's axis of extent 1."""
+    others = "".join(t for k, t in enumerate(letters.terms) if k != slot) + left
+    return letter in others or letter not in letters.result
+
+
+def _extends(v: View, letters: Spelling, slot: int, axis: int) -> bool:
+    """Whether another operand has the extent to which an axis is broadcast."""
+    letter, extent = letters.terms[slot][axis], v.operand(slot).shape[axis]
+    for k, term in enumerate(letters.terms):
+        if k != slot and letter in term:
+            other = v.operand(k).shape[term.index(letter)]
+            if other == extent or (other != ONE and v.facts.equal(other, extent)):
+                return True
+    return False
+
+
+def _moved_result(v: View) -> Found | None:
+    """The transpose of a contraction."""
+    assert isinstance(v.op, Transpose)
+    inner = v.inner(0, *CONTRACTIONS, alone=True)
+    if inner is None or not inner.here:
+        return None
+    letters = spelling(inner.op, [v.type_of(e).ndim for e in inner.edges])
+    order = v.op.order(len(letters.result))
+    result = "".join(letters.result[k] for k in order)
+    return _found(Spelling(letters.terms, result), inner.edges)
+
+
+def _scaled_operand(v: View) -> Found | None:
+    """Of an operand that is scaled: fewer numbers to scale in the result."""
+    for slot in range(len(v.node.inputs)):
+        inner = v.inner(slot, two.Multiply, two.Divide, one.Negative, alone=True)
+        if inner is None or not inner.here or not fewer(v.result.shape, v.operand(slot).shape):
+            continue
+        match inner.op:
+            case one.Negative():
+                return Found(edges=(v.make(v.op, *_put(v, slot, inner.edges[0])),), op=inner.op)
+            case _:
+                k = _scalar(v, inner)
+        if k is not None:
+            product = v.make(v.op, *_put(v, slot, inner.edges[1 - k]))
+            return Found(edges=(product, inner.edges[k]), op=inner.op)
+    return None
+
+
+def _scalar(v: View, inner: Inner) -> int | None:
+    """Which operand is a scalar that the other is multiplied with or divided by."""
+    for k in (1,) if isinstance(inner.op, two.Divide) else (1, 0):
+        if not v.type_of(inner.edges[k]).shape and v.type_of(inner.edges[1 - k]).shape:
+            return k
+    return None
+
+
+def _summed(v: View) -> Found | None:
+    """The sum over axes of a contraction: letters that the result lacks."""
+    if type(v.op) is not Sum or v.op.keepdims:
+        return None
+    inner = v.inner(0, *CONTRACTIONS, alone=True)
+    if inner is None or not inner.here:
+        return None
+    letters = spelling(inner.op, [v.type_of(e).ndim for e in inner.edges])
+    axes = axes_of(v.op.axes, len(letters.result))
+    result = "".join(c for k, c in enumerate(letters.result) if k not in axes)
+    return _found(Spelling(letters.terms, result), inner.edges)
+
+
+def _summed_products(v: View) -> Found | None:
+    """A sum of products that are larger than what is multiplied: an outer product, summed."""
+    if type(v.op) is not Sum or v.op.keepdims:
+        return None
+    (edge,) = v.node.inputs
+    node = v.nodes[edge.source]
+    sliced = any(isinstance(e, Slice) for e in edge.entries)
+    if v.uses[node.name] != 1 or not isinstance(node.op, (two.Multiply, *CONTRACTIONS)):
+        return None
+    if not sliced and not isinstance(node.op, two.Multiply):
+        return None
+    shapes = [v.type_of(e).shape for e in node.inputs]
+    if not all(fewer(s, node.types[0].shape) for s in shapes):
+        return None
+    reads = [read_at(v, edge, read) for read in node.inputs]
+    ranks = [len(s) for s in shapes]
+    letters = _of_product(max(ranks), ranks) if isinstance(node.op, two.Multiply) else None
+    letters = letters or spelling(node.op, ranks)
+    spare = iter(c for c in "ABCDEFGH" if c not in "".join(letters.terms))
+    dims = node.domain.dims
+    ranging = [d for d, e in zip(dims, edge.entries, strict=True) if isinstance(e, Slice)]
+    names = {d: next(spare) for d in ranging}
+    terms, edges = [], []
+    for term, read in zip(letters.terms, reads, strict=True):
+        if read is None:
+            return None
+        edges.append(read[0])
+        terms.append("".join(names[d] for d in read[1]) + term)
+    if not all(c in "".join(terms) for c in names.values()):
+        return None
+    whole = "".join(names.values()) + letters.result
+    axes = axes_of(v.op.axes, len(whole))
+    result = "".join(c for k, c in enumerate(whole) if k not in axes)
+    return _found(Spelling(tuple(terms), result), tuple(edges))
+
+
+def _of_product(rank: int, ranks: list[int]) -> Spelling:
+    """An elementwise product, spelled."""
+    letters = "ijklmnopqrst"[:rank]
+    return Spelling(tuple(letters[rank - n :] for n in ranks), letters)
+
+
+def read_at(v: View, edge: Edge, read: Edge) -> tuple[Edge, tuple[str, ...]] | None:
+    """What a node reads, at the points at which it is read, and the ranging ones of these."""
+    node = v.nodes[edge.source]
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    named = [n for e in read.entries for n in symbols(e)]
+    dims = tuple(d for d in node.domain.dims if d in named or not isinstance(at[d], Slice))
+    outer = tuple(at[d] for d in dims)
+    entries = compose(outer, dims, read.entries, v.graph.universe)
+    if entries is None:
+        return None
+    ranging = [d for d in dims if isinstance(at[d], Slice)]
+    if any(n in ranging for e in v.type_of(read).shape for n in symbols(e)):
+        return None
+    met = tuple(d for e in read.entries for d in symbols(e) if d in ranging)
+    found = Edge(source=read.source, out=read.out, entries=entries, span=edge.span)
+    return found, met
+
+
+_LINEAR: tuple[type[Op], ...] = (two.Multiply, two.Divide, *CONTRACTIONS)
+
+
+def _common_factor(v: View) -> Found | None:
+    """Two terms of a sum with a factor in common, also where another term stands between."""
+    x, y = v.node.inputs
+    together = _factored(v, x, y)
+    if together is not None:
+        return Found(edges=v.nodes[together.source].inputs, op=v.nodes[together.source].op)
+    if not isinstance(v.op, two.Add):
+        return None
+    for part, term in ((x, y), (y, x)):
+        inner = v.behind(part, two.Add, alone=True)
+        if inner is None or not inner.here:
+            continue
+        for k in (1, 0):
+            together = _factored(v, inner.edges[k], term)
+            if together is not None:
+                return Found(edges=(inner.edges[1 - k], together), op=two.Add())
+    return None
+
+
+def _factored(v: View, x: Edge, y: Edge) -> Edge | None:
+    """``a * x + b * x`` as ``(a + b) * x``; also for contractions and quotients."""
+    first, second = v.behind(x, *_LINEAR, alone=True), v.behind(y, *_LINEAR, alone=True)
+    if first is None or second is None or first.op != second.op:
+        return None
+    if not (first.here and second.here) or v.type_of(x) != v.type_of(y):
+        return None
+    a, b = first.edges, second.edges
+    if len(a) != 2 or len(b) != 2:
+        return None
+    places = [(1, 1)] if isinstance(first.op, two.Divide) else [(1, 1), (0, 0)]
+    if isinstance(first.op, two.Multiply):
+        places += [(0, 1), (1, 0)]
+    for k, j in places:
+        same = a[k] == b[j] and v.type_of(a[1 - k]) == v.type_of(b[1 - j])
+        if same and v.type_of(a[1 - k]).dtype is v.result.dtype:
+            total = v.make(v.op, a[1 - k], b[1 - j])
+            edges = (total, a[k]) if k == 1 else (a[k], total)
+            return v.make(first.op, *edges)
+    return None
+
+
+CONTRACTED: tuple[Row, ...] = (
+    Row(name="a product of matrices", ops=(Einsum,), find=_plain_product, exact=False),
+    Row(
+        name="a change of axes before a contraction",
+        ops=CONTRACTIONS,
+        find=_moved_operand,
+        exact=False,
+    ),
+    Row(
+        name="a transpose of a contraction", ops=(Transpose,), find=_moved_result, exact=False
+    ),
+    Row(
+        name="a scaled operand of a contraction",
+        ops=CONTRACTIONS,
+        find=wide(_scaled_operand),
+        exact=False,
+    ),
+    Row(name="a sum of a contraction", ops=(Sum,), find=_summed, exact=False),
+    Row(name="a sum of outer products", ops=(Sum,), find=wide(_summed_products), exact=False),
+    Row(
+        name="a * x + b * x = (a + b) * x",
+        ops=(two.Add, two.Subtract),
+        find=wide(_common_factor),
+        exact=False,
+    ),
+)

@@ -1,0 +1,298 @@
+"""What a rule of the table looks at, and what it finds.
+
+A rule sees a node and, through its operands, the nodes that make them, as if these stood at the
+node's own point. It finds an operator to use instead, with accesses of older values, and may make
+new nodes for what stands in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tempoc.base.members import members
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.operator import Op, OperandError
+from tempoc.ops.definition.shapes import Shape, same_shape
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.movement import BroadcastTo
+from tempoc.ops.tensor.source import Full, Literal
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import expressions, operand_type
+from tempoc.sdg.graph.rewrite import compose
+from tempoc.sdg.statements.build import identity
+from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, Expr, Slice
+from tempoc.symbolic.walk import substitute, symbols
+
+COPY = Copy()
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What to use in place of a node: this operator on these accesses (a copy by default)."""
+
+    edges: tuple[Edge, ...]
+    op: Op = COPY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    """The node that makes an operand, its operator and operands as seen from the reader.
+
+    ``alone``: nobody else reads it. ``here``: it is read at the very point, from all its points.
+    """
+
+    node: Node
+    op: Op
+    edges: tuple[Edge, ...]
+    alone: bool
+    here: bool
+
+
+@dataclass(slots=True)
+class View:
+    """A node and what its operands are; ``uses`` counts the reads of each node.
+
+    ``nodes`` are those of the graph; what a rule makes is put there and listed in ``made``.
+    """
+
+    graph: Graph
+    nodes: dict[str, Node]
+    node: Node
+    space: Space
+    uses: Mapping[str, int]
+    made: list[Node] = field(default_factory=list)
+
+    @property
+    def op(self) -> Op:
+        """The node's operator."""
+        return self.node.op
+
+    @property
+    def result(self) -> TensorType:
+        """The type of its first result."""
+        return self.node.types[0]
+
+    @property
+    def facts(self) -> DomainFacts:
+        """What holds at the node's points."""
+        return DomainFacts(self.space, self.node.domain)
+
+    def type_of(self, edge: Edge) -> TensorType:
+        """The type of what is read."""
+        return operand_type(self.graph, edge)
+
+    def operand(self, slot: int) -> TensorType:
+        """The type of an operand, after the access."""
+        return self.type_of(self.node.inputs[slot])
+
+    @property
+    def operands(self) -> tuple[TensorType, ...]:
+        """The types of all operands."""
+        return tuple(self.type_of(e) for e in self.node.inputs)
+
+    @property
+    def dtypes(self) -> tuple[DType, ...]:
+        """The dtypes of all operands."""
+        return tuple(self.nodes[e.source].types[e.out].dtype for e in self.node.inputs)
+
+    def number(self, slot: int) -> Number | None:
+        """The number that an operand holds everywhere, if it is such a constant."""
+        op = self.nodes[self.node.inputs[slot].source].op
+        return op.value if isinstance(op, Literal | Full) else None
+
+    def same_as(self, edge: Edge) -> Found | None:
+        """The node is what is read there, if that has the node's type, or is it broadcast."""
+        type_ = self.type_of(edge)
+        if type_ == self.result:
+            return Found(edges=(edge,))
+        if (type_.dtype, type_.weak) != (self.result.dtype, self.result.weak):
+            return None
+        if same_shape(type_.shape, self.result.shape, self.facts):
+            return Found(edges=(edge,))
+        return Found(edges=(edge,), op=BroadcastTo(shape=self.result.shape))
+
+    def same(self, slot: int) -> Found | None:
+        """The node is its operand, which may be broadcast."""
+        return self.same_as(self.node.inputs[slot])
+
+    def constant(self, value: Number) -> Found | None:
+        """The node is this number everywhere."""
+        type_ = self.result
+        if not type_.shape:
+            return Found(edges=(), op=Literal(value=value, dtype=type_.dtype, weak=type_.weak))
+        if type_.weak:
+            return None
+        return Found(edges=(), op=Full(shape=type_.shape, value=value, dtype=type_.dtype))
+
+    def inner(
+        self, slot: int, *kinds: type[Op], sliced: bool = False, alone: bool = False
+    ) -> Inner | None:
+        """The node that makes an operand if it is of these kinds, see ``behind``."""
+        return self.behind(self.node.inputs[slot], *kinds, sliced=sliced, alone=alone)
+
+    def behind(
+        self, edge: Edge, *kinds: type[Op], sliced: bool = False, alone: bool = False
+    ) -> Inner | None:
+        """The node that makes what is read if it is of these kinds, its operands seen from here.
+
+        Unless ``sliced`` only where it is read at points, so that axes are the inner node's. What
+        other nodes read at other points is left alone: its operands need not be kept as long.
+        """
+        inner = self.nodes[edge.source]
+        if not isinstance(inner.op, kinds) or inner.name == self.node.name:
+            return None
+        if not sliced and any(isinstance(e, Slice) for e in edge.entries):
+            return None
+        single = self.uses[inner.name] == 1
+        here = edge.entries == identity(inner.domain)
+        if not single and (alone or not here):
+            return None
+        found = self.seen(inner, edge)
+        if found is None:
+            return None
+        op, edges = found
+        whole = here and inner.domain == self.node.domain
+        return Inner(node=inner, op=op, edges=edges, alone=single, here=whole)
+
+    def seen(self, inner: Node, edge: Edge) -> tuple[Op, tuple[Edge, ...]] | None:
+        """A node's operator and operands, in terms of the point of who reads it by ``edge``."""
+        universe, dims = self.graph.universe, inner.domain.dims
+        at = dict(zip(dims, edge.entries, strict=True))
+        if any(universe.moves(e, at) for e in expressions(inner.op)):
+            return None
+        edges = []
+        for read in inner.inputs:
+            entries = compose(edge.entries, dims, read.entries, universe)
+            if entries is None:
+                return None
+            edges.append(replace(read, entries=entries, span=edge.span))
+        points = {d: e for d, e in at.items() if isinstance(e, Expr)}
+        return moved(inner.op, points), tuple(edges)
+
+    def make(self, op: Op, *edges: Edge) -> Edge:
+        """A new node, at as many points as its operands vary with; the read of it.
+
+        Raises ``OperandError`` where the operands do not fit.
+        """
+        domain = self._domain(op, edges)
+        types = op.infer(tuple(map(self.type_of, edges)), DomainFacts(self.space, domain))
+        name = fresh(self.nodes, f"{self.node.name}.{op.name}")
+        vector = tuple(d for d in self.node.vector if d in domain.dims)
+        node = Node(
+            name=name,
+            op=op,
+            domain=domain,
+            inputs=edges,
+            types=types,
+            vector=vector,
+            spans=self.node.spans,
+        )
+        self.nodes[name] = node
+        self.made.append(node)
+        return Edge(source=name, entries=identity(domain))
+
+    def literal(self, value: Number) -> Edge:
+        """A number of the node's dtype."""
+        return self.make(Literal(value=value, dtype=self.result.dtype))
+
+    def _domain(self, op: Op, edges: tuple[Edge, ...]) -> Domain:
+        here = self.node.domain
+        if not edges and not any(True for _ in expressions(op)):
+            return Domain(())
+        named = [n for e in edges for entry in e.entries for n in symbols(entry)]
+        named += [n for e in edges for x in self.type_of(e).shape for n in symbols(x)]
+        named += [n for e in expressions(op) for n in symbols(e)]
+        dims = self.graph.universe.ordered(tuple(named))
+        if dims == here.dims or any(d not in here.dims for d in dims):
+            return here
+        fewer = self.space.project(here, dims)
+        outside = (
+            self.space.outside(fewer, e.entries, self.nodes[e.source].domain) for e in edges
+        )
+        return here if any(outside) else fewer
+
+    def undo(self) -> None:
+        """Forget what was made."""
+        for node in self.made:
+            del self.nodes[node.name]
+        self.made.clear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One rule; ``find`` is asked for nodes of these operators.
+
+    ``exact``: results are the same to the last bit; else up to rounding.
+    """
+
+    name: str
+    ops: tuple[type[Op], ...]
+    find: Callable[[View], Found | None]
+    exact: bool = True
+
+    def attempt(self, view: View) -> Found | None:
+        """What it finds, if that has the type of the node."""
+        try:
+            found = self.find(view)
+            if found is not None and self._fits(view, found):
+                return found
+        except OperandError:
+            pass
+        view.undo()
+        return None
+
+    def _fits(self, view: View, found: Found) -> bool:
+        types = found.op.infer(tuple(map(view.type_of, found.edges)), view.facts)
+        (type_,) = types[:1]
+        same = same_shape(type_.shape, view.result.shape, view.facts)
+        return type_.dtype is view.result.dtype and same
+
+
+def fresh(nodes: Mapping[str, Node], wish: str) -> str:
+    """A name that no node has."""
+    name, number = wish, 2
+    while name in nodes:
+        name, number = f"{wish}{number}", number + 1
+    return name
+
+
+def moved(op: T, at: Mapping[str, Expr]) -> T:
+    """An operator with expressions in the place of dimensions in its attributes."""
+    changes = {}
+    for name in members(op):
+        value = getattr(op, name)
+        other = _moved(value, at)
+        if other != value:
+            changes[name] = other
+    return replace(op, **changes) if changes else op  # type: ignore[type-var]
+
+
+def _moved(value: object, at: Mapping[str, Expr]) -> object:
+    match value:
+        case Expr():
+            return substitute(value, at)
+        case Slice(lo=lo, hi=hi, step=step):
+            return Slice(substitute(lo, at), substitute(hi, at), step)
+        case tuple():
+            return tuple(_moved(v, at) for v in value)
+        case Op():
+            return moved(value, at)
+        case _:
+            return value
+
+
+def fewer(a: Shape, b: Shape) -> bool:
+    """Whether a shape plainly has fewer elements: its extents are some of the other's."""
+    have, rest = [e for e in a if e != ONE], [e for e in b if e != ONE]
+    for e in have:
+        if e not in rest:
+            return False
+        rest.remove(e)
+    return bool(rest)

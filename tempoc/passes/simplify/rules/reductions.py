@@ -1,0 +1,204 @@
+"""Rows about reductions: of reductions, of what is alike, of what is scaled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of, axis_of
+from tempoc.ops.indexing.scatter import ScatterAdd
+from tempoc.ops.tensor import arithmetic as two
+from tempoc.ops.tensor import elementwise as one
+from tempoc.ops.tensor.movement import ExpandDims, Pad, Transpose
+from tempoc.ops.tensor.reduction import All, Any, Max, Mean, Min, Prod, Reduction, Sum
+from tempoc.ops.tensor.source import IndexValue
+from tempoc.passes.simplify.rules.contractions import read_at
+from tempoc.passes.simplify.rules.layout import reduced_one, unspread
+from tempoc.passes.simplify.rules.pattern import Found, Row, View, fewer, moved
+from tempoc.passes.simplify.rules.rounding import wide
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.rewrite import compose
+from tempoc.sdg.statements.build import identity
+from tempoc.symbolic.expr import ONE, Expr, Slice, Sym, product, sub
+from tempoc.symbolic.walk import symbols
+
+_ASSOCIATIVE: tuple[type[Op], ...] = (Sum, Prod, Max, Min, Any, All)
+
+
+def _reduced_twice(v: View) -> Found | None:
+    """A reduction of a reduction is one over the axes of both."""
+    assert isinstance(v.op, Reduction)
+    if type(v.op) not in (*_ASSOCIATIVE, Mean):
+        return None
+    inner = v.inner(0, type(v.op), alone=True)
+    if inner is None or type(inner.op) is not type(v.op) or not inner.here:
+        return None
+    assert isinstance(inner.op, Reduction)
+    (edge,) = inner.edges
+    first = v.type_of(edge)
+    if first.dtype is not v.result.dtype:
+        return None
+    mine = axes_of(inner.op.axes, first.ndim)
+    last = axes_of(v.op.axes, v.operand(0).ndim)
+    if inner.op.keepdims:
+        if not v.op.keepdims and not {*mine} <= {*last}:
+            return None
+        axes = tuple(sorted({*mine, *last}))
+    elif v.op.keepdims:
+        return None
+    else:
+        left = [k for k in range(first.ndim) if k not in mine]
+        axes = tuple(sorted((*mine, *(left[k] for k in last))))
+    return Found(edges=(edge,), op=type(v.op)(axes=axes, keepdims=v.op.keepdims))
+
+
+def _exactly_twice(v: View) -> Found | None:
+    exact = not v.result.dtype.is_float or isinstance(v.op, Max)
+    return _reduced_twice(v) if exact else None
+
+
+def _sum_of_alike(v: View) -> Found | None:
+    """The sum or mean over axes along which all elements are alike."""
+    assert isinstance(v.op, Reduction)
+    if type(v.op) not in (Sum, Mean):
+        return None
+    small = unspread(v)
+    if small is None:
+        return None
+    if isinstance(v.op, Mean):
+        return Found(edges=(small,), op=v.op)
+    pairs = zip(v.operand(0).shape, v.type_of(small).shape, strict=True)
+    count = product(e for e, now in pairs if now == ONE != e)
+    number = v.make(one.Cast(dtype=v.result.dtype), v.make(IndexValue(expr=count)))
+    return Found(edges=(number, v.make(v.op, small)), op=two.Multiply())
+
+
+def _sum_of_one(v: View) -> Found | None:
+    if v.operand(0).dtype is not v.result.dtype:
+        return None
+    return reduced_one(v)
+
+
+def _sum_of_scaled(v: View) -> Found | None:
+    """The sum or mean of what is multiplied with or divided by the same along the axes."""
+    assert isinstance(v.op, Reduction)
+    if type(v.op) not in (Sum, Mean):
+        return None
+    inner = v.inner(0, two.Multiply, two.Divide, one.Negative, alone=True)
+    if inner is None or not inner.here:
+        return None
+    if isinstance(inner.op, one.Negative):
+        return Found(edges=(v.make(v.op, *inner.edges),), op=inner.op)
+    for k in (1,) if isinstance(inner.op, two.Divide) else (1, 0):
+        if _is_free(v, inner.edges[k], inner.edges[1 - k]):
+            total = v.make(v.op, inner.edges[1 - k])
+            return Found(edges=(total, inner.edges[k]), op=inner.op)
+    return None
+
+
+def _is_free(v: View, scale: Edge, other: Edge) -> bool:
+    """Whether a factor is the same along all axes that are reduced, and the other one is whole."""
+    assert isinstance(v.op, Reduction)
+    ndim = v.operand(0).ndim
+    axes = axes_of(v.op.axes, ndim)
+    own = v.type_of(scale)
+    if not axes or v.type_of(other).shape != v.operand(0).shape or own.dtype is not v.result.dtype:
+        return False
+    if v.op.keepdims:
+        aligned = (ONE,) * (ndim - own.ndim) + own.shape
+        return all(aligned[a] == ONE for a in axes)
+    return own.ndim == 0 or max(axes) < ndim - own.ndim
+
+
+def _sum_of_placed(v: View) -> Found | None:
+    """The sum over steps of arrays each of which has one row, at the place of its step."""
+    assert isinstance(v.op, Reduction)
+    (edge,) = v.node.inputs
+    node = v.nodes[edge.source]
+    if type(v.op) is not Sum or v.op.keepdims or not isinstance(node.op, Pad) or node.op.value:
+        return None
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    ranging = [d for d, e in at.items() if isinstance(e, Slice)]
+    if len(ranging) != 1 or axes_of(v.op.axes, v.operand(0).ndim) != (0,):
+        return None
+    (dim,) = ranging
+    steps = at.pop(dim)
+    axis = _placed_by(node, dim)
+    if axis is None or any(e != Sym(d) for d, e in at.items()):
+        return None
+    rows = _rows(v, node, axis, edge)
+    if rows is None:
+        return None
+    assert isinstance(steps, Slice)
+    ndim = v.result.ndim
+    order = tuple(k + 1 if k < axis else 0 if k == axis else k for k in range(ndim))
+    turned = rows if axis == 0 else v.make(Transpose(axes=order), rows)
+    widths = list(node.op.widths)
+    widths[axis] = (steps.lo, sub(v.result.shape[axis], steps.hi))
+    return Found(edges=(turned,), op=Pad(widths=tuple(widths)))
+
+
+def _placed_by(node: Node, dim: str) -> int | None:
+    """The axis of a padded array along which its place is the step itself."""
+    assert isinstance(node.op, Pad)
+    moving = [
+        k for k, (a, b) in enumerate(node.op.widths) if dim in (*symbols(a), *symbols(b))
+    ]
+    if len(moving) == 1 and node.op.widths[moving[0]][0] == Sym(dim):
+        return moving[0]
+    return None
+
+
+def _rows(v: View, node: Node, axis: int, edge: Edge) -> Edge | None:
+    """What is padded, without the axis of its own, at the steps at which ``edge`` reads it."""
+    (placed,) = node.inputs
+    new = v.nodes[placed.source]
+    if not isinstance(new.op, ExpandDims) or placed.entries != identity(new.domain):
+        return None
+    own = axis_of(new.op.axis, node.types[0].ndim) == axis and new.domain.dims == node.domain.dims
+    (row,) = new.inputs
+    dims = new.domain.dims
+    entries = compose(edge.entries, dims, row.entries, v.graph.universe) if own else None
+    shape = v.type_of(row).shape
+    if entries is None or any(d in symbols(e) for e in shape for d in dims):
+        return None
+    return replace(row, entries=entries, span=edge.span)
+
+
+def _sum_of_scattered(v: View) -> Found | None:
+    """The sum over steps of what each adds up by position: all is added up together."""
+    assert isinstance(v.op, Reduction)
+    (edge,) = v.node.inputs
+    node = v.nodes[edge.source]
+    if type(v.op) is not Sum or v.op.keepdims or not isinstance(node.op, ScatterAdd):
+        return None
+    at = dict(zip(node.domain.dims, edge.entries, strict=True))
+    ranging = tuple(d for d, e in at.items() if isinstance(e, Slice))
+    every = tuple(range(len(ranging)))
+    if v.uses[node.name] != 1 or not ranging or axes_of(v.op.axes, v.operand(0).ndim) != every:
+        return None
+    x, positions = (read_at(v, edge, read) for read in node.inputs)
+    if x is None or positions is None or x[1] != ranging or positions[1] != ranging:
+        return None
+    if not fewer(v.type_of(node.inputs[0]).shape, node.types[0].shape):
+        return None
+    rows, axis = x[0], axis_of(node.op.axis, node.types[0].ndim)
+    if axis:
+        before, rest = [len(every) + k for k in range(axis)], v.type_of(rows).ndim
+        rows = v.make(Transpose(axes=(*before, *every, *range(len(every) + axis, rest))), rows)
+    op = moved(node.op, {d: e for d, e in at.items() if isinstance(e, Expr)})
+    return Found(edges=(rows, positions[0]), op=replace(op, axis=axis))
+
+
+_FLOATING = (Sum, Mean)
+SUMS: tuple[Row, ...] = (
+    Row(name="a reduction of a reduction", ops=_ASSOCIATIVE, find=_exactly_twice),
+    Row(name="a sum of rows in their places", ops=(Sum,), find=_sum_of_placed, exact=False),
+    Row(name="a sum of sums by position", ops=(Sum,), find=_sum_of_scattered, exact=False),
+    Row(name="a sum of sums", ops=(Sum, Mean), find=wide(_reduced_twice), exact=False),
+    Row(name="a sum of numbers alike", ops=_FLOATING, find=wide(_sum_of_alike), exact=False),
+    Row(name="a sum of one number", ops=_FLOATING, find=_sum_of_one, exact=False),
+    Row(
+        name="sum(c * x) = c * sum(x)", ops=_FLOATING, find=wide(_sum_of_scaled), exact=False
+    ),
+)

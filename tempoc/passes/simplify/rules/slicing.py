@@ -1,0 +1,308 @@
+"""Rows about cutting and joining: what is taken of an array is taken of what it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import axes_of, axis_of, same, same_shape
+from tempoc.ops.indexing.indexing import Part, SpatialIndex, Take, TakeAlong
+from tempoc.ops.tensor import elementwise as one
+from tempoc.ops.tensor.joining import Concat, Split, Stack
+from tempoc.ops.tensor.movement import BroadcastTo, ExpandDims, Flip, Pad, Transpose
+from tempoc.passes.simplify.rules.pattern import Found, Row, View, fewer
+from tempoc.sdg.graph.graph import Edge
+from tempoc.symbolic.expr import ONE, ZERO, Const, Expr, add, compare, conjunction, mul, sub
+
+Range = tuple[Expr, Expr, int]
+
+
+def _whole_index(v: View) -> Found | None:
+    """All of every axis."""
+    assert isinstance(v.op, SpatialIndex)
+    pairs = zip(v.op.entries, v.operand(0).shape, strict=True)
+    return v.same(0) if all(_is_whole(v, e, n) for e, n in pairs) else None
+
+
+def _is_whole(v: View, part: Part, extent: Expr) -> bool:
+    if not isinstance(part, tuple):
+        return False
+    return (part[0], part[2]) == (ZERO, 1) and same(part[1], extent, v.facts)
+
+
+def _index_twice(v: View) -> Found | None:
+    """A part of a part."""
+    assert isinstance(v.op, SpatialIndex)
+    inner = v.inner(0, SpatialIndex)
+    if inner is None:
+        return None
+    assert isinstance(inner.op, SpatialIndex)
+    if v.op.gathers or inner.op.gathers:
+        return None
+    outer = iter(v.op.entries)
+    entries: list[Part] = []
+    for part in inner.op.entries:
+        entries.append(_of_range(part, next(outer)) if isinstance(part, tuple) else part)
+    return Found(edges=inner.edges, op=SpatialIndex(entries=tuple(entries)))
+
+
+def _of_range(part: Range, taken: Part) -> Part:
+    """A point or a range of a range."""
+    start, _, step = part
+    if isinstance(taken, tuple):
+        first, count, by = taken
+        return add(start, mul(Const(step), first)), count, step * by
+    assert isinstance(taken, Expr)
+    return add(start, mul(Const(step), taken))
+
+
+def _index_axis(v: View) -> Found | None:
+    """A part of what was transposed, got an axis, or was broadcast."""
+    assert isinstance(v.op, SpatialIndex)
+    inner = None if v.op.gathers else v.inner(0, Transpose, ExpandDims, BroadcastTo)
+    if inner is None:
+        return None
+    (edge,) = inner.edges
+    match inner.op:
+        case Transpose():
+            order = inner.op.order(v.operand(0).ndim)
+            entries = [v.op.entries[order.index(k)] for k in range(len(order))]
+            kept = [k for k in order if isinstance(entries[k], tuple)]
+            part = SpatialIndex(entries=tuple(entries))
+            if kept == sorted(kept):
+                return Found(edges=(edge,), op=part)
+            axes = tuple(sorted(kept).index(k) for k in kept)
+            return Found(edges=(v.make(part, edge),), op=Transpose(axes=axes))
+        case ExpandDims():
+            axis = axis_of(inner.op.axis, v.operand(0).ndim)
+            if isinstance(v.op.entries[axis], tuple):
+                return None
+            left = (*v.op.entries[:axis], *v.op.entries[axis + 1 :])
+            return Found(edges=(edge,), op=SpatialIndex(entries=left))
+    shape = v.type_of(edge).shape
+    return _index_spread(v, edge, len(v.op.entries) - len(shape))
+
+
+def _index_spread(v: View, edge: Edge, extra: int) -> Found:
+    """A part of what was broadcast: new axes and those of extent 1 are broadcast again."""
+    assert isinstance(v.op, SpatialIndex)
+    entries: list[Part] = []
+    for extent, part in zip(v.type_of(edge).shape, v.op.entries[extra:], strict=True):
+        if extent == ONE:
+            part = (ZERO, ONE, 1) if isinstance(part, tuple) else ZERO
+        entries.append(part)
+    small = v.make(SpatialIndex(entries=tuple(entries)), edge)
+    return Found(edges=(small,), op=BroadcastTo(shape=v.result.shape))
+
+
+def _index_joined(v: View) -> Found | None:
+    """A part that lies in one of several tensors that were joined."""
+    assert isinstance(v.op, SpatialIndex)
+    inner = None if v.op.gathers else v.inner(0, Concat, Stack)
+    if inner is None or any(v.type_of(e).dtype is not v.result.dtype for e in inner.edges):
+        return None
+    entries = v.op.entries
+    assert isinstance(inner.op, Concat | Stack)
+    axis = axis_of(inner.op.axis, len(entries))
+    part = entries[axis]
+    if isinstance(inner.op, Stack):
+        if not isinstance(part, Const):
+            return None
+        left = (*entries[:axis], *entries[axis + 1 :])
+        return Found(edges=(inner.edges[part.value],), op=SpatialIndex(entries=left))
+    if isinstance(part, tuple) and part[2] < 1:
+        return None
+    start: Expr = ZERO
+    for edge in inner.edges:
+        stop = add(start, v.type_of(edge).shape[axis])
+        if _lies(v, part, start, stop):
+            moved: Part = sub(part, start) if isinstance(part, Expr) else "tensor"
+            if isinstance(part, tuple):
+                moved = (sub(part[0], start), *part[1:])
+            op = SpatialIndex(entries=(*entries[:axis], moved, *entries[axis + 1 :]))
+            return Found(edges=(edge,), op=op)
+        start = stop
+    return None
+
+
+def _lies(v: View, part: Part, start: Expr, stop: Expr) -> bool:
+    """Whether what is taken of an axis lies in ``start:stop``."""
+    if isinstance(part, Expr):
+        inside = compare(">=", part, start), compare("<", part, stop)
+    else:
+        assert isinstance(part, tuple)
+        end = add(part[0], mul(Const(part[2]), part[1]))
+        inside = compare(">=", part[0], start), compare("<=", end, stop)
+    return v.facts.holds(conjunction(*inside))
+
+
+_UNARY: tuple[type[Op], ...] = (one.Unary,)  # abstract, for isinstance alone
+
+
+def _index_earlier(v: View) -> Found | None:
+    """A part of a function of every element: of the part alone it is less work."""
+    inner = v.inner(0, *_UNARY, alone=True)
+    if inner is None or not inner.here or not _takes_less(v):
+        return None
+    part = v.make(v.op, *inner.edges, *v.node.inputs[1:])
+    return Found(edges=(part,), op=inner.op)
+
+
+def _takes_less(v: View) -> bool:
+    """Whether fewer elements are taken than there are."""
+    have, want = v.operand(0).shape, v.result.shape
+    consts = all(isinstance(e, Const) for e in (*have, *want))
+    if consts:
+        sizes = [1, 1]
+        for k, shape in enumerate((have, want)):
+            for e in shape:
+                assert isinstance(e, Const)
+                sizes[k] *= e.value
+        return sizes[1] < sizes[0]
+    return fewer(want, have)
+
+
+def _joined_one(v: View) -> Found | None:
+    assert isinstance(v.op, Concat | Stack)
+    if len(v.node.inputs) != 1:
+        return None
+    if isinstance(v.op, Concat):
+        return v.same(0)
+    return Found(edges=v.node.inputs, op=ExpandDims(axis=v.op.axis))
+
+
+def _joined_twice(v: View) -> Found | None:
+    """What was joined along the same axis already."""
+    assert isinstance(v.op, Concat)
+    axis = axis_of(v.op.axis, v.result.ndim)
+    edges: list[Edge] = []
+    for slot, edge in enumerate(v.node.inputs):
+        inner = v.inner(slot, Concat, alone=True)
+        if inner is None or not inner.here or v.operand(slot).dtype is not v.result.dtype:
+            edges.append(edge)
+            continue
+        assert isinstance(inner.op, Concat)
+        same = axis_of(inner.op.axis, v.result.ndim) == axis
+        edges += inner.edges if same else [edge]
+    if len(edges) == len(v.node.inputs):
+        return None
+    return Found(edges=tuple(edges), op=v.op)
+
+
+def _joined_parts(v: View) -> Found | None:
+    """Neighbouring parts of one tensor, joined again."""
+    assert isinstance(v.op, Concat)
+    axis = axis_of(v.op.axis, v.result.ndim)
+    found: list[tuple[Edge, Range, tuple[Part, ...]] | None] = []
+    for slot in range(len(v.node.inputs)):
+        found.append(_part_of(v, slot, axis))
+    for k, (a, b) in enumerate(pairwise(found)):
+        if a is None or b is None or a[0] != b[0] or a[2] != b[2]:
+            continue
+        (start, count, step), (second, more, by) = a[1], b[1]
+        follows = add(start, mul(Const(step), count)) == second
+        if step == by == 1 and follows:
+            part = (start, add(count, more), 1)
+            op = SpatialIndex(entries=(*a[2][:axis], part, *a[2][axis + 1 :]))
+            whole = v.make(op, a[0])
+            edges = (*v.node.inputs[:k], whole, *v.node.inputs[k + 2 :])
+            return Found(edges=edges, op=v.op)
+    return None
+
+
+def _part_of(v: View, slot: int, axis: int) -> tuple[Edge, Range, tuple[Part, ...]] | None:
+    """What is taken of what, if only ranges are taken, and along the axis which one."""
+    inner = v.inner(slot, SpatialIndex, Split)
+    if inner is None or v.operand(slot).dtype is not v.result.dtype:
+        return None
+    shape = v.type_of(inner.edges[0]).shape
+    if isinstance(inner.op, Split):
+        own = axis_of(inner.op.axis, len(shape))
+        length = v.operand(slot).shape[own]
+        out = Const(v.node.inputs[slot].out)
+        entries: Sequence[Part] = [
+            (mul(out, length), length, 1) if k == own else (ZERO, n, 1) for k, n in enumerate(shape)
+        ]
+        if own != axis:
+            return None
+    else:
+        assert isinstance(inner.op, SpatialIndex)
+        entries = inner.op.entries
+    part = entries[axis] if len(entries) > axis else None
+    if not isinstance(part, tuple) or not all(isinstance(e, tuple) for e in entries):
+        return None
+    others = (*entries[:axis], (ZERO, ZERO, 1), *entries[axis + 1 :])
+    return inner.edges[0], part, others
+
+
+def _stacked_points(v: View) -> Found | None:
+    """The elements of an axis, one by one, stacked along it again."""
+    assert isinstance(v.op, Stack)
+    axis = axis_of(v.op.axis, v.result.ndim)
+    first: Edge | None = None
+    for k in range(len(v.node.inputs)):
+        inner = v.inner(k, SpatialIndex)
+        if inner is None or not isinstance(inner.op, SpatialIndex) or inner.op.gathers:
+            return None
+        first = first or inner.edges[0]
+        entries, shape = inner.op.entries, v.type_of(inner.edges[0]).shape
+        rest = [n for n in range(len(entries)) if n != axis]
+        plain = inner.edges[0] == first and len(entries) == v.result.ndim
+        if not plain or entries[axis] != Const(k):
+            return None
+        if not all(_is_whole(v, entries[n], shape[n]) for n in rest):
+            return None
+    assert first is not None
+    exact = same_shape(v.type_of(first).shape, v.result.shape, v.facts)
+    return v.same_as(first) if exact else None
+
+
+def _padded_nothing(v: View) -> Found | None:
+    assert isinstance(v.op, Pad)
+    return v.same(0) if all(pair == (ZERO, ZERO) for pair in v.op.widths) else None
+
+
+def _padded_twice(v: View) -> Found | None:
+    assert isinstance(v.op, Pad)
+    inner = v.inner(0, Pad)
+    if inner is None or not isinstance(inner.op, Pad) or not _alike(inner.op.value, v.op.value):
+        return None
+    pairs = zip(v.op.widths, inner.op.widths, strict=True)
+    widths = tuple((add(a, c), add(b, d)) for (a, b), (c, d) in pairs)
+    return Found(edges=inner.edges, op=Pad(widths=widths, value=v.op.value))
+
+
+def _alike(a: Number, b: Number) -> bool:
+    """Whether two numbers are one, -0.0 not being 0.0."""
+    return repr(float(a)) == repr(float(b))
+
+
+def _flipped_twice(v: View) -> Found | None:
+    assert isinstance(v.op, Flip)
+    inner = v.inner(0, Flip)
+    if inner is None:
+        return None
+    assert isinstance(inner.op, Flip)
+    ndim = v.result.ndim
+    a, b = axes_of(v.op.axes, ndim), axes_of(inner.op.axes, ndim)
+    axes = tuple(k for k in range(ndim) if (k in a) != (k in b))
+    return Found(edges=inner.edges, op=Flip(axes=axes)) if axes else v.same_as(inner.edges[0])
+
+
+_PICKS: tuple[type[Op], ...] = (SpatialIndex, Take, TakeAlong)
+PARTS: tuple[Row, ...] = (
+    Row(name="a slice of everything", ops=(SpatialIndex,), find=_whole_index),
+    Row(name="a part of a part", ops=(SpatialIndex,), find=_index_twice),
+    Row(name="a part after a change of axes", ops=(SpatialIndex,), find=_index_axis),
+    Row(name="a part of what was joined", ops=(SpatialIndex,), find=_index_joined),
+    Row(name="a part of a function", ops=_PICKS, find=_index_earlier),
+    Row(name="one tensor joined", ops=(Concat, Stack), find=_joined_one),
+    Row(name="joined tensors joined", ops=(Concat,), find=_joined_twice),
+    Row(name="neighbouring parts joined", ops=(Concat,), find=_joined_parts),
+    Row(name="all parts stacked", ops=(Stack,), find=_stacked_points),
+    Row(name="no padding", ops=(Pad,), find=_padded_nothing),
+    Row(name="padding of padding", ops=(Pad,), find=_padded_twice),
+    Row(name="a flip of a flip", ops=(Flip,), find=_flipped_twice),
+)

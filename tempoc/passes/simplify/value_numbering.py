@@ -1,0 +1,142 @@
+"""Duplicate code: nodes that compute the same at every point become one, also through cycles.
+
+    %a = add %h, %x : [t] f32
+    %b = add %h, %x : [t] f32      ->   only %a is left; what read %b reads %a
+
+All nodes of one operator, domain and type start out as equal; classes are split as long as operands
+at equal places come from different classes. What is left together is equal: two nodes that read
+equal values at equal points have equal values, by induction along the order of evaluation. Starting
+from "all equal" instead of "all different" finds duplicates inside cycles (two equal recurrences).
+Sums, products and merges are alike in whatever order their operands stand. Nodes that only a
+branch of a `cond` needs stay apart from those that others need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from tempoc.base.interned import MEMORY
+from tempoc.ops.control.control import Merge
+from tempoc.ops.control.until import Until
+from tempoc.ops.tensor.arithmetic import Add, And, Equal, Multiply, NotEqual, Or
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.rewrite import redirect
+from tempoc.sdg.statements.branches import Need, needs
+from tempoc.symbolic.expr import Entry, Expr
+
+Key = tuple[object, ...]
+
+
+def merge_duplicates(graph: Graph) -> Graph:
+    """Redirect the uses of duplicates to the first of each class; the others are then dead."""
+    classes = _classes(graph)
+    first: dict[int, str] = {}
+    to: dict[tuple[str, int], tuple[str, int]] = {}
+    spans: dict[str, Node] = {}
+    for name, node in graph.nodes.items():
+        keeper = first.setdefault(classes[name], name)
+        if keeper == name:
+            continue
+        for out in range(len(node.types)):
+            to[name, out] = (keeper, out)
+        kept = spans.get(keeper, graph.nodes[keeper])
+        more = tuple(s for s in node.spans if s not in kept.spans)
+        spans[keeper] = replace(kept, spans=kept.spans + more)
+    if not to:
+        return graph
+    merged = replace(graph, nodes={**graph.nodes, **spans})
+    left = redirect(merged, to)
+    gone = {name for name, _ in to}
+    return replace(left, nodes={n: node for n, node in left.nodes.items() if n not in gone})
+
+
+def _classes(graph: Graph) -> dict[str, int]:
+    """The number of each node's class.
+
+    After a split only classes are looked at again of which some node reads what has a new class
+    now, or is needed where that holds (Hopcroft, An n log n algorithm for minimizing states in a
+    finite automaton, 1971, without the choice of the smaller part).
+    """
+    classes = _numbered({name: _start(node) for name, node in graph.nodes.items()})
+    needed = needs(graph)
+    uses: dict[str, list[str]] = {name: [] for name in graph.nodes}
+    for name, node in graph.nodes.items():
+        for source in dict.fromkeys(_sources(node, needed[name])):
+            uses[source].append(name)
+    members: dict[int, list[str]] = {}
+    for name, number in classes.items():
+        members.setdefault(number, []).append(name)
+
+    places = {name: _places(node) for name, node in graph.nodes.items() if _is_unordered(node)}
+
+    def key(name: str) -> Key:
+        operands: Key = tuple(classes[e.source] for e in graph.nodes[name].inputs)
+        if name in places:
+            operands = tuple(sorted(zip(operands, places[name], strict=True)))
+        return operands, tuple((classes[n.condition.source], _about(n)) for n in needed[name])
+
+    waiting = dict.fromkeys(members)
+    while waiting:
+        moved: list[str] = []
+        for number in waiting:
+            if len(members[number]) == 1:
+                continue
+            parts: dict[Key, list[str]] = {}
+            for name in members[number]:
+                parts.setdefault(key(name), []).append(name)
+            members[number], *others = parts.values()
+            for part in others:
+                fresh = len(members)
+                members[fresh] = part
+                classes.update(dict.fromkeys(part, fresh))
+                moved += part
+        waiting = dict.fromkeys(classes[reader] for name in moved for reader in uses[name])
+    return classes
+
+
+def _sources(node: Node, needed: Sequence[Need]) -> list[str]:
+    return [e.source for e in node.inputs] + [n.condition.source for n in needed]
+
+
+def _about(need: Need) -> Key:
+    """What must agree besides the condition's source."""
+    return need.condition.out, need.condition.entries, need.holds
+
+
+def _start(node: Node) -> Key:
+    """All that must agree besides the operands' sources."""
+    own = isinstance(node.op, Input | Param | Until) or turn(node) is not None
+    given = node.name if own else ""
+    if _is_unordered(node):
+        places = tuple(sorted(_places(node)))
+        return (given, node.op.name, node.domain, node.vector, node.types, places)
+    accesses = tuple((e.out, e.entries, e.guard) for e in node.inputs)
+    # The text tells 0.0 from -0.0 and 1 from True, which are equal in Python.
+    return (given, repr(node.op), node.domain, node.vector, node.types, accesses)
+
+
+def _is_unordered(node: Node) -> bool:
+    """Whether operands may change places: of what commutes to the last bit, and of merges."""
+    return isinstance(node.op, Add | Multiply | And | Or | Equal | NotEqual | Merge)
+
+
+def _places(node: Node) -> list[str]:
+    """For each operand how it is read, and which points of a merge it becomes."""
+    targets = node.op.targets if isinstance(node.op, Merge) else ((),) * len(node.inputs)
+    pairs = zip(node.inputs, targets, strict=True)
+    return [_place(e.out, e.entries, e.guard, target) for e, target in pairs]
+
+
+@lru_cache(MEMORY)
+def _place(out: int, entries: tuple[Entry, ...], guard: Expr, target: tuple[Expr, ...]) -> str:
+    """A text, so that places have an order."""
+    return repr((out, entries, guard, target))
+
+
+def _numbered(keys: Mapping[str, Key]) -> dict[str, int]:
+    numbers: dict[Key, int] = {}
+    return {name: numbers.setdefault(key, len(numbers)) for name, key in keys.items()}

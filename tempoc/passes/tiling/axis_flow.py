@@ -1,0 +1,273 @@
+"""Axes on their way from node to node: those of tensors, and starred dimensions.
+
+An axis of an operand that a slice of the whole of a starred dimension introduced goes on, in the
+node that is read, as that dimension; and the dimension goes on as that axis where a slice is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from tempoc.ops.axis_links import Link, links
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.movement import Pad
+from tempoc.passes.analysis.dependence import Dependence, dependences
+from tempoc.passes.tiling.partial_results import combination
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import Use, operand_type, operand_types, topological, users
+from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.build import is_computed
+from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic.expr import ZERO, Expr, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """A dimension of which a node computes all points at once."""
+
+    dim: str
+
+    @property
+    def is_reduced(self) -> bool:
+        """It never ends within a node."""
+        return False
+
+
+Way = Link | Star
+
+
+class Column(NamedTuple):
+    """That of each point along a dimension, of an axis of an operand: ``x[t:T][:, t]``."""
+
+    dim: str
+    axis: int
+
+
+class Turn(NamedTuple):
+    """An axis that goes on as a dimension, where each point reads a column of it."""
+
+    link: Link
+    dim: str
+
+
+def column(node: Node) -> Column | None:
+    """The column that each point of a node reads of its operand, if it does nothing else."""
+    if not isinstance(node.op, SpatialIndex) or node.op.gathers:
+        return None
+    points = [(e, k) for k, e in enumerate(node.op.entries) if not isinstance(e, tuple)]
+    ((entry, axis),) = points if len(points) == 1 else ((None, 0),)
+    own = isinstance(entry, Sym) and entry.name in node.vector
+    return Column(entry.name, axis) if isinstance(entry, Sym) and own else None
+
+
+class Meeting(NamedTuple):
+    """A node, and the axis on its way through it."""
+
+    node: str
+    way: Way
+
+
+def slices(edge: Edge) -> int:
+    """How many axes of an operand come from the access."""
+    return sum(isinstance(e, Slice) for e in edge.entries)
+
+
+class Ways:
+    """The axes of a graph, followed from node to node."""
+
+    def __init__(self, graph: Graph, space: Space) -> None:
+        """Nothing is followed yet."""
+        self.graph = graph
+        self.space = space
+        self._ways: dict[str, tuple[Way, ...]] = {}
+        self._turns: dict[str, Turn | None] = {}
+        self._sources: dict[Meeting, tuple[Meeting, ...]] = {}
+        self._readers: dict[Meeting, tuple[Meeting | None, ...]] = {}
+
+    @cached_property
+    def lazy(self) -> Mapping[str, str]:
+        """What only a branch of a `cond` needs."""
+        return together(self.graph)
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """The place of each node, operands first."""
+        return {name: k for k, name in enumerate(topological(self.graph))}
+
+    @cached_property
+    def needs(self) -> tuple[Dependence, ...]:
+        """Who may need whom at the same point of all loops."""
+        return tuple(d for d in dependences(self.graph, self.space) if d.may_stay)
+
+    @cached_property
+    def uses(self) -> Mapping[str, tuple[Use, ...]]:
+        """Who reads whom."""
+        return users(self.graph)
+
+    @cached_property
+    def summed(self) -> frozenset[str]:
+        """The dimensions of which somebody reads a slice of all points, to reduce it."""
+        found = []
+        for node in self.graph.nodes.values():
+            for slot, edge in enumerate(node.inputs):
+                for dim in (d for d, e in self.at(edge).items() if isinstance(e, Slice)):
+                    place = self.slice_of(edge, dim)
+                    ways = (w for w in self.through(node.name) if isinstance(w, Link))
+                    if any(w.is_reduced and w.operands[slot] == place for w in ways):
+                        found.append(dim)
+        return frozenset(found)
+
+    def through(self, name: str) -> tuple[Way, ...]:
+        """The axes of a node that can be followed, or reduced part by part."""
+        found = self._ways.get(name)
+        if found is None:
+            found = self._ways[name] = tuple(self._followed(self.graph.nodes[name]))
+        return found
+
+    def _followed(self, node: Node) -> Iterator[Way]:
+        if not is_computed(node) or node.name in self.lazy:
+            return
+        args = operand_types(self.graph, node)
+        facts = DomainFacts(self.space, node.domain)
+        for link in links(node.op, args, node.types, facts.equal):
+            if not link.is_reduced or combination(node.op, args, node.types[0].dtype):
+                yield link
+        turn = self.turn(node.name)
+        if turn is not None:
+            yield turn.link
+        yield from self._stars(node)
+
+    def _stars(self, node: Node) -> Iterator[Star]:
+        for dim in node.vector:
+            if dim not in symbols(node.domain.where):
+                yield Star(dim)
+
+    def turn(self, name: str) -> Turn | None:
+        """How a padded axis goes on as a dimension, if all who read the node read it so."""
+        if name not in self._turns:
+            self._turns[name] = self._turned(self.graph.nodes[name])
+        return self._turns[name]
+
+    def _turned(self, node: Node) -> Turn | None:
+        if not isinstance(node.op, Pad) or any(o.source == node.name for o in self.graph.outputs):
+            return None
+        padded = [k for k, widths in enumerate(node.op.widths) if widths != (ZERO, ZERO)]
+        readers = [self.graph.nodes[use.reader] for use in self.uses[node.name]]
+        found = {column(reader) for reader in readers}
+        if len(padded) != 1 or node.op.widths[padded[0]][0] != ZERO or len(found) != 1:
+            return None
+        read = found.pop()
+        if read is None or not any(w == Star(read.dim) for w in self._stars(readers[0])):
+            return None
+        extent = node.types[0].shape[padded[0]]
+        whole = extent == Sym(self.graph.universe.dim(read.dim).bound)
+        same = all(slices(r.inputs[0]) + padded[0] == read.axis for r in readers)
+        link = Link((padded[0],), (padded[0],))
+        return Turn(link, read.dim) if whole and same else None
+
+    def extent(self, at: Meeting) -> Expr:
+        """The extent of an axis, of a node that has it still."""
+        node = self.graph.nodes[at.node]
+        if isinstance(at.way, Star):
+            return Sym(self.graph.universe.dim(at.way.dim).bound)
+        out, axis = next((k, a) for k, a in enumerate(at.way.results) if a is not None)
+        return node.types[out].shape[axis]
+
+    def length(self, at: Meeting) -> Expr:
+        """The extent of an axis, at a node that has it, before it is padded, or reduces it."""
+        turn = self.turn(at.node)
+        padded = turn is not None and turn.link == at.way
+        if isinstance(at.way, Star) or not (at.way.is_reduced or padded):
+            return self.extent(at)
+        slot, axis = next((k, a) for k, a in enumerate(at.way.operands) if a is not None)
+        return operand_type(self.graph, self.graph.nodes[at.node].inputs[slot]).shape[axis]
+
+    def places(self, at: Meeting) -> tuple[int | None, ...]:
+        """In which axis of each operand a node has its axis from."""
+        if isinstance(at.way, Star):
+            return (None,) * len(self.graph.nodes[at.node].inputs)
+        return at.way.operands
+
+    def sources(self, at: Meeting) -> tuple[Meeting, ...]:
+        """Where a node's operands have the axis from, as far as that can be followed."""
+        if at not in self._sources:
+            pairs = zip(self.graph.nodes[at.node].inputs, self.places(at), strict=True)
+            found = (self.source(at, edge, axis) for edge, axis in pairs)
+            self._sources[at] = tuple(m for m in found if m is not None)
+        return self._sources[at]
+
+    def source(self, at: Meeting, edge: Edge, axis: int | None) -> Meeting | None:
+        """Where an operand has the axis from."""
+        if isinstance(at.way, Star):
+            turn = self.turn(edge.source)
+            if turn is not None and turn.dim == at.way.dim:
+                return Meeting(edge.source, turn.link)
+            same = at.way in self.through(edge.source) and self.is_own(edge, at.way.dim)
+            return Meeting(edge.source, at.way) if same else None
+        if axis is None:
+            return None
+        own = axis - slices(edge)
+        if own >= 0:
+            found = (k for k in self.through(edge.source) if isinstance(k, Link))
+            link = next((k for k in found if k.results[edge.out] == own), None)
+            return None if link is None else Meeting(edge.source, link)
+        dim = self.sliced(edge, axis)
+        star = Star(dim)
+        whole = self.is_whole(edge, dim) and star in self.through(edge.source)
+        return Meeting(edge.source, star) if whole else None
+
+    def readers(self, at: Meeting) -> tuple[Meeting | None, ...]:
+        """Where a node's axis goes on, for each read of the node; ``None`` where it does not."""
+        if at not in self._readers:
+            uses = self.uses[at.node]
+            edges = [self.graph.nodes[use.reader].inputs[use.slot] for use in uses]
+            found = (self._onward(at.way, e, use) for e, use in zip(edges, uses, strict=True))
+            self._readers[at] = tuple(found)
+        return self._readers[at]
+
+    def _onward(self, way: Way, edge: Edge, use: Use) -> Meeting | None:
+        if isinstance(way, Star):
+            if way in self.through(use.reader) and self.is_own(edge, way.dim):
+                return Meeting(use.reader, way)
+            if not self.is_whole(edge, way.dim):
+                return None
+            place: int | None = self.slice_of(edge, way.dim)
+        else:
+            turn = self.turn(edge.source)
+            if turn is not None and turn.link == way:
+                return Meeting(use.reader, Star(turn.dim))
+            axis = way.results[edge.out]
+            place = None if axis is None else axis + slices(edge)
+        found = (k for k in self.through(use.reader) if isinstance(k, Link))
+        link = next((k for k in found if place is not None and k.operands[use.slot] == place), None)
+        return None if link is None else Meeting(use.reader, link)
+
+    # ------------------------------------------------------------ accesses
+
+    def at(self, edge: Edge) -> dict[str, Expr | Slice]:
+        """The entries of an access by dimension."""
+        return dict(zip(self.graph.nodes[edge.source].domain.dims, edge.entries, strict=True))
+
+    def is_own(self, edge: Edge, dim: str) -> bool:
+        """Whether a read is at the reader's own point of a dimension, and nowhere else by it."""
+        at = self.at(edge)
+        others = (e for d, e in at.items() if d != dim)
+        return at.get(dim) == Sym(dim) and not any(dim in symbols(e) for e in others)
+
+    def is_whole(self, edge: Edge, dim: str) -> bool:
+        """Whether a read takes all points of a dimension."""
+        bound = Sym(self.graph.universe.dim(dim).bound)
+        return self.at(edge).get(dim) == Slice(ZERO, bound, 1)
+
+    def sliced(self, edge: Edge, axis: int) -> str:
+        """The dimension of which a slice is an axis of an operand."""
+        return [d for d, e in self.at(edge).items() if isinstance(e, Slice)][axis]
+
+    def slice_of(self, edge: Edge, dim: str) -> int:
+        """The axis of an operand that a slice of a dimension is."""
+        return [d for d, e in self.at(edge).items() if isinstance(e, Slice)].index(dim)

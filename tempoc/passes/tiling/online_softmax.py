@@ -1,0 +1,246 @@
+"""Sums that run along with the maximum from which their terms are measured.
+
+In ``sum(exp(x - max(x)))`` the sum waits for the maximum, and all tiles of ``x`` are needed twice.
+But ``exp(x - m) = exp(x - r) * exp(r - m)``, so a sum of such terms may be measured from the
+greatest element ``r`` *so far*, and what was summed before is multiplied by ``exp(r.past - r.now)``
+whenever that grows. It goes for whatever is linear in the terms: their sum, or a contraction with
+other tensors. A factor that does not vary along the axis, such as one divided by the sum itself,
+is left out and applied to the result.
+
+    max(x);  e = exp(x - max(x));  sum(e);  (e / sum(e)) @ v        three ends, one loop over tiles
+
+This is the online softmax of Milakov and Gimelshein (Online normalizer calculation for softmax,
+2018), which flash attention computes; here it follows from the two rules above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from tempoc.ops.axis_links import Link
+from tempoc.ops.control.control import Copy, StopGradient
+from tempoc.ops.definition.shapes import Shape
+from tempoc.ops.tensor.arithmetic import Add, Divide, Multiply, Subtract
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.elementwise import Cast, Exp, Negative
+from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
+from tempoc.ops.tensor.reduction import Max, Sum
+from tempoc.ops.tensor.reshape import Reshape
+from tempoc.passes.tiling.axis_flow import Meeting, Ways
+from tempoc.passes.tiling.partial_results import combination
+from tempoc.passes.tiling.region import Needs, Region, phases
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.query import operand_type, operand_types
+from tempoc.sdg.statements.build import identity
+from tempoc.symbolic.expr import ONE
+
+Axes = tuple[int | None, ...]
+"""For each axis of an operand the one of a result where it belongs; ``None``: it has one element"""
+
+_MOVES = (ExpandDims, Squeeze, Copy, StopGradient, Reshape)
+"""How a maximum may come to have the axes of what it is subtracted from."""
+_LINEAR = (Cast, Copy, StopGradient, Negative, ExpandDims, Squeeze, Transpose, Sum)
+"""What is linear in its only operand."""
+
+
+class Step(NamedTuple):
+    """A node, and the operand by which the terms come in."""
+
+    node: str
+    slot: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factor:
+    """What terms are multiplied or divided by at a step: its other operand, with these axes."""
+
+    step: Step
+    axes: Axes
+
+    @property
+    def slot(self) -> int:
+        """Which operand the factor is."""
+        return 1 - self.step.slot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """An end that runs along with the maximum ``top``.
+
+    ``steps`` lead from where ``top`` is subtracted to the end, ``moves`` from ``top`` to there.
+    ``axes`` are those of the maximum in the result. ``factors`` are left out on the way.
+    """
+
+    top: str
+    moves: tuple[str, ...]
+    steps: tuple[Step, ...]
+    axes: Axes
+    factors: tuple[Factor, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Runners:
+    """Finds the ends of a region that may run along with a maximum.
+
+    ``needs`` tells what each node waits for, ``phases`` after how many loops over tiles it is there
+    (``region.py``).
+    """
+
+    ways: Ways
+    region: Region
+    needs: Needs
+    phases: Mapping[str, int]
+
+    def found(self) -> tuple[dict[str, Running], Mapping[str, int]]:
+        """Those ends, and the phases with them: each is in that of its maximum."""
+        every = {name: self.running(name) for name in self.region.ends}
+        found = {name: running for name, running in every.items() if running is not None}
+        while found:
+            needs = {**self.needs, **{name: self.before(r) for name, r in found.items()}}
+            order = phases(self.ways, self.region, needs)
+            fine = {n: r for n, r in found.items() if order and self.is_soon(n, r, order)}
+            if order and len(fine) == len(found):
+                return found, order
+            found = fine
+        return {}, self.phases
+
+    def before(self, running: Running) -> Sequence[tuple[str, int]]:
+        """What an end waits for that runs along with its maximum."""
+        left_out = {f.step for f in running.factors}
+        found = [(running.top, 0)]
+        for before, step in pairwise(running.steps):
+            if step not in left_out:
+                found += self.beside(step, before)
+        return found
+
+    def beside(self, step: Step, before: Step) -> list[tuple[str, int]]:
+        """What a step waits for besides the terms."""
+        return [(s, later) for s, later in self.needs.get(step.node, ()) if s != before.node]
+
+    def is_soon(self, name: str, running: Running, order: Mapping[str, int]) -> bool:
+        """Whether an end is in the loop of its maximum, and its factors are there after that."""
+        left_out = {f.step for f in running.factors}
+        pairs = [(step, before) for before, step in pairwise(running.steps) if step in left_out]
+        waits = [need for pair in pairs for need in self.beside(*pair)]
+        late = max((order[source] + later for source, later in waits), default=0)
+        return order[name] == order[running.top] and late <= order[name] + 1
+
+    def running(self, name: str) -> Running | None:
+        """How an end runs along with a maximum, if it can."""
+        node = self.ways.graph.nodes[name]
+        how = combination(node.op, operand_types(self.ways.graph, node), node.types[0].dtype)
+        if how is None or not isinstance(how.more, Add):
+            return None
+        every = (self.along(c) for c in self.chains(Meeting(name, self.region.ends[name])))
+        return next((running for running in every if running is not None), None)
+
+    # ------------------------------------------------------------ from an end to its terms
+
+    def chains(self, at: Meeting) -> Iterator[tuple[Step, ...]]:
+        """The ways from a difference of which the exponential is taken, all linear after that."""
+        node = self.ways.graph.nodes[at.node]
+        for slot, source in self.kept(at):
+            below = self.ways.graph.nodes[source.node]
+            if isinstance(node.op, Exp):
+                if isinstance(below.op, Subtract):
+                    yield Step(source.node, 0), Step(at.node, slot)
+            elif self.is_linear(node, slot):
+                for steps in self.chains(source):
+                    yield *steps, Step(at.node, slot)
+
+    def kept(self, at: Meeting) -> Iterator[tuple[int, Meeting]]:
+        """The operands of a node that are tiles at its own point, each read once."""
+        node = self.ways.graph.nodes[at.node]
+        for slot, (edge, axis) in enumerate(zip(node.inputs, self.ways.places(at), strict=True)):
+            source = self.ways.source(at, edge, axis)
+            once = sum(e.source == edge.source for e in node.inputs) == 1
+            kept = source is not None and self.region.kept.get(source.node) == source.way
+            if source is not None and kept and once and self.is_here(edge):
+                yield slot, source
+
+    def is_here(self, edge: Edge) -> bool:
+        """Whether a read is at the reader's own point."""
+        return edge.entries == identity(self.ways.graph.nodes[edge.source].domain)
+
+    def is_linear(self, node: Node, slot: int) -> bool:
+        """Whether a node is linear in an operand, as long as no other depends on that."""
+        if not node.types[0].dtype.is_float:
+            return False
+        if isinstance(node.op, Divide):
+            return slot == 0
+        return isinstance(node.op, (*_LINEAR, Multiply, MatMul, Einsum))
+
+    # ------------------------------------------------------------ along with a maximum
+
+    def along(self, steps: tuple[Step, ...]) -> Running | None:
+        """The end of these steps, if the first one subtracts the maximum of its operand."""
+        first = self.ways.graph.nodes[steps[0].node]
+        top, moves = self.origin(first.inputs[1])
+        if top is None or top.inputs[0] != first.inputs[0]:
+            return None
+        terms, maximum = (operand_type(self.ways.graph, e).shape for e in first.inputs)
+        axes = self.carried(maximum, len(terms), steps[1:])
+        if axes is None or first.types[0].shape != terms:
+            return None
+        factors = []
+        for k, (before, step) in enumerate(pairwise(steps), 2):
+            there = (self.phases[s] + later for s, later in self.beside(step, before))
+            if max(there, default=0) > self.phases[top.name]:
+                factor = self.factor(step, steps[k:])
+                if factor is None:
+                    return None
+                factors.append(factor)
+        return Running(top=top.name, moves=moves, steps=steps, axes=axes, factors=tuple(factors))
+
+    def origin(self, edge: Edge) -> tuple[Node | None, tuple[str, ...]]:
+        """The maximum that an operand is, and what gives it its axes."""
+        moves: list[str] = []
+        while self.is_here(edge):
+            node = self.ways.graph.nodes[edge.source]
+            if isinstance(node.op, Max) and node.name in self.region.ends:
+                if not node.types[0].dtype.is_float:
+                    break
+                return node, tuple(reversed(moves))
+            if not isinstance(node.op, _MOVES) or node.name in self.region.kept:
+                break
+            moves.append(node.name)
+            (edge,) = node.inputs
+        return None, ()
+
+    def factor(self, step: Step, onward: tuple[Step, ...]) -> Factor | None:
+        """What a node multiplies or divides its terms by, if that is the same along the axis."""
+        node = self.ways.graph.nodes[step.node]
+        if not onward or not isinstance(node.op, Multiply | Divide):
+            return None
+        places = self.ways.places(Meeting(step.node, self.region.kept[step.node]))
+        terms, factor = (
+            operand_type(self.ways.graph, node.inputs[s]) for s in (step.slot, 1 - step.slot)
+        )
+        same = (terms.dtype, terms.shape) == (node.types[0].dtype, node.types[0].shape)
+        if places[1 - step.slot] is not None or not same:
+            return None
+        axes = self.carried(factor.shape, terms.ndim, onward)
+        return None if axes is None else Factor(step=step, axes=axes)
+
+    def carried(self, shape: Shape, rank: int, steps: tuple[Step, ...]) -> Axes | None:
+        """Where the axes of what meets a tensor of this rank are after some steps.
+
+        ``None`` if one of them ends on the way.
+        """
+        found: list[int | None] = []
+        for axis, extent in enumerate(shape, rank - len(shape)):
+            place: int | None = None if extent == ONE else axis
+            for step in steps if place is not None else ():
+                place = self.onward(step, place)
+                if place is None:
+                    return None
+            found.append(place)
+        return tuple(found)
+
+    def onward(self, step: Step, axis: int | None) -> int | None:
+        """The axis of a node's result that an axis of its operand becomes."""
+        links = (w for w in self.ways.through(step.node) if isinstance(w, Link))
+        return next((w.results[0] for w in links if w.operands[step.slot] == axis), None)

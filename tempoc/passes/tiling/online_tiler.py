@@ -1,0 +1,197 @@
+"""Tiles whose terms are measured from the greatest element so far (``online_softmax.py``).
+
+    %e = sum(exp(x - max(x)))         %m.past, %m.now   the maximum before and after a tile
+                                      %m.base = maximum %m.now, -3.4e38
+                                      %m.scale = exp(%m.past - %m.base)
+                                ->    %e.each = sum(exp(x.tile - %m.base))
+                                      %e.now = %e.past * %m.scale + %e.each
+                                      %e = %e.now[tiles-1] + (%m - %m)
+
+Where all elements so far are ``-inf`` their distance from the maximum is no number, so the base is
+finite there and the terms are 0. In the end ``m - m`` is 0, or no number where the maximum of all
+is infinite or none: so are the terms then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tempoc.ops.definition.dtype_text import lowest
+from tempoc.ops.definition.types import DType
+from tempoc.ops.tensor.arithmetic import Add, Maximum, Subtract
+from tempoc.ops.tensor.elementwise import Cast, Exp
+from tempoc.ops.tensor.movement import ExpandDims, Squeeze, Transpose
+from tempoc.ops.tensor.reduction import HALVES
+from tempoc.ops.tensor.source import Literal
+from tempoc.passes.tiling.axis_flow import Meeting
+from tempoc.passes.tiling.online_softmax import Axes, Factor, Running
+from tempoc.passes.tiling.tile_nodes import read_of
+from tempoc.passes.tiling.tiler import Cutter, Version
+from tempoc.sdg.graph.graph import Edge, Node
+from tempoc.sdg.graph.query import operand_type
+from tempoc.symbolic.domain import Domain
+
+
+@dataclass(slots=True, kw_only=True)
+class RunningCutter(Cutter):
+    """Makes tiles; ends that are ``running`` are summed along with a maximum."""
+
+    running: Mapping[str, Running]
+    bases: dict[str, Node] = field(default_factory=dict)
+    gaps: dict[str, Node] = field(default_factory=dict)
+    scales: dict[tuple[str, DType], Node] = field(default_factory=dict)
+
+    def own(self, name: str) -> Version:
+        """A running end is in the phase of its maximum, and so are its terms."""
+        found = Cutter.own(self, name)
+        return found._replace(top=self.running[name].top) if name in self.running else found
+
+    def version(self, name: str, reader: Version, source: str) -> Version:
+        """The terms of a running end are measured from the maximum so far, nothing else is."""
+        if reader.top and source in self.terms(reader.top):
+            node = self.old.nodes[name]
+            outer = [d for d in reader.dims if d not in node.vector]
+            dims = self.old.universe.sorted((*self.loops(source), *outer))
+            return Version(reader.phase, dims, reader.top)
+        return Cutter.version(self, name, reader._replace(top=""), source)
+
+    def along(self, top: str) -> list[Running]:
+        """The ends that run along with a maximum."""
+        return [r for r in self.running.values() if r.top == top]
+
+    def terms(self, top: str) -> set[str]:
+        """The nodes whose tiles are measured from a maximum."""
+        return {step.node for r in self.along(top) for step in r.steps[:-1]}
+
+    # ------------------------------------------------------------ terms
+
+    def tile(self, at: Meeting, version: Version) -> Node:
+        """Factors that are left out add nothing to what they are applied to."""
+        for running in self.along(version.top):
+            for step in (f.step for f in running.factors if f.step.node == at.node):
+                edge = self.old.nodes[at.node].inputs[step.slot]
+                source = self.ways.source(at, edge, self.ways.places(at)[step.slot])
+                assert source is not None
+                return self.tile(source, self.version(at.node, version, source.node))
+        return Cutter.tile(self, at, version)
+
+    def inputs(self, at: Meeting, version: Version) -> list[Edge]:
+        """The operands of a node; where a maximum is subtracted, the one so far."""
+        for running in self.along(version.top):
+            if running.steps[0].node == at.node:
+                terms, _ = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
+                base = self.base(running.top)
+                moved = self.moved(running, read_of(base), base.domain)
+                return [self.read(at, version, *terms), moved]
+        return Cutter.inputs(self, at, version)
+
+    def base(self, top: str) -> Node:
+        """What the terms of a tile are measured from."""
+        if top not in self.bases:
+            node = self.old.nodes[top]
+            self.end(node)
+            now = self.nodes[self.sums[top]]
+            least = Literal(value=lowest(now.types[0].dtype), dtype=now.types[0].dtype)
+            none = self.put(node, "least", least, (), Domain(()))
+            both = read_of(now), read_of(none)
+            self.bases[top] = self.put(node, "base", Maximum(), both, now.domain)
+        return self.bases[top]
+
+    # ------------------------------------------------------------ sums
+
+    def end(self, node: Node) -> None:
+        """A reduction; a maximum is there already if its terms are."""
+        if node.name not in self.sums:
+            Cutter.end(self, node)
+
+    def scale(self, node: Node, dtype: DType) -> Edge | None:
+        """How much less a sum so far is when measured from the maximum with this tile."""
+        if node.name not in self.running:
+            return None
+        running = self.running[node.name]
+        base = self.base(running.top)
+        top, now = self.old.nodes[running.top], self.nodes[self.sums[running.top]]
+        past = self.nodes[now.inputs[0].source]
+        wide = DType.F32 if base.types[0].dtype in HALVES else base.types[0].dtype
+        key = running.top, wide
+        if key not in self.scales:
+            ends = [self.cast(top, read_of(n), wide, base.domain) for n in (past, base)]
+            less = self.put(top, "less", Subtract(), ends, base.domain)
+            self.scales[key] = self.put(top, "scale", Exp(), (read_of(less),), base.domain)
+        edge = self.moved(running, read_of(self.scales[key]), base.domain)
+        edge = self.placed(node, edge, running.axes, base.domain)
+        return self.cast(node, edge, dtype, base.domain)
+
+    def finished(self, node: Node, total: Edge) -> Edge:
+        """The sum with the factors that were left out; no number where the terms are none."""
+        if node.name not in self.running:
+            return total
+        running, domain = self.running[node.name], node.domain
+        top = self.old.nodes[running.top]
+        dtype = operand_type(self.view(), total).dtype
+        gap = self.gap(top)
+        edge = self.moved(running, read_of(gap), top.domain)
+        edge = self.placed(node, edge, running.axes, domain)
+        edge = self.cast(node, edge, dtype, domain)
+        total = read_of(self.put(node, "sum", Add(), (total, edge), domain))
+        for factor in running.factors:
+            total = self.applied(node, factor, total, dtype)
+        return total
+
+    def gap(self, top: Node) -> Node:
+        """0 for each maximum that is a number."""
+        if top.name not in self.gaps:
+            both = read_of(top), read_of(top)
+            self.gaps[top.name] = self.put(top, "gap", Subtract(), both, top.domain)
+        return self.gaps[top.name]
+
+    def applied(self, node: Node, factor: Factor, total: Edge, dtype: DType) -> Edge:
+        """A sum times a factor of its terms, or divided by it."""
+        step = self.old.nodes[factor.step.node]
+        edge = self.placed(node, step.inputs[factor.slot], factor.axes, node.domain)
+        edge = self.cast(node, edge, dtype, node.domain)
+        both = (edge, total) if factor.slot == 0 else (total, edge)
+        return read_of(self.put(node, "times", step.op, both, node.domain))
+
+    # ------------------------------------------------------------ axes
+
+    def moved(self, running: Running, edge: Edge, domain: Domain) -> Edge:
+        """What has the axes of a maximum, with those of what that is subtracted from."""
+        for name in running.moves:
+            key = ("moved", edge, name)
+            if key not in self.made:
+                node = self.old.nodes[name]
+                self.made[key] = self.put(node, "moved", node.op, (edge,), domain).name
+            edge = read_of(self.nodes[self.made[key]])
+        return edge
+
+    def placed(self, node: Node, edge: Edge, axes: Axes, domain: Domain) -> Edge:
+        """An operand of a node's terms so that it meets the node's result."""
+        rank = len(node.types[0].shape)
+        if all(p in (None, k) for k, p in enumerate(axes, rank - len(axes))) and len(axes) <= rank:
+            return edge
+        gone = tuple(k for k, place in enumerate(axes) if place is None)
+        places = [place for place in axes if place is not None]
+        if gone:
+            edge = self.changed(node, Squeeze(axes=gone), edge, domain)
+        if places != sorted(places):
+            order = tuple(sorted(range(len(places)), key=places.__getitem__))
+            edge = self.changed(node, Transpose(axes=order), edge, domain)
+        for place in range(min(places, default=rank), rank):
+            if place not in places:
+                axis = place - min(places)
+                edge = self.changed(node, ExpandDims(axis=axis), edge, domain)
+        return edge
+
+    def changed(
+        self, node: Node, op: Squeeze | Transpose | ExpandDims, edge: Edge, domain: Domain
+    ) -> Edge:
+        """An operand with other axes."""
+        return read_of(self.put(node, "placed", op, (edge,), domain))
+
+    def cast(self, node: Node, edge: Edge, dtype: DType, domain: Domain) -> Edge:
+        """An operand of another dtype."""
+        if operand_type(self.view(), edge).dtype is dtype:
+            return edge
+        return read_of(self.put(node, "wide", Cast(dtype=dtype), (edge,), domain))

@@ -1,0 +1,401 @@
+"""What is too large is computed tile by tile, along an axis that a temporal slice introduced.
+
+    %z = matmul %h[0:T], %W : [] f32[T, 32000]
+    %e = logsumexp{axes=(-1,)} %z : [] f32[T]
+    %l = mean %e            : [] f32
+
+becomes, with ``dim tile < tiles`` and ``tiles = (T+511)//512``,
+
+    %z.tile = matmul %h[512*tile:min(512*tile+512, T)], %W : [tile] f32[max(0, min(...)), 32000]
+    %e.tile = logsumexp{axes=(-1,)} %z.tile : [tile] f32[max(0, min(...))]
+    %l.each = sum %e.tile : [tile] f32
+    %l.none = full 0 : [] f32
+    %l.past = merge %l.none when tile == 0, %l.now[tile-1] when tile >= 1 : [tile] f32
+    %l.now  = add %l.past, %l.each : [tile] f32
+    %l      = %l.now[tiles-1] / T : [] f32
+
+so that no more than 512 rows of ``%z`` are there at any time. The axis is followed through the
+operators that keep it (``axes.py``, ``axis_flow.py``, ``region.py``); where it is reduced, what is
+found for the tiles is combined (``partial_results.py``); what others need with the axis is put
+together again (``tiler.py``). A batch that comes from a slice is cut into microbatches that way,
+and gradients are accumulated.
+
+A starred dimension is an axis too: ``%z : [t*]``, of which sums are read, becomes
+``%z.tile : [tile, row*]`` with ``row < 512``, at the points ``t = min(512*tile+row, T-1)``; those
+beyond the last one are cut off where the tile is read as a slice.
+
+An axis may vary with the point, like the scores of one step with all steps so far:
+
+    %s = matmul %k[0:t+1], %q : [t*] f32[t+1]
+
+becomes, with ``tiles`` enough for the longest one,
+
+    %s.tile = matmul %k[512*tile:min(512*tile+512, t+1)], %q : [t*, tile] f32[max(0, min(...))]
+
+and has no elements where the tile begins beyond its end. Points of a loop have only the tiles that
+they need. What is summed of ``exp(s - max(s))`` is summed in the loop that finds the maximum, from
+the greatest element so far (``online_softmax.py``, ``online_tiler.py``): a softmax and what it
+weighs take one loop. Derivatives take others, in which tiles of the scores are made again; they
+read columns of what is padded, ``%p[t:T]`` at ``[:, t]``, and the axis goes on as the dimension
+``t`` (``Turn`` in ``axis_flow.py``).
+
+What two loops over tiles need is made in both, so duplicates must not be looked for afterwards.
+
+Nothing is cut that fits into ``limit`` bytes, nor where the largest tensor would not become
+smaller, nor below ``least`` rows, nor what one kernel makes for some points at a time. Sizes are
+estimates (``analysis/size_estimate.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import ClassVar
+
+from tempoc.base.source import Span
+from tempoc.ops.definition.types import TensorType
+from tempoc.passes.analysis.size_estimate import bytes_of, formula, unknown, usual
+from tempoc.passes.context import PassContext
+from tempoc.passes.tiling.axis_flow import Meeting, Star, Ways, slices
+from tempoc.passes.tiling.online_softmax import Runners
+from tempoc.passes.tiling.online_tiler import RunningCutter
+from tempoc.passes.tiling.region import Finder, Needs, Region, needs, phases, side_by_side
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.rewrite import drop_dead
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
+from tempoc.symbolic.expr import ONE, Const, Expr, Sym, compare, maximum
+from tempoc.symbolic.walk import ceildiv, evaluate, is_affine, symbols
+
+ROUNDS = 8
+"""The most loops over tiles that one program gets."""
+TENSORS = 8
+"""How many tensors of a tile's size the limit leaves room for."""
+LONG = 512
+"""Fewest rows of a tile that is made for many points at once, each with a range of its own."""
+PATIENCE = 4
+"""By how much starred tensors may exceed the limit: each tile costs a kernel of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """Cuts large tensors into tiles."""
+
+    size: int = field(
+        default=0,
+        metadata={"help": "rows of a tile, also where all fits; 0: by the limit"},
+    )
+    limit: int = field(default=64 << 20, metadata={"help": "bytes that a tensor may take"})
+    least: int = field(default=16, metadata={"help": "fewest rows of a tile"})
+
+    name: ClassVar[str] = "tile"
+    needs: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    before: ClassVar[tuple[str, ...]] = ("groups",)
+
+    def run(self, graph: Graph, context: PassContext) -> Graph:
+        """The graph with loops over tiles."""
+        tried: set[Meeting] = set()
+        own = frozenset(d.name for d in graph.universe.dims)
+        for _ in range(ROUNDS):
+            found = _Search(graph, context, self, tried, own).cut()
+            if found is None:
+                break
+            graph = drop_dead(found)
+        return graph
+
+
+class _Search:
+    """Looks for something to cut, the largest tensor first; no ``own`` dimension is of tiles."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        context: PassContext,
+        options: Tile,
+        tried: set[Meeting],
+        own: frozenset[str],
+    ) -> None:
+        self.graph = graph
+        self.context = context
+        self.options = options
+        self.tried = tried
+        self.own = own
+        self.usual: dict[int | str, Mapping[str, int]] = {}
+        self.weighed: dict[str, tuple[int, int]] = {}
+        self.ways = Ways(graph, context.space)
+
+    def cut(self) -> Graph | None:
+        """The graph with one more loop over tiles; ``None`` if there is nothing left to cut."""
+        sized = [(self.bytes(n), n) for n in self.graph.nodes if self.is_large(n)]
+        starts = [m for _, n in sorted(sized, key=lambda x: -x[0]) for m in self.axes(n)]
+        for start in starts:
+            first = not any(m.node == start.node for m in self.tried)
+            self.tried.add(start)
+            region = Finder(ways=self.ways, is_large=self.is_large).region(start)
+            self.tried |= {Meeting(n, way) for n, way in region.kept.items()}
+            size = self.size(region)
+            why = self.against(region, size)
+            if not why:
+                plain = needs(self.ways, region)
+                for waits in (side_by_side(self.ways, region, plain), plain):
+                    order = phases(self.ways, region, waits)
+                    if order is not None:
+                        return self.tiled(start.node, region, waits, order, size)
+                why = "what it is made of needs what is made of it"
+            self.missed(start.node, why, first)
+        return None
+
+    # ------------------------------------------------------------ where to begin
+
+    def bytes(self, name: str) -> int:
+        """The bytes of the largest result of a node, at all points that are computed at once."""
+        return self.weight(name)[1]
+
+    def each(self, name: str) -> int:
+        """The bytes of the largest result of a node at one point."""
+        return self.weight(name)[0]
+
+    def weight(self, name: str) -> tuple[int, int]:
+        """Both; they are asked for again and again."""
+        if name not in self.weighed:
+            node, at = self.graph.nodes[name], self.at(name)
+            each = max((bytes_of(self.longest(t, node), at) for t in node.types), default=0)
+            self.weighed[name] = each, each * prod(at[d] + 1 for d in node.vector)
+        return self.weighed[name]
+
+    def longest(self, type_: TensorType, node: Node) -> TensorType:
+        """A type with the greatest extents that it has at any point of a node."""
+        shape = (self.context.space.upper_bound(e, node.domain) for e in type_.shape)
+        return replace(type_, shape=tuple(shape))
+
+    def at(self, name: str) -> Mapping[str, int]:
+        """What bounds and dimensions are taken for where a node is judged."""
+        if name not in self.usual:
+            node, told = self.graph.nodes[name], self.context.sizes
+            found = [s for t in node.types for e in t.shape for s in symbols(e)]
+            count = len(unknown(self.graph.universe, (*found, *node.vector), told))
+            at = self.usual.get(count) or usual(self.graph.universe, count, told)
+            self.usual |= {count: at, name: at}
+        return self.usual[name]
+
+    def is_large(self, name: str) -> bool:
+        """Whether a tensor shall not be there as a whole."""
+        node = self.graph.nodes[name]
+        if not is_computed(node):
+            return False
+        limit = self.options.limit * (PATIENCE if node.vector else 1)
+        return self.bytes(name) > (0 if self.options.size else limit)
+
+    def axes(self, name: str) -> Iterator[Meeting]:
+        """The axes of a node along which it may be cut, and which were not tried."""
+        for at in (Meeting(name, way) for way in self.ways.through(name)):
+            if not at.way.is_reduced and at not in self.tried:
+                extent = self.ways.extent(at)
+                summed = not isinstance(at.way, Star) or at.way.dim in self.ways.summed
+                if self.is_simple(extent) and summed:
+                    yield at
+
+    def is_simple(self, extent: Expr) -> bool:
+        """Whether a length varies, with one dimension at most, and is known before the run.
+
+        What varies with tiles has been cut; order is hard to prove where several dimensions decide.
+        """
+        names, universe = symbols(extent), self.graph.universe
+        dims = [s for s in names if universe.is_dim(s)]
+        if not names or not is_affine(extent) or any(s in universe.lengths for s in names):
+            return False
+        return len(dims) <= 1 and self.own.issuperset(dims)
+
+    # ------------------------------------------------------------ whether it is worth it
+
+    def size(self, region: Region) -> int:
+        """How many rows a tile has: a power of two, so that several of its tensors fit."""
+        if self.options.size:
+            return self.options.size
+        row = max(1, max(self.bytes(n) // self.rows(region, n) for n in region.kept))
+        fitting = max(1, self.options.limit // TENSORS // row)
+        least = LONG if self.is_ragged(region) else self.options.least
+        return max(least, 1 << (fitting.bit_length() - 1))
+
+    def rows(self, region: Region, name: str) -> int:
+        """How long the axis of a region is taken to be, at one of its nodes."""
+        extent = self.ways.extent(Meeting(name, region.kept[name]))
+        most = self.context.space.upper_bound(extent, self.graph.nodes[name].domain)
+        return max(1, evaluate(most, self.at(name)))
+
+    def against(self, region: Region, size: int) -> str:
+        """Why a region stays as it is; empty if it is worth cutting."""
+        if not any(self.is_temporal(Meeting(*item)) for item in region.kept.items()):
+            return "the axis comes from no temporal slice"
+        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        stars = any(isinstance(way, Star) for way in region.kept.values())
+        if not region.ends and stars and not turned:
+            return "nothing adds up what is computed at once"
+        if why := self.in_batches(region):
+            return why
+        rows = max(self.rows(region, n) for n in region.kept)
+        if rows <= size:
+            return f"{rows} rows are a small tile already"
+        if name := self.at_each(region):
+            return f"`{name}` reads all of it at each point"
+        if any(len(self.graph.nodes[n].types) > 1 for n in region.whole):
+            return f"`{region.whole[0]}` is needed as a whole"
+        before = {n: self.bytes(n) for n in region.kept}
+        left = {
+            n: b if n in region.whole else b * size // self.rows(region, n)
+            for n, b in before.items()
+        }
+        left |= {n: self.bytes(n) for n in self.outside(region)}
+        if max(left.values()) >= max(before.values()):
+            most = max(left, key=left.__getitem__)
+            return f"`{most}`, which is as large, is needed as a whole"
+        return ""
+
+    def in_batches(self, region: Region) -> str:
+        """Why ranges of points that are computed at once need no tiles; empty if they do.
+
+        What one kernel makes for itself is made for some points at a time, if there are many
+        (``codegen/kernels/vmap_batches.py``): only columns that another one reads are kept for all
+        points.
+        """
+        if self.options.size or not self.is_ragged(region):
+            return ""
+        turned = any(self.ways.turn(n) is not None for n in region.kept)
+        named, most = self.lengths(region), 0
+        for name in region.kept:
+            along = [d for d in self.graph.nodes[name].vector if turned and d in named[name]]
+            most = max(most, self.each(name) * prod(self.at(name)[d] + 1 for d in along))
+        if most > self.options.limit * (PATIENCE if turned else 1):
+            return ""
+        return "of each sequence it is small" if turned else "some points at a time are small"
+
+    def is_ragged(self, region: Region) -> bool:
+        """Whether points that are computed at once have axes of different lengths."""
+        named = self.lengths(region)
+        return any(d in named[n] for n in named for d in self.graph.nodes[n].vector)
+
+    def lengths(self, region: Region) -> dict[str, tuple[str, ...]]:
+        """What the lengths of the axis depend on, at each node."""
+        every = {**region.kept, **region.ends}
+        return {n: symbols(self.ways.length(Meeting(n, way))) for n, way in every.items()}
+
+    def at_each(self, region: Region) -> str:
+        """A node that reads all points of a dimension, which are cut, at each of its own points."""
+        for name, way in {**region.kept, **region.ends}.items():
+            node = self.graph.nodes[name]
+            for edge in node.inputs if not isinstance(way, Star) else ():
+                star = region.kept.get(edge.source)
+                if isinstance(star, Star) and star.dim in node.domain.dims:
+                    return name
+        return ""
+
+    def is_temporal(self, at: Meeting) -> bool:
+        """Whether a node has its axis from time."""
+        if isinstance(at.way, Star):
+            return True
+        pairs = zip(self.graph.nodes[at.node].inputs, at.way.operands, strict=True)
+        return any(axis is not None and axis < slices(edge) for edge, axis in pairs)
+
+    def outside(self, region: Region) -> Iterator[str]:
+        """The large tensors from which tiles are cut out, which must be there."""
+        for name, way in region.kept.items():
+            at = Meeting(name, way)
+            for edge, axis in zip(self.graph.nodes[name].inputs, self.ways.places(at), strict=True):
+                star = isinstance(way, Star) and any(way.dim in symbols(e) for e in edge.entries)
+                inside = region.kept.get(edge.source) is not None
+                if (axis is not None or star) and not inside and self.is_large(edge.source):
+                    yield edge.source
+
+    def missed(self, name: str, why: str, first: bool) -> None:
+        """Say why the first axis of a tensor is not cut, unless tiles were asked for."""
+        if first and not self.options.size and not self.graph.nodes[name].vector:
+            text = f"`{name}` takes {self.formula(name)} bytes: {why}"
+            self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+
+    def formula(self, name: str) -> str:
+        """The bytes of a node's result as text."""
+        node = self.graph.nodes[name]
+        bounds = [Sym(self.graph.universe.dim(d).bound) for d in node.vector]
+        return formula(self.longest(node.types[0], node), bounds)
+
+    # ------------------------------------------------------------ cutting
+
+    def tiled(
+        self, name: str, region: Region, waits: Needs, order: Mapping[str, int], size: int
+    ) -> Graph:
+        """The graph with the region in tiles."""
+        finder = Runners(ways=self.ways, region=region, needs=waits, phases=order)
+        running, order = finder.found()
+        count = self.count(region, size)
+        stars = any(isinstance(way, Star) for way in region.kept.values())
+        nodes = (self.graph.nodes[n] for n in (*region.kept, *region.ends))
+        own = {d for n in nodes for d in n.domain.dims}
+        universe, tiles = _declared(self.graph, "tile", count, own)
+        rows = ""
+        if stars:
+            graph = replace(self.graph, universe=universe)
+            universe, rows = _declared(graph, "row", Const(size), own)
+        self.context.declare(universe)
+        cutter = RunningCutter(
+            old=self.graph,
+            ways=self.ways,
+            region=region,
+            phases=order,
+            running=running,
+            space=self.context.space,
+            dim=tiles,
+            row=rows,
+            size=size,
+            partial=self.is_partial(region),
+            is_large=self.is_large,
+        )
+        text = f"`{name}` would take {self.formula(name)} bytes; computed {size} rows at a time"
+        self.context.remarks.add("tile", text, _span(self.graph.nodes[name]))
+        for end, how in running.items():
+            text = f"`{end}` is summed along with the maximum so far (online softmax)"
+            self.context.remarks.add("tile", text, _span(self.graph.nodes[how.top]))
+        return cutter.cut()
+
+    def count(self, region: Region, size: int) -> Expr:
+        """The most tiles that an axis of the region takes, at least one."""
+        space = self.context.space
+        every = {**region.kept, **region.ends}
+        longest = dict.fromkeys(
+            space.upper_bound(self.ways.length(Meeting(n, way)), self.graph.nodes[n].domain)
+            for n, way in every.items()
+        )
+        extent = maximum(*longest)
+        count = ceildiv(extent, size)
+        if not space.implies(Domain(()), compare(">=", extent, ONE)):
+            count = maximum(ONE, count)
+        return count
+
+    def is_partial(self, region: Region) -> bool:
+        """Whether points of loops have axes of different lengths, and none is computed at once."""
+        named = self.lengths(region)
+        stars = {d for n in named for d in self.graph.nodes[n].vector}
+        dims = {s for names in named.values() for s in names if self.graph.universe.is_dim(s)}
+        return bool(dims) and not dims & stars
+
+
+def _declared(graph: Graph, name: str, count: Expr, own: set[str]) -> tuple[Universe, str]:
+    """The dimensions of the graph with one of so many points; none of ``own``, but maybe old."""
+    universe = graph.universe
+    for dim in universe.dims:
+        bound = next(b for b in universe.bounds if b.name == dim.bound)
+        if dim.name.startswith(name) and bound.value == count and dim.name not in own:
+            return universe, dim.name
+    taken = {*graph.nodes, *(b.name for b in universe.bounds), *(d.name for d in universe.dims)}
+    number = ""
+    while {f"{name}{number}", f"{name}s{number}"} & taken:
+        number = str(int(number or "1") + 1)
+    bound = Bound(name=f"{name}s{number}", value=count)
+    dim = Dim(name=f"{name}{number}", bound=bound.name)
+    declared = replace(universe, bounds=(*universe.bounds, bound), dims=(*universe.dims, dim))
+    return declared, dim.name
+
+
+def _span(node: Node) -> Span | None:
+    return node.spans[0] if node.spans else None

@@ -1,0 +1,86 @@
+"""Where tiles of an axis begin, how long they are, and at which points they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tempoc.ops.axis_links import Link, Part, narrowed
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.tensor.movement import Pad
+from tempoc.passes.tiling.axis_flow import Meeting, Ways
+from tempoc.passes.tiling.tile_nodes import Maker
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    TRUE,
+    ZERO,
+    Const,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    floordiv,
+    maximum,
+    minimum,
+    mul,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import extent
+
+
+@dataclass(slots=True, kw_only=True)
+class Tiling(Maker):
+    """Tiles of ``size``, one at each point of ``dim``, which ``space`` knows.
+
+    ``partial``: a point has only as many tiles as its own axis takes, at least one.
+    """
+
+    ways: Ways
+    size: int
+    partial: bool
+
+    @property
+    def start(self) -> Expr:
+        """Where the tile at hand begins."""
+        return mul(Sym(self.dim), Const(self.size))
+
+    def part(self, at: Meeting) -> Part:
+        """The tile at hand: where it begins and how long it is; the last one may be shorter."""
+        stop = minimum(add(self.start, Const(self.size)), self.ways.length(at))
+        return Part(self.start, extent(Slice(self.start, stop)))
+
+    def domain(self, at: Meeting, dims: tuple[str, ...], needed: Expr = TRUE) -> Domain:
+        """The points at which tiles of a node are made, of these dimensions and that of tiles.
+
+        ``needed``: only there.
+        """
+        where = conjunction(self.old.nodes[at.node].domain.where, needed)
+        if self.partial:
+            begun = compare("<", self.start, self.ways.length(at))
+            where = conjunction(where, disjunction(begun, compare("==", Sym(self.dim), ZERO)))
+        return self.tiled(Domain(dims, where))
+
+    def last(self, at: Meeting) -> Expr:
+        """The number of the last tile of a node's axis."""
+        if not self.partial:
+            return sub(self.bound, ONE)
+        return floordiv(maximum(ZERO, sub(self.ways.length(at), ONE)), self.size)
+
+    def narrowed(self, op: Op, at: Meeting) -> Op:
+        """An operator on a tile; what is padded becomes a full one."""
+        turn = self.ways.turn(at.node)
+        if turn is None or turn.link != at.way:
+            assert isinstance(at.way, Link)
+            return narrowed(op, at.way, self.part(at))
+        assert isinstance(op, Pad)
+        (axis,) = turn.link.operands
+        assert axis is not None
+        return replace(op, widths=self.up_to_size(axis, len(op.widths), self.part(at).count))
+
+    def up_to_size(self, axis: int, rank: int, count: Expr) -> tuple[tuple[Expr, Expr], ...]:
+        """The widths by which a tile with so many elements along an axis becomes a full one."""
+        after = (ZERO, sub(Const(self.size), count))
+        return tuple(after if k == axis else (ZERO, ZERO) for k in range(rank))

@@ -1,0 +1,138 @@
+"""Nodes in the making: named, typed, and put in the place of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from tempoc.ops.control.control import Merge
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.shapes import Shape, axes_of
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.tensor.arithmetic import Multiply
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.joining import Stack
+from tempoc.ops.tensor.reduction import Reduction
+from tempoc.ops.tensor.source import Full, IndexValue
+from tempoc.passes.tiling.partial_results import Combination
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type
+from tempoc.sdg.statements.build import identity
+from tempoc.sdg.verification.verify import DomainFacts
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import ONE, ZERO, Expr, Sym, add, compare, product, sub
+
+
+@dataclass(slots=True, kw_only=True)
+class Maker:
+    """Adds nodes to those of a graph, some of them at each point of a new dimension too.
+
+    ``space`` knows that dimension. ``places`` has for each old node those that stand before it.
+    """
+
+    old: Graph
+    space: Space
+    dim: str
+    nodes: dict[str, Node] = field(default_factory=dict)
+    places: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def bound(self) -> Expr:
+        """The number of tiles."""
+        return self.size_of(self.dim)
+
+    def size_of(self, dim: str) -> Expr:
+        """The number of points of a dimension."""
+        return Sym(self.space.universe.dim(dim).bound)
+
+    def tiled(self, domain: Domain) -> Domain:
+        """The points of a domain, each for every tile."""
+        return Domain(self.space.universe.ordered((*domain.dims, self.dim)), domain.where)
+
+    def view(self) -> Graph:
+        """The graph as it is now."""
+        return replace(self.old, universe=self.space.universe, nodes=self.nodes)
+
+    def put(self, node: Node, part: str, op: Op, inputs: Iterable[Edge], domain: Domain) -> Node:
+        """One more node, of the type that its operator infers."""
+        edges = tuple(inputs)
+        args = tuple(operand_type(self.view(), e) for e in edges)
+        types = op.infer(args, DomainFacts(self.space, domain))
+        name = self.free(node, part)
+        vector = tuple(d for d in node.vector if d in domain.dims)
+        found = replace(
+            node, name=name, op=op, inputs=edges, domain=domain, types=types, vector=vector
+        )
+        self.add(node, found)
+        return found
+
+    def add(self, node: Node, found: Node) -> None:
+        """A node that stands before another one."""
+        self.nodes[found.name] = found
+        self.places.setdefault(node.name, []).append(found.name)
+
+    def free(self, node: Node, part: str) -> str:
+        """A name for a part of a node that no other node has."""
+        name, number = f"{node.name}.{part}", 2
+        while name in self.nodes:
+            name, number = f"{node.name}.{part}{number}", number + 1
+        return name
+
+    # ------------------------------------------------------------ recurrences
+
+    def added(
+        self,
+        node: Node,
+        each: Node,
+        how: Combination,
+        type_: TensorType,
+        scale: Edge | None = None,
+    ) -> Node:
+        """The recurrence over the tiles; its value at the last tile is the result.
+
+        What was found before is multiplied by ``scale`` each time.
+        """
+        empty = Full(shape=type_.shape, value=how.start, dtype=type_.dtype)
+        none = self.put(node, "none", empty, (), node.domain)
+        here, down, up = Sym(self.dim), sub(Sym(self.dim), ONE), add(Sym(self.dim), ONE)
+        past_name, now_name = self.free(node, "past"), self.free(node, "now")
+        dims = each.domain
+        inputs = (
+            replace(read_of(none), guard=compare("==", here, ZERO)),
+            Edge(
+                source=now_name,
+                entries=at_point(dims, self.dim, down),
+                guard=compare(">=", here, ONE),
+            ),
+        )
+        targets = (at_point(dims, self.dim, ZERO), at_point(dims, self.dim, up))
+        merge = Merge(targets=targets)
+        past = replace(each, name=past_name, op=merge, inputs=inputs, types=(type_,))
+        self.add(node, past)
+        before = read_of(past)
+        if scale is not None:
+            before = read_of(self.put(node, "scaled", Multiply(), (before, scale), dims))
+        both = [before, read_of(each)]
+        if how.stacked:
+            both = [read_of(self.put(node, "both", Stack(), both, dims))]
+        now = replace(past, name=now_name, op=how.more, inputs=tuple(both))
+        self.add(node, now)
+        return now
+
+    def count(self, node: Node, shape: Shape, dtype: DType) -> Node:
+        """The number of elements over which a node takes the mean."""
+        assert isinstance(node.op, Reduction)
+        expr = product(shape[a] for a in axes_of(node.op.axes, len(shape)))
+        count = self.put(node, "count", IndexValue(expr=expr), (), node.domain)
+        return self.put(node, "number", Cast(dtype=dtype), (read_of(count),), node.domain)
+
+
+def at_point(domain: Domain, dim: str, point: Expr) -> tuple[Expr, ...]:
+    """An access at a point of a dimension, elsewhere at the reader's own."""
+    return tuple(point if d == dim else Sym(d) for d in domain.dims)
+
+
+def read_of(node: Node) -> Edge:
+    """A read at the reader's own point."""
+    return Edge(source=node.name, entries=identity(node.domain))

@@ -1,0 +1,391 @@
+"""Nodes that compute a region tile by tile, in the place of those that compute it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from tempoc.ops.axis_links import Link
+from tempoc.ops.control.control import Copy
+from tempoc.ops.definition.dtype_text import Number
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.ops.indexing.indexing import SpatialIndex
+from tempoc.ops.tensor.arithmetic import Divide
+from tempoc.ops.tensor.elementwise import Cast
+from tempoc.ops.tensor.movement import Pad, Transpose
+from tempoc.ops.tensor.reduction import Max, Reduction
+from tempoc.ops.tensor.reshape import Reshape
+from tempoc.passes.simplify.rules.pattern import moved
+from tempoc.passes.tiling.axis_flow import Meeting, Star, column, slices
+from tempoc.passes.tiling.partial_results import combination
+from tempoc.passes.tiling.region import Region
+from tempoc.passes.tiling.tile_index import Tiling
+from tempoc.passes.tiling.tile_nodes import at_point, read_of
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import operand_type, operand_types
+from tempoc.sdg.statements.build import identity
+from tempoc.sdg.statements.vectorized import ranges
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    TRUE,
+    ZERO,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    floordiv,
+    minimum,
+    mod,
+    mul,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+
+CHEAP = ("copy", "cast", "expand_dims", "squeeze", "broadcast_to", "transpose", "full", "arange")
+"""What only moves or makes values is done for each tile rather than cut out of a whole."""
+
+
+class Version(NamedTuple):
+    """Tiles that are made in a phase, at the points of these dimensions.
+
+    ``top``: they are measured from the maximum of that name as far as it is known. ``where``: who
+    needs them does so only there, and so they can be in one kernel with that.
+    """
+
+    phase: int
+    dims: tuple[str, ...]
+    top: str = ""
+    where: Expr = TRUE
+
+
+@dataclass(slots=True, kw_only=True)
+class Cutter(Tiling):
+    """Makes tiles along the axis of a region.
+
+    Large tensors are made again in each phase that reads them.
+    """
+
+    region: Region
+    phases: Mapping[str, int]
+    row: str
+    is_large: Callable[[str], bool]
+    made: dict[tuple[object, ...], str] = field(default_factory=dict)
+    sums: dict[str, str] = field(default_factory=dict)
+
+    def cut(self) -> Graph:
+        """The graph with tiles, without those nodes that no one reads any more."""
+        old = self.old
+        self.nodes = dict(old.nodes)
+        versions = self.versions()
+        for name, way in self.region.kept.items():
+            for version in versions[name]:
+                self.tile(Meeting(name, way), version)
+        for name in self.region.ends:
+            self.end(old.nodes[name])
+        for name in self.region.whole:
+            self.join(old.nodes[name])
+        gone = {*self.region.kept} - {*self.region.whole}
+        order = [n for name in old.nodes for n in (*self.places.get(name, ()), name)]
+        return replace(
+            old,
+            universe=self.space.universe,
+            nodes={name: self.nodes[name] for name in order if name not in gone},
+        )
+
+    # ------------------------------------------------------------ versions
+
+    def own(self, name: str) -> Version:
+        """A node's tiles where they are needed first."""
+        return Version(self.phases[name], self.loops(name))
+
+    def loops(self, name: str) -> tuple[str, ...]:
+        """The dimensions of a node without the one that is cut."""
+        way = self.region.kept.get(name)
+        dims = self.old.nodes[name].domain.dims
+        return tuple(d for d in dims if not (isinstance(way, Star) and d == way.dim))
+
+    def versions(self) -> dict[str, dict[Version, None]]:
+        """Which tiles of each kept node are read."""
+        found: dict[str, dict[Version, None]] = {name: {} for name in self.region.kept}
+        for name in self.region.whole:
+            found[name][self.own(name)] = None
+        for name, way in self.region.ends.items():
+            self.ask(Meeting(name, way), self.own(name), found)
+        for name, way in reversed([*self.region.kept.items()]):
+            for version in found[name]:
+                self.ask(Meeting(name, way), version, found)
+        return found
+
+    def ask(self, at: Meeting, reader: Version, found: dict[str, dict[Version, None]]) -> None:
+        """Note which tiles a node reads."""
+        for m in self.ways.sources(at):
+            if self.region.kept.get(m.node) == m.way:
+                found[m.node][self.version(at.node, reader, m.node)] = None
+
+    def version(self, name: str, reader: Version, source: str) -> Version:
+        """The tiles of a source that a reader reads: what is large is made for each reader.
+
+        So it is kept neither until later phases nor for points at which it does not vary.
+        """
+        if source in self.region.kept and not self.is_large(source):
+            return self.own(source)
+        node = self.old.nodes[name]
+        outer = [d for d in reader.dims if d not in node.vector]
+        dims = self.old.universe.sorted((*self.loops(source), *outer))
+        return Version(reader.phase, dims, where=self.where(name, reader, source, dims))
+
+    def where(self, name: str, reader: Version, source: str, dims: tuple[str, ...]) -> Expr:
+        """Where a reader needs a source, if it reads it at its own points alone.
+
+        What is computed at all points of some dimensions at once is so at whole ranges of them.
+        """
+        node, domain = self.old.nodes[name], self.old.nodes[source].domain
+        here = all(e.entries == identity(domain) for e in node.inputs if e.source == source)
+        needed = conjunction(reader.where, node.domain.where)
+        known = {*symbols(needed)} <= {*dims, *self.bounds}
+        if not here or not known or needed == domain.where:
+            return TRUE
+        vector = [d for d in self.old.nodes[source].vector if d in dims]
+        return TRUE if ranges(Domain(dims, needed), vector, self.space) is None else needed
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The names of all bounds."""
+        return tuple(b.name for b in self.space.universe.bounds)
+
+    # ------------------------------------------------------------ tiles
+
+    def tile(self, at: Meeting, version: Version) -> Node:
+        """The node that makes the tiles of another one."""
+        key = (at, version)
+        if key not in self.made:
+            node = self.old.nodes[at.node]
+            inputs = self.inputs(at, version)
+            domain = self.domain(at, version.dims, version.where)
+            if isinstance(at.way, Star):
+                self.made[key] = self.starred(node, at.way, inputs, domain).name
+            else:
+                op = self.narrowed(node.op, at)
+                self.made[key] = self.put(node, "tile", op, inputs, domain).name
+        return self.nodes[self.made[key]]
+
+    def starred(self, node: Node, star: Star, inputs: Iterable[Edge], domain: Domain) -> Node:
+        """A node at the points of a tile; those beyond the last one are like the last one."""
+        here = self.here(star)
+        own = domain.dims
+        dims = self.space.universe.ordered((*own, self.row))
+        vector = tuple(self.row if d == star.dim else d for d in node.vector)
+        types = tuple(
+            replace(t, shape=tuple(substitute(e, here) for e in t.shape)) for t in node.types
+        )
+        op, read = moved(node.op, here), column(node)
+        turn = None if read is None else self.ways.turn(node.inputs[0].source)
+        if read is not None and turn is not None and turn.dim == star.dim:
+            assert isinstance(op, SpatialIndex)
+            columns = (Sym(self.row) if k == read.axis else e for k, e in enumerate(op.entries))
+            op = replace(op, entries=tuple(columns))
+        found = replace(
+            node,
+            name=self.free(node, "tile"),
+            op=op,
+            inputs=tuple(inputs),
+            domain=Domain(dims, domain.where),
+            types=types,
+            vector=self.space.universe.sorted(vector),
+        )
+        self.add(node, found)
+        return found
+
+    def here(self, star: Star) -> dict[str, Expr]:
+        """Where a point of a tile stands along the dimension that is cut."""
+        last = sub(Sym(self.space.universe.dim(star.dim).bound), ONE)
+        return {star.dim: minimum(add(self.start, Sym(self.row)), last)}
+
+    def inputs(self, at: Meeting, version: Version) -> list[Edge]:
+        """The operands of a node, cut along its axis."""
+        pairs = zip(self.old.nodes[at.node].inputs, self.ways.places(at), strict=True)
+        return [self.read(at, version, edge, axis) for edge, axis in pairs]
+
+    def read(self, reader: Meeting, version: Version, edge: Edge, axis: int | None) -> Edge:
+        """An operand cut along one of its axes, or along the dimension that is cut."""
+        source = self.ways.source(reader, edge, axis)
+        kept = source is not None and self.region.kept.get(source.node) == source.way
+        if source is not None and (kept or self.is_cheap(source)):
+            tile = self.tile(source, self.version(reader.node, version, source.node))
+            if isinstance(source.way, Star) and axis is not None:
+                return self.sliced(reader, version, edge, tile)
+            turned = isinstance(reader.way, Star) and isinstance(source.way, Link)
+            return self.at_tile(self.at_row(reader, edge) if turned else edge, tile)
+        if isinstance(reader.way, Star):
+            return self.at_row(reader, edge)
+        if axis is None:
+            return edge
+        if axis < slices(edge):
+            return self.cut_slice(edge, axis)
+        return self.rows(reader, version, edge, axis)
+
+    def at_row(self, reader: Meeting, edge: Edge) -> Edge:
+        """A read at a point of a tile."""
+        assert isinstance(reader.way, Star)
+        here = self.here(reader.way)
+        return replace(edge, entries=tuple(substitute_entry(e, here) for e in edge.entries))
+
+    def sliced(self, reader: Meeting, version: Version, edge: Edge, tile: Node) -> Edge:
+        """A slice of the points of a tile, as an axis of an operand."""
+        way = self.region.kept[edge.source]
+        assert isinstance(way, Star)
+        at = {**self.ways.at(edge), self.row: Slice(ZERO, self.size_of(self.row))}
+        entries = tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
+        every = replace(edge, source=tile.name, entries=entries)
+        axis, last = self.ways.slice_of(edge, way.dim), slices(edge) - 1
+        node = self.old.nodes[reader.node]
+        domain = self.domain(reader, version.dims, version.where)
+        if axis != last:
+            rank = len(operand_type(self.view(), every).shape)
+            order = (*range(axis), last, *range(axis, last), *range(last + 1, rank))
+            every = read_of(self.put(node, "order", Transpose(axes=order), (every,), domain))
+        return self.taken(reader, every, axis, ZERO, domain)
+
+    def is_cheap(self, at: Meeting) -> bool:
+        """Whether a node outside the region is made again, tile by tile."""
+        node = self.old.nodes[at.node]
+        if isinstance(at.way, Star) or node.op.name not in CHEAP:
+            return False
+        pairs = zip(node.inputs, at.way.operands, strict=True)
+        inner = sum(axis is not None and axis >= slices(e) for e, axis in pairs)
+        return sum(self.is_cheap(m) for m in self.ways.sources(at)) == inner
+
+    def cut_slice(self, edge: Edge, axis: int) -> Edge:
+        """A temporal slice at the tile's positions."""
+        entries: list[Entry] = list(edge.entries)
+        place = [k for k, e in enumerate(entries) if isinstance(e, Slice)][axis]
+        whole = entries[place]
+        assert isinstance(whole, Slice)
+        step = Const(whole.step)
+        first = add(whole.lo, mul(self.start, step))
+        stop = minimum(add(first, Const(self.size * whole.step)), whole.hi)
+        entries[place] = Slice(first, stop, whole.step)
+        return replace(edge, entries=tuple(entries))
+
+    def at_tile(self, edge: Edge, tile: Node) -> Edge:
+        """A read of a tile in the place of a read of the whole."""
+        source = self.old.nodes[edge.source]
+        at = dict(zip(source.domain.dims, edge.entries, strict=True))
+        return replace(
+            edge, source=tile.name, entries=tuple(at.get(d, Sym(d)) for d in tile.domain.dims)
+        )
+
+    def rows(self, reader: Meeting, version: Version, edge: Edge, axis: int) -> Edge:
+        """The tile's positions of an operand that is there as a whole."""
+        domain = self.domain(reader, version.dims, version.where)
+        return self.taken(reader, edge, axis, self.start, domain)
+
+    def taken(self, at: Meeting, edge: Edge, axis: int, start: Expr, domain: Domain) -> Edge:
+        """As many elements of an axis as the tile has."""
+        key = (replace(edge, span=None), axis, domain)
+        if key not in self.made:
+            shape = operand_type(self.view(), edge).shape
+            entries = tuple(
+                (start, self.part(at).count, 1) if k == axis else (ZERO, e, 1)
+                for k, e in enumerate(shape)
+            )
+            op, node = SpatialIndex(entries=entries), self.old.nodes[at.node]
+            self.made[key] = self.put(node, "rows", op, (edge,), domain).name
+        return read_of(self.nodes[self.made[key]])
+
+    # ------------------------------------------------------------ reductions
+
+    def end(self, node: Node) -> None:
+        """A reduction: what is found for a tile, added to what was found before."""
+        at = Meeting(node.name, self.region.ends[node.name])
+        (type_,), args = node.types, operand_types(self.old, node)
+        how = combination(node.op, args, type_.dtype)
+        assert how is not None
+        domain = self.domain(at, node.domain.dims)
+        inputs = self.inputs(at, self.own(node.name))
+        if isinstance(node.op, Max):
+            inputs = [self.filled(at, inputs[0], how.start, domain)]
+        if how.dtype is not type_.dtype and isinstance(node.op, Reduction):
+            cast = Cast(dtype=how.dtype)
+            inputs = [read_of(self.put(node, "wide", cast, (e,), domain)) for e in inputs]
+        each = self.put(node, "each", how.part, inputs, domain)
+        if each.types[0].dtype is not how.dtype:
+            each = self.put(node, "wide", Cast(dtype=how.dtype), (read_of(each),), domain)
+        result = TensorType(how.dtype, type_.shape)
+        now = self.added(node, each, how, result, self.scale(node, how.dtype))
+        self.sums[node.name] = now.name
+        end = at_point(now.domain, self.dim, self.last(at))
+        total = self.finished(node, Edge(source=now.name, entries=end))
+        if how.divided:
+            count = self.count(node, args[0].shape, how.dtype)
+            last = replace(node, op=Divide(), inputs=(total, read_of(count)))
+        else:
+            last = replace(node, op=Copy(), inputs=(total,))
+        if how.dtype is not type_.dtype:
+            wide = self.put(node, "total", last.op, last.inputs, node.domain)
+            last = replace(node, op=Cast(dtype=type_.dtype), inputs=(read_of(wide),))
+        self.nodes[node.name] = last
+
+    def scale(self, node: Node, dtype: DType) -> Edge | None:
+        """What a sum so far is multiplied by at each tile."""
+        return None
+
+    def finished(self, node: Node, total: Edge) -> Edge:
+        """What is made of the sum of all tiles."""
+        return total
+
+    def filled(self, at: Meeting, edge: Edge, value: Number, domain: Domain) -> Edge:
+        """An operand without nothing in it: where a tile may be empty, it is filled up."""
+        (axis,) = self.ways.places(at)
+        assert axis is not None
+        count = operand_type(self.view(), edge).shape[axis]
+        if self.space.implies(domain, compare(">=", count, ONE)):
+            return edge
+        rank = len(operand_type(self.view(), edge).shape)
+        op = Pad(widths=self.up_to_size(axis, rank, count), value=value)
+        return read_of(self.put(self.old.nodes[at.node], "full", op, (edge,), domain))
+
+    # ------------------------------------------------------------ putting together
+
+    def join(self, node: Node) -> None:
+        """A node that others read as a whole, put together from its tiles."""
+        way = self.region.kept[node.name]
+        at = Meeting(node.name, way)
+        tile = self.tile(at, self.own(node.name))
+        if isinstance(way, Star):
+            point = Sym(way.dim)
+            places = {self.dim: floordiv(point, self.size), self.row: mod(point, self.size)}
+            there = tuple(places.get(d, Sym(d)) for d in tile.domain.dims)
+            edge = Edge(source=tile.name, entries=there)
+            self.nodes[node.name] = replace(node, op=Copy(), inputs=(edge,))
+            return
+        (axis,) = way.results
+        assert axis is not None
+        widths = self.up_to_size(axis, len(node.types[0].shape), self.part(at).count)
+        full = self.put(node, "full", Pad(widths=widths), (read_of(tile),), tile.domain)
+        full = self.nodes[full.name] = self.even(full, axis)
+        count = add(self.last(at), ONE)
+        every = Slice(ZERO, count)
+        entries = tuple(every if d == self.dim else Sym(d) for d in full.domain.dims)
+        edge = Edge(source=full.name, entries=entries)
+        shape = full.types[0].shape
+        if axis:
+            order = (*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1))
+            edge = read_of(self.put(node, "order", Transpose(axes=order), (edge,), node.domain))
+        long = (*shape[:axis], mul(count, Const(self.size)), *shape[axis + 1 :])
+        joined = self.put(node, "joined", Reshape(shape=long), (edge,), node.domain)
+        taken = tuple((ZERO, e, 1) for e in node.types[0].shape)
+        index = SpatialIndex(entries=taken)
+        self.nodes[node.name] = replace(node, op=index, inputs=(read_of(joined),))
+
+    def even(self, node: Node, axis: int) -> Node:
+        """A node of full tiles, whose extent names no tile: all are as long."""
+        shape = list(node.types[0].shape)
+        shape[axis] = Const(self.size)
+        return replace(node, types=(replace(node.types[0], shape=tuple(shape)),))

@@ -1,0 +1,108 @@
+"""Which nodes may compute a dimension at once without keeping more than has to be kept anyway.
+
+Where some nodes keep their loop, what they share with the others is kept whole: made before the
+loop, or used after it. That is allowed
+
+- at no cost: for what is kept whole in any case (``analysis/full_extent.py``);
+- for products of tensors, which gain by being computed at once, and what is connected with them, as
+  long as what it adds is no more than what is kept whole anyway: the projections of all inputs of
+  a recurrent network are made before it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from tempoc.ops.control.control import Merge
+from tempoc.ops.tensor.contraction import Einsum, MatMul
+from tempoc.ops.tensor.convolution import Conv
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.passes.analysis.full_extent import kept_whole
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Graph, Node
+from tempoc.sdg.graph.query import components
+from tempoc.symbolic.expr import Expr, Sym, compare, product
+from tempoc.symbolic.walk import evaluate, symbols
+
+_TYPICAL = 1000
+
+
+def frugal(graph: Graph, dim: str, stars: Sequence[str], space: Space) -> list[str]:
+    """Those of the stars that may compute all points of a dimension at once.
+
+    To a node with only one point it is all the same: it is left to the loops.
+    """
+    whole = kept_whole(graph, dim)
+    limit = _size(graph, dim, whole)
+    points = _points(graph, dim, space)
+    whole |= points
+    stars = [s for s in stars if s not in points]
+    between = _Between(graph, dim, whole)
+    kept = {*stars}
+    while bad := {s for s, _ in between.longer(kept)}:
+        kept -= bad
+    for part in _parts(graph, [s for s in stars if s not in kept]):
+        if any(isinstance(graph.nodes[s].op, MatMul | Einsum | Conv) for s in part):
+            added = {store for _, store in between.longer(kept.union(part))}
+            if _size(graph, dim, added) <= limit:
+                kept.update(part)
+    return [s for s in stars if s in kept]
+
+
+def _parts(graph: Graph, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The names in parts, none of which reads what another one computes."""
+    near: dict[str, list[str]] = {name: [] for name in names}
+    for name in names:
+        for edge in graph.nodes[name].inputs:
+            if edge.source in near:
+                near[name].append(edge.source)
+                near[edge.source].append(name)
+    return components(names, near.__getitem__)
+
+
+def _points(graph: Graph, dim: str, space: Space) -> set[str]:
+    """The nodes with one point along a dimension."""
+    found: set[str] = set()
+    for node in graph.nodes.values():
+        if dim in symbols(node.domain.where):
+            first = space.lower_bound(Sym(dim), node.domain)
+            if space.implies(node.domain, compare("==", Sym(dim), first)):
+                found.add(node.name)
+    return found
+
+
+class _Between:
+    """What stands between nodes that compute a dimension at once and those that loop."""
+
+    def __init__(self, graph: Graph, dim: str, whole: Collection[str]) -> None:
+        nodes = graph.nodes.values()
+        self.whole = {*whole}
+        self.free = self.whole | {n.name for n in nodes if is_cheap(n.op)}
+        self.free |= {n.name for n in nodes if dim not in n.domain.dims}
+        self.merges = [
+            (n.name, {e.source for e in n.inputs}) for n in nodes if isinstance(n.op, Merge)
+        ]
+        self.reads = [(n.name, e.source) for n in nodes for e in n.inputs]
+
+    def longer(self, stars: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Stars, each with a store between it and a loop that would grow."""
+        free = self.free.union(stars)
+        free |= {name for name, sources in self.merges if sources <= free}
+        for reader, source in self.reads:
+            if source not in free and reader in stars:
+                yield reader, source
+            if reader not in free and source in stars and source not in self.whole:
+                yield source, source
+
+
+def _size(graph: Graph, dim: str, names: Iterable[str]) -> int:
+    """How many elements tensors have at a point of a dimension, if bounds are large."""
+    return sum(
+        _elements(graph, graph.nodes[n]) for n in {*names} if dim in graph.nodes[n].domain.dims
+    )
+
+
+def _elements(graph: Graph, node: Node) -> int:
+    along: list[Expr] = [Sym(graph.universe.dim(d).bound) for d in node.vector]
+    sizes = [product((*along, *t.shape)) for t in node.types]
+    return sum(evaluate(e, dict.fromkeys(symbols(e), _TYPICAL)) for e in sizes)

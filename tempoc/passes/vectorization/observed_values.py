@@ -1,0 +1,59 @@
+"""What is seen while a program runs: who prints a loss at each step wants to see it at that step.
+
+Where a loop makes what leads to it, values that effects show are not computed at once after that
+loop, though they might be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from tempoc.ops.control.effects import Effect
+from tempoc.passes.analysis.cost import is_cheap
+from tempoc.sdg.graph.graph import Edge, Graph
+from tempoc.sdg.graph.query import users
+from tempoc.sdg.statements.build import is_computed
+from tempoc.symbolic.expr import Slice
+
+
+def awaited(graph: Graph, dim: str, stars: Collection[str]) -> set[str]:
+    """Nodes between a loop along a dimension and an effect at its points."""
+    nodes = [n for n in graph.nodes.values() if dim in n.domain.dims]
+    effects = [n.name for n in nodes if isinstance(n.op, Effect)]
+    if not effects:
+        return set()
+    uses = users(graph)
+    made = [
+        n.name
+        for n in nodes
+        if is_computed(n) and n.name not in stars and n.name not in effects and not is_cheap(n.op)
+    ]
+
+    def sources(name: str) -> list[str]:
+        return [e.source for e in graph.nodes[name].inputs if _is_at_point(graph, e, dim)]
+
+    def readers(name: str) -> list[str]:
+        found = [(u.reader, graph.nodes[u.reader].inputs[u.slot]) for u in uses[name]]
+        return [
+            reader
+            for reader, edge in found
+            if dim in graph.nodes[reader].domain.dims and _is_at_point(graph, edge, dim)
+        ]
+
+    return _reached(effects, sources) & _reached(made, readers)
+
+
+def _is_at_point(graph: Graph, edge: Edge, dim: str) -> bool:
+    """Whether a read takes one point of the dimension."""
+    dims = graph.nodes[edge.source].domain.dims
+    return dim in dims and not isinstance(edge.entries[dims.index(dim)], Slice)
+
+
+def _reached(starts: Iterable[str], after: Callable[[str], list[str]]) -> set[str]:
+    found, waiting = set(starts), [*starts]
+    while waiting:
+        for name in after(waiting.pop()):
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return found

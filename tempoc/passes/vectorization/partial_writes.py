@@ -1,0 +1,96 @@
+"""Branches of merges with points of their own, so that what computes them can do so all at once.
+
+    %a = exp %x                          : [t] f32
+    %y = merge %b when t < T-5, %a when t >= T-5 : [t] f32
+    ->
+    %a      = exp %x                     : [t] f32
+    %a.part = copy %a                    : [t | t >= T-5] f32
+    %y = merge %b when t < T-5, %a.part when t >= T-5 : [t] f32
+
+A node that computes points at once writes all of them. Where only some belong to a merge, as others
+read the node as well, a copy writes these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tempoc.ops.control.control import Copy, Merge
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.statements.branches import together
+from tempoc.sdg.statements.build import identity, is_computed, written_where
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Expr, conjunction
+from tempoc.symbolic.walk import symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partial:
+    """A branch of a merge with a copy of its own, and where that is written."""
+
+    merge: str
+    branch: int
+    copy: str
+    where: Expr
+
+
+def part(graph: Graph, space: Space) -> tuple[Graph, tuple[Partial, ...]]:
+    """The graph with copies, and which branches have one."""
+    lazy = together(graph)
+    nodes, found = dict(graph.nodes), []
+    for merge in graph.nodes.values():
+        for k, edge in enumerate(merge.inputs if isinstance(merge.op, Merge) else ()):
+            source = graph.nodes[edge.source]
+            if not is_computed(source) or source.name in lazy:
+                continue
+            where = space.simplify(written_where(merge, k, graph), source.domain)
+            if space.implies(source.domain, where):
+                continue
+            copy = _copy(nodes, source, edge, where, space)
+            nodes[copy.name] = copy
+            inputs = list(nodes[merge.name].inputs)
+            inputs[k] = replace(edge, source=copy.name, out=0)
+            nodes[merge.name] = replace(nodes[merge.name], inputs=tuple(inputs))
+            found.append(Partial(merge=merge.name, branch=k, copy=copy.name, where=where))
+    return (replace(graph, nodes=_in_order(graph, nodes, found)), tuple(found))
+
+
+def whole(graph: Graph, parts: Sequence[Partial]) -> Graph:
+    """The graph without the copies of what writes a merge at one point after the other anyway."""
+    nodes = dict(graph.nodes)
+    for p in parts:
+        (read,) = nodes[p.copy].inputs
+        if any(d in symbols(p.where) for d in nodes[read.source].vector):
+            continue
+        inputs = list(nodes[p.merge].inputs)
+        inputs[p.branch] = replace(inputs[p.branch], source=read.source, out=read.out)
+        nodes[p.merge] = replace(nodes[p.merge], inputs=tuple(inputs))
+        del nodes[p.copy]
+    return replace(graph, nodes=nodes)
+
+
+def _copy(nodes: dict[str, Node], source: Node, edge: Edge, where: Expr, space: Space) -> Node:
+    """What writes a merge in the place of a node."""
+    name, number = f"{source.name}.part", 2
+    while name in nodes:
+        name, number = f"{source.name}.part{number}", number + 1
+    there = space.simplify(conjunction(source.domain.where, where), Domain(source.domain.dims))
+    return Node(
+        name=name,
+        op=Copy(),
+        domain=Domain(source.domain.dims, there),
+        inputs=(Edge(source=source.name, out=edge.out, entries=identity(source.domain)),),
+        types=(source.types[edge.out],),
+        spans=source.spans,
+    )
+
+
+def _in_order(graph: Graph, nodes: dict[str, Node], found: Sequence[Partial]) -> dict[str, Node]:
+    """All nodes, copies after what they copy."""
+    after: dict[str, list[str]] = {}
+    for p in found:
+        after.setdefault(nodes[p.copy].inputs[0].source, []).append(p.copy)
+    order = [n for name in graph.nodes for n in (name, *after.get(name, ()))]
+    return {name: nodes[name] for name in order}

@@ -1,0 +1,58 @@
+"""On which side of a writer its readers are: exactly, through whatever the writer writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import Entry, Expr
+
+Signs = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A reader reads a tensor at ``read``, in its own dimensions; a writer writes ``written``."""
+
+    reader: Domain
+    read: tuple[Entry, ...]
+    tensor: Domain
+    writer: Domain
+    written: tuple[Expr, ...]
+
+
+def signs(
+    space: Space, passage: Passage, along: Mapping[str, tuple[Expr, Expr]]
+) -> dict[str, Signs] | None:
+    """The possible signs of a coordinate of the reader minus one of the writer, by name.
+
+    Bounds with a compile-time value count as free. ``None``: nothing is read.
+    """
+    there = space.symbolic
+    reads = there.access_map(passage.reader, passage.read, passage.tensor)
+    writes = there.access_map(passage.writer, passage.written, passage.tensor)
+    pairs = reads.apply_range(writes.reverse())
+    return sides(there, pairs, (passage.reader.dims, passage.writer.dims), along)
+
+
+def sides(
+    space: Space,
+    pairs: isl.Map,
+    dims: tuple[tuple[str, ...], tuple[str, ...]],
+    along: Mapping[str, tuple[Expr, Expr]],
+) -> dict[str, Signs] | None:
+    """The signs for pairs of points, the later one first, with these dimensions."""
+    at = space.frame.coordinates
+    if pairs.is_empty():
+        return None
+    found: dict[str, Signs] = {}
+    for name, (here, other) in along.items():
+        first = space.frame.value(here, at(dims[0]))
+        second = space.frame.value(other, at(dims[1]))
+        orders = {-1: first.lt_map(second), 0: first.eq_map(second), 1: first.gt_map(second)}
+        found[name] = frozenset(s for s, m in orders.items() if not pairs.intersect(m).is_empty())
+    return found

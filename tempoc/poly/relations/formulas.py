@@ -1,0 +1,206 @@
+"""Formulas about integers: can they hold, for any values of the bounds?
+
+A formula is a conjunction of conditions over variables and bounds; isl decides whether there are
+integers for which it holds. It counts its steps: a question that takes too many is given up, so
+that nobody waits for ever, and what is given up does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.base.interned import MEMORY
+from tempoc.poly.relations.sets import Frame
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    And,
+    Compare,
+    Const,
+    Expr,
+    Sum,
+    Sym,
+    conjunction,
+    sub,
+)
+from tempoc.symbolic.walk import is_affine, symbols
+
+STEPS = 3_000_000
+"""What isl may do for one question: about a second."""
+QUESTIONS = 20_000
+HARD = 10
+"""So many questions may be asked, and so many may be too hard, before all others are given up."""
+
+
+class GivenUp(Exception):
+    """The question took more steps than are allowed, or is about products of symbols."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """All of ``parts`` hold, and no variable is negative but those called ``free``."""
+
+    parts: tuple[Expr, ...]
+    free: tuple[str, ...] = ()
+
+    def __and__(self, other: Formula) -> Formula:
+        """Both hold."""
+        return Formula(self.parts + other.parts, self.free + other.free)
+
+    def having(self, *parts: Expr) -> Formula:
+        """These hold too."""
+        return Formula(self.parts + parts, self.free)
+
+
+class Formulas:
+    """Answers about formulas; the ``bounds`` are at least 1, and ``facts`` hold of them."""
+
+    def __init__(self, bounds: Sequence[str], facts: Iterable[Expr], steps: int = STEPS) -> None:
+        self.frame = Frame(tuple(bounds))
+        self.facts = conjunction(*facts)
+        self.steps = steps
+        self.asked = 0
+        self.hard = 0
+        self._answers: dict[tuple[Formula, ...], bool | None] = {}
+        at = self.frame.coordinates(())
+        about = self.frame.condition(self.facts, at).params()
+        for k in range(len(bounds)):
+            about = about.lower_bound_val(D.param, k, self.frame.val(1))
+        self._context = about
+
+    def never(self, formula: Formula) -> bool:
+        """Whether nothing makes a formula true; conditions with products count as true."""
+        kept = _affine(formula)
+        if FALSE in kept.parts:
+            return True
+        return self._once((kept,), lambda: bool(self._set(kept).is_empty()))
+
+    def covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
+        """Whether, wherever a formula holds, one of some cases can be made to hold as well.
+
+        Cases have the variables of ``whole`` and more, which may be anything there. A case with a
+        product counts as one that never holds.
+        """
+        kept = _affine(whole)
+        if FALSE in kept.parts:
+            return True
+        sure = tuple(
+            c for c in cases if FALSE not in c.parts and all(is_affine(p) for p in c.parts)
+        )
+        if not sure:
+            return self.never(kept)
+        return self._once((kept, *sure), lambda: self._is_covered(kept, sure))
+
+    def contradict(self) -> bool:
+        """Whether no bounds are allowed at all: whatever is asked, nothing is ever true."""
+        return bool(self._context.is_empty())
+
+    def _once(self, question: tuple[Formula, ...], answer: Callable[[], bool]) -> bool:
+        if question not in self._answers:
+            if self.asked >= QUESTIONS or self.hard >= HARD:
+                raise GivenUp
+            self.asked += 1
+            self._answers[question] = self.frame.limited(self.steps, answer)
+            self.hard += self._answers[question] is None
+        found = self._answers[question]
+        if found is None:
+            raise GivenUp
+        return found
+
+    def _is_covered(self, whole: Formula, cases: Sequence[Formula]) -> bool:
+        rest, count = self._set(whole), len(self._variables(whole))
+        for case in cases:
+            if rest.is_empty():
+                break
+            both = whole & case
+            names = self._variables(whole)
+            names += tuple(n for n in self._variables(both) if n not in names)
+            found = self._set(both, names)
+            found = found.project_out(D.set, count, len(names) - count)
+            for k, name in enumerate(names[:count]):
+                found = found.set_dim_name(D.set, k, name)
+            rest = rest.subtract(found)
+        return bool(rest.is_empty())
+
+    # ------------------------------------------------------------------ as isl sets
+
+    def _variables(self, formula: Formula) -> tuple[str, ...]:
+        found = (n for p in formula.parts for n in symbols(p))
+        return tuple(dict.fromkeys(n for n in found if n not in self.frame.params))
+
+    def _set(self, formula: Formula, names: tuple[str, ...] | None = None) -> isl.Set:
+        at = self.frame.coordinates(self._variables(formula) if names is None else names)
+        names = tuple(n for n in at.env if n not in self.frame.params)
+        simple = isl.BasicSet.universe(at.space)
+        local = isl.LocalSpace.from_space(at.space)
+        where = {n: (D.param, k) for k, n in enumerate(self.frame.params)}
+        where |= {n: (D.set, k) for k, n in enumerate(names)}
+        free = dict.fromkeys(formula.free)
+        for n in names:
+            if n not in free:
+                simple = simple.add_constraint(self._linear(local, where, Sym(n), equal=False))
+        others = []
+        for part in dict.fromkeys(formula.parts):
+            found = _as_linear(part)
+            if found is None:
+                others.append(part)
+                continue
+            for e, equal in found:
+                simple = simple.add_constraint(self._linear(local, where, e, equal=equal))
+        result = isl.Set.from_basic_set(simple).intersect_params(self._context)
+        for part in others:
+            if result.is_empty():
+                break
+            result = result.intersect(self.frame.condition(part, at))
+        return result
+
+    def _linear(
+        self,
+        local: isl.LocalSpace,
+        where: dict[str, tuple[isl.dim_type, int]],
+        e: Expr,
+        *,
+        equal: bool,
+    ) -> isl.Constraint:
+        """``e == 0`` or ``e >= 0``."""
+        make = isl.Constraint.alloc_equality if equal else isl.Constraint.alloc_inequality
+        row = make(local)
+        terms, const = (e.terms, e.const) if isinstance(e, Sum) else (((1, e),), 0)
+        for c, x in terms:
+            assert isinstance(x, Sym)
+            row = row.set_coefficient_val(*where[x.name], self.frame.val(c))
+        return row.set_constant_val(self.frame.val(const))
+
+
+def _affine(formula: Formula) -> Formula:
+    """Without what has products of symbols; never less true."""
+    kept: list[Expr] = []
+    for p in formula.parts:
+        kept += p.args if isinstance(p, And) else (p,)
+    kept = [p for p in dict.fromkeys(kept) if p != TRUE and is_affine(p)]
+    return Formula(tuple(kept), formula.free)
+
+
+@lru_cache(MEMORY)
+def _as_linear(part: Expr) -> tuple[tuple[Expr, bool], ...] | None:
+    """Linear equations and inequalities ``e >= 0`` that together say the same, if there are."""
+    if isinstance(part, And):
+        found = [_as_linear(p) for p in part.args]
+        return None if None in found else tuple(e for some in found for e in some or ())
+    if not isinstance(part, Compare) or part.op == "!=":
+        return None
+    left, right = part.left, part.right
+    if part.op in (">", ">="):
+        left, right = right, left
+    gap = sub(right, left)
+    if part.op in ("<", ">"):
+        gap = gap - 1
+    terms = gap.terms if isinstance(gap, Sum) else ((1, gap),)
+    if isinstance(gap, Const) or not all(isinstance(x, Sym) for _, x in terms):
+        return None
+    return ((gap, part.op == "=="),)

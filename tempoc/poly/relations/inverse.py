@@ -1,0 +1,109 @@
+"""Accesses turned around: who reads a point, as an access of the readers again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from tempoc.poly.relations import recover
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, ZERO, Entry, Expr, Slice, Sym
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inverse:
+    """Where `where` holds (over the source's dimensions), the readers are at `entries`.
+
+    If not `exact`, the entries cover the readers and more.
+    """
+
+    entries: tuple[Entry, ...]
+    where: Expr
+    exact: bool
+
+
+def covering(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> Inverse:
+    """Slices that hold all readers of each point of the source, as short as is plainly said.
+
+    Remainders are left out of the limits: they save little and make for long conditions.
+    """
+    key = ("covering", sink, entries, source)
+    return space.known.once(key, lambda: _covering(space, sink, entries, source))
+
+
+def _covering(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> Inverse:
+    there = space.symbolic
+    back = there.access_map(sink, entries, source).reverse().remove_divs().coalesce()
+    where = recover.condition(back.domain(), there.set(source))
+    limits: list[Entry] = []
+    for k, dim in enumerate(sink.dims):
+        bound = Sym(there.universe.dim(dim).bound)
+        limits.append(recover.limits(back, k) or Slice(ZERO, bound))
+    return Inverse(entries=tuple(limits), where=where, exact=False)
+
+
+def readers(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> tuple[Inverse, ...] | None:
+    """All readers of each point of the source, each reader in one piece, all pieces exact.
+
+    Conditions of different pieces may overlap. `None` where no such pieces are found.
+    """
+    key = ("readers", sink, entries, source)
+    return space.known.once(key, lambda: _readers(space, sink, entries, source))
+
+
+def _readers(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> tuple[Inverse, ...] | None:
+    there = space.symbolic
+    back = there.access_map(sink, entries, source).reverse().coalesce()
+    if back.is_empty():
+        return ()
+    whole = _piece(there, back, source)
+    if whole is not None and whole.exact:
+        return (_everywhere(there, back, sink, entries, whole, source),)
+    parts = [isl.Map.from_basic_map(b) for b in back.make_disjoint().get_basic_maps()]
+    pieces: list[Inverse] = []
+    for part in parts:
+        piece = _piece(there, part, source)
+        if piece is None or not piece.exact:
+            return None
+        pieces.append(_everywhere(there, part, sink, entries, piece, source))
+    return tuple(pieces)
+
+
+def _everywhere(
+    space: Space,
+    readers: isl.Map,
+    sink: Domain,
+    entries: tuple[Entry, ...],
+    piece: Inverse,
+    source: Domain,
+) -> Inverse:
+    """The piece without its condition, where its slices are empty at all other points.
+
+    Not where the source was read in slices: there is no place of a point in a slice without it.
+    """
+    if piece.where == TRUE or not any(isinstance(e, Slice) for e in piece.entries):
+        return piece
+    if any(isinstance(e, Slice) for e in entries):
+        return piece
+    if space.outside(source, piece.entries, sink) is not None:
+        return piece
+    same = space.access_map(source, piece.entries, sink).is_equal(readers)
+    return replace(piece, where=TRUE) if same else piece
+
+
+def _piece(space: Space, readers: isl.Map, source: Domain) -> Inverse | None:
+    found = recover.entries(readers)
+    if found is None:
+        return None
+    where = recover.condition(readers.domain(), space.set(source))
+    return Inverse(entries=found[0], where=where, exact=found[1])

@@ -1,0 +1,54 @@
+"""Accesses as isl maps: which points of a source each point of a sink reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly.relations.sets import Coordinates, Frame
+from tempoc.symbolic.expr import Entry, Slice
+
+
+def access(
+    frame: Frame, sink: Coordinates, entries: Sequence[Entry], source: Coordinates
+) -> isl.Map:
+    """The access itself, restricted to nothing: an empty slice relates to no point."""
+    universe = isl.Set.universe
+    m = isl.Map.from_domain_and_range(universe(sink.space), universe(source.space))
+    local = isl.LocalSpace.from_space(source.space)
+    for k, entry in enumerate(entries):
+        out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
+        if not isinstance(entry, Slice):
+            m = m.intersect(frame.value(entry, sink).eq_map(out))
+            continue
+        low = frame.value(entry.lo, sink)
+        m = m.intersect(low.le_map(out)).intersect(frame.value(entry.hi, sink).gt_map(out))
+        if entry.step != 1:
+            step = frame.val(entry.step)
+            m = m.intersect(low.mod_val(step).eq_map(out.mod_val(step)))
+    return m
+
+
+def named(m: isl.Map, sink: str, source: str) -> isl.Map:
+    """The map between tuples of these names."""
+    return m.set_tuple_name(D.in_, sink).set_tuple_name(D.out, source)
+
+
+def union(maps: Sequence[isl.Map]) -> isl.Map:
+    """The union of at least one map (or set), all in one space."""
+    total = maps[0]
+    for m in maps[1:]:
+        total = total.union(m)
+    return total.coalesce()
+
+
+def latest(times: isl.Map) -> isl.Map:
+    """Each point at the lexicographically greatest of its images."""
+    try:
+        return times.lexmax()
+    except isl.Error:
+        # isl's lexmax stumbles over some divisions: leave out what something greater beats.
+        order = isl.Map.lex_gt(times.get_space().range())
+        return times.subtract(times.apply_range(order))

@@ -1,0 +1,221 @@
+"""From isl back to index expressions that a person would have written."""
+
+from __future__ import annotations
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly.relations.sets import basic_sets
+from tempoc.symbolic.comparisons import comparison
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    And,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Mod,
+    Or,
+    Slice,
+    Sum,
+    Sym,
+    add,
+    conjunction,
+    disjunction,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    mul,
+    negation,
+    sub,
+)
+from tempoc.symbolic.walk import symbols
+
+
+def affine(aff: isl.Aff) -> Expr:
+    """A quasi-affine function, integer valued where it is used."""
+    numerator, denominator = _fraction(aff)
+    return remainders(floordiv(numerator, denominator))
+
+
+def _fraction(aff: isl.Aff) -> tuple[Expr, int]:
+    denominator = aff.get_denominator_val().to_python()
+    terms: list[Expr] = [Const((aff.get_constant_val() * denominator).to_python())]
+    for kind in (D.in_, D.param, D.div):
+        for k in range(aff.dim(kind)):
+            c = aff.get_coefficient_val(kind, k)
+            if not c.is_zero():
+                number = (c * denominator).to_python()
+                terms.append(mul(Const(number), _atom(aff, kind, k)))
+    return add(*terms), denominator
+
+
+def _atom(aff: isl.Aff, kind: D, k: int) -> Expr:
+    if kind != D.div:
+        return Sym(aff.get_dim_name(kind, k))
+    return floordiv(*_fraction(aff.get_div(k)))
+
+
+def remainders(e: Expr) -> Expr:
+    """`t - 4*(t//4)` as `t % 4`, wherever that leaves fewer terms."""
+    if not isinstance(e, Sum):
+        return e
+    for c, x in e.terms:
+        if isinstance(x, FloorDiv) and c % x.divisor == 0:
+            factor = c // x.divisor
+            rest = sub(e, mul(Const(c), x))
+            other = add(rest, mul(Const(factor), sub(x.arg, mod(x.arg, x.divisor))))
+            if _weight(other) < _weight(e):
+                return remainders(other)
+    return e
+
+
+def _weight(e: Expr) -> int:
+    return len(e.terms) + bool(e.const) if isinstance(e, Sum) else 1
+
+
+def value(pw: isl.PwAff, given: isl.Set) -> Expr | None:
+    """A piecewise function on `given`; `None` if it is neither affine nor a `min` or `max`."""
+    pieces = distinct(pw.coalesce().gist(given))
+    if len(pieces) == 1:
+        return affine(pieces[0])
+    here = pw.intersect_domain(given)
+    for name in ("min", "max"):
+        joined = pieces[0].to_pw_aff()
+        for aff in pieces[1:]:
+            joined = getattr(joined, name)(aff.to_pw_aff())
+        if joined.intersect_domain(here.domain()).is_equal(here):
+            parts = [affine(aff) for aff in pieces]
+            return minimum(*parts) if name == "min" else maximum(*parts)
+    return None
+
+
+def distinct(pw: isl.PwAff) -> list[isl.Aff]:
+    """The different functions among the pieces, without those that another one covers."""
+    found: list[isl.Aff] = []
+    pieces = pw.get_pieces()
+    for _, aff in pieces:
+        if not any(aff.plain_is_equal(other) for other in found):
+            found.append(aff)
+    for aff in tuple(found):
+        rest = [other for other in found if other is not aff]
+        places = [where for where, a in pieces if a.plain_is_equal(aff)]
+        if all(any(_agree(aff, other, where) for other in rest) for where in places):
+            found = rest
+    return found
+
+
+def _agree(a: isl.Aff, b: isl.Aff, where: isl.Set) -> bool:
+    return bool(where.is_subset(a.to_pw_aff().eq_set(b.to_pw_aff())))
+
+
+def condition(s: isl.Set, given: isl.Set) -> Expr:
+    """A condition that equals membership in `s` wherever `given` holds, as short as we can."""
+    inside = s.intersect(given)
+    if inside.is_empty():
+        return FALSE
+    outside = given.subtract(s)
+    if outside.is_empty():
+        return TRUE
+    direct = _disjunction(inside, given)
+    if isinstance(direct, Compare) or (isinstance(direct, And) and len(direct.args) <= 2):
+        return direct
+    opposite = negation(_disjunction(outside, given))
+    return min(direct, opposite, key=length)
+
+
+def length(c: Expr) -> int:
+    """How many comparisons a condition has."""
+    return sum(length(a) for a in c.args) if isinstance(c, (And, Or)) else 1
+
+
+def plainness(c: Expr) -> tuple[int, int]:
+    """What makes a condition easy to read: few comparisons, and equalities among them."""
+    parts = c.args if isinstance(c, (And, Or)) else (c,)
+    vague = sum(isinstance(p, Compare) and p.op not in ("==", "!=") for p in parts)
+    return length(c), vague
+
+
+def _disjunction(s: isl.Set, given: isl.Set) -> Expr:
+    short = s.coalesce().gist(given).coalesce()
+    return disjunction(*(_conjunction(b, given) for b in basic_sets(short)))
+
+
+def _conjunction(b: isl.BasicSet, given: isl.Set) -> Expr:
+    dims = tuple(b.get_space().get_dim_name(D.set, k) for k in range(b.dim(D.set)))
+    here = isl.Set.from_basic_set(b).intersect(given)
+    parts: list[Expr] = []
+    for c in b.remove_redundancies().get_constraints():
+        if c.is_div_constraint():
+            continue
+        aff = c.get_aff()
+        equal = c.is_equality() or here.is_subset(aff.to_pw_aff().zero_set())
+        part = comparison(affine(aff), equal, dims)
+        if part != TRUE:
+            parts.append(part)
+    parts.sort(key=lambda p: _place(p, dims))
+    return conjunction(*parts)
+
+
+def _place(c: Expr, dims: tuple[str, ...]) -> tuple[int, bool, str]:
+    if not isinstance(c, Compare):
+        return len(dims), False, repr(c)
+    at = [dims.index(n) for n in symbols(c.left) if n in dims]
+    return min(at, default=len(dims)), isinstance(c.left, Mod), repr(c)
+
+
+def entries(m: isl.Map) -> tuple[tuple[Expr | Slice, ...], bool] | None:
+    """A map as access entries, and whether they are exact; `None` if a limit cannot be stated.
+
+    Each entry is a point or a slice (with a step where the stride asks for one) over the map's
+    domain; when not exact they cover the map.
+    """
+    given = m.domain()
+    box = isl.Map.from_domain_and_range(given, isl.Set.universe(m.get_space().range()))
+    found: list[Expr | Slice] = []
+    for k in range(m.dim(D.out)):
+        try:
+            low, high = m.dim_min(k), m.dim_max(k)
+        except isl.Error:  # isl gives up on some divisions
+            return None
+        entry = _entry(m, k, low, high, given)
+        if entry is None:
+            return None
+        found.append(entry[0])
+        box = box.intersect(entry[1])
+    return tuple(found), bool(box.is_equal(m))
+
+
+def limits(m: isl.Map, k: int) -> Slice | None:
+    """A slice that holds all values of a dimension; `None` if its limits cannot be stated."""
+    given = m.domain()
+    try:
+        first, last = (value(v, given) for v in (m.dim_min(k), m.dim_max(k)))
+    except isl.Error:  # isl gives up on some divisions
+        return None
+    return None if first is None or last is None else Slice(first, add(last, Const(1)))
+
+
+def _entry(
+    m: isl.Map, k: int, low: isl.PwAff, high: isl.PwAff, given: isl.Set
+) -> tuple[Expr | Slice, isl.Map] | None:
+    """One entry between its limits, and what it relates."""
+    local = isl.LocalSpace.from_space(m.get_space().range())
+    out = isl.Aff.var_on_domain(local, D.set, k).to_pw_aff()
+    first, last = value(low, given), value(high, given)
+    if first is None or last is None:
+        return None
+    if low.is_equal(high):
+        return first, low.eq_map(out)
+    box = low.le_map(out).intersect(high.ge_map(out))
+    stride = m.get_range_stride_info(k).get_stride().to_python()
+    if stride != 1:
+        box = box.intersect(_every(low, out, stride))
+    return Slice(first, add(last, Const(1)), stride), box
+
+
+def _every(low: isl.PwAff, out: isl.PwAff, stride: int) -> isl.Map:
+    step = isl.Val(stride, context=low.get_ctx())
+    return low.mod_val(step).eq_map(out.mod_val(step))

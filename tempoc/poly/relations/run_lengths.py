@@ -1,0 +1,384 @@
+"""Lengths that are found out during the run: sets and relations for all that they may turn out.
+
+A bound that a tensor ends (`dim t < T until stop`) is a parameter like any other where a question
+is about one run: it stands for the length. Before the end is reached nobody knows it, though, and
+an order of execution must be right whatever it will be. Here each such bound becomes one more
+coordinate (`T'`, the length), and the parameter stands for the largest length:
+
+- `Unended` answers questions about sets and accesses with everything that is there for *some*
+  length;
+- `waits` says which points need to know what: a point must wait for the end to be seen (or not
+  seen) at a step if it would not exist, read something else, or mean something else in a run that
+  ended there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly.relations import maps
+from tempoc.poly.relations.sets import Coordinates
+from tempoc.poly.relations.space import Space
+from tempoc.symbolic.domain import Bound, Domain, Universe
+from tempoc.symbolic.expr import (
+    TRUE,
+    ZERO,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sym,
+    compare,
+    conjunction,
+    disjunction,
+    negation,
+)
+from tempoc.symbolic.walk import is_affine, is_condition, substitute, substitute_entry, symbols
+
+
+def primed(bound: str) -> str:
+    """The coordinate for the length of a bound."""
+    return f"{bound}'"
+
+
+def names_lengths(universe: Universe, domain: Domain, entries: Sequence[Entry] = ()) -> bool:
+    """Whether a domain or an access of its points depends on a length."""
+    lengths = universe.lengths
+    if not lengths:
+        return False
+    named = [n for e in (domain.where, *entries) for n in symbols(e)]
+    named += [universe.dim(d).bound for d in domain.dims]
+    return any(n in lengths for n in named)
+
+
+def inside(domain: Domain, universe: Universe, env: dict[str, Expr]) -> Expr:
+    """The condition for a point to be one of a domain's, with values in place of bounds."""
+    box = [compare("<", Sym(d), Sym(universe.dim(d).bound)) for d in domain.dims]
+    return conjunction(*(substitute(c, env) for c in (*box, domain.where)))
+
+
+def _points(space: Space, where: Expr, at: Coordinates) -> isl.Set:
+    """The points at which a condition holds; indices are never negative."""
+    found = space.frame.condition(where, at).intersect_params(space.context)
+    for k in range(found.dim(D.set)):
+        found = found.lower_bound_val(D.set, k, space.frame.val(0))
+    return found
+
+
+def facts(universe: Universe, env: dict[str, Expr]) -> Expr:
+    """What holds of all lengths, with values in place of bounds; none is above the parameter."""
+    known = [compare(">=", e, Const(1)) for e in env.values()]
+    known += [compare("<=", env[b.name], Sym(b.name)) for b in universe.ended]
+    return conjunction(*known, *(substitute(a, env) for a in universe.assumptions))
+
+
+def moves_elsewhere(
+    universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
+) -> bool:
+    """Whether an access reads at a point where lengths are other ones, from points that have some.
+
+    What is said about these in terms of lengths cannot be said there.
+    """
+    at = dict(zip(source.dims, entries, strict=True))
+    return any(d in at and at[d] != Sym(d) for d in _decisive(universe, sink, entries))
+
+
+def loses_lengths(
+    universe: Universe, sink: Domain, entries: Sequence[Entry], source: Domain
+) -> bool:
+    """Whether points that have several lengths may read one point, and it is theirs that matter.
+
+    Who reads a point cannot be said in terms of one length then.
+    """
+    at = dict(zip(source.dims, entries, strict=True))
+    return any(at.get(d) != Sym(d) for d in _decisive(universe, sink, entries))
+
+
+def _decisive(universe: Universe, sink: Domain, entries: Sequence[Entry]) -> list[str]:
+    """The dimensions with which the lengths vary that an access and its points depend on."""
+    named = [n for e in (sink.where, *entries) for n in symbols(e) if not universe.is_dim(n)]
+    named += [universe.dim(d).bound for d in sink.dims]
+    return [d for n in named for d in universe.outer(n)]
+
+
+def outside_elsewhere(
+    space: Space, sink: Domain, entries: tuple[Entry, ...], source: Domain
+) -> str:
+    """A bound whose length at another point must be larger for an access to be inside.
+
+    Empty if the access is inside whatever the length there, or is not at another point.
+    """
+    universe = space.universe
+    at = dict(zip(source.dims, entries, strict=True))
+    for b in universe.ended:
+        if not any(d in at and at[d] != Sym(d) for d in b.outer):
+            continue
+        other = Sym(f"{b.name}''")
+        lengths = universe.at_lengths({b.name: other})
+        more = Space(
+            replace(
+                universe,
+                bounds=(*universe.bounds, Bound(name=other.name)),
+                assumptions=(
+                    *universe.assumptions,
+                    *(substitute(a, lengths) for a in universe.assumptions),
+                ),
+            )
+        )
+        for dim, entry in at.items():
+            limit = lengths.get(universe.dim(dim).bound)
+            if limit is None:
+                continue
+            if isinstance(entry, Slice):
+                empty = compare("<=", entry.hi, entry.lo)
+                fits = disjunction(compare("<=", entry.hi, limit), empty)
+            else:
+                fits = compare("<", entry, limit)
+            if not more.implies(sink, fits):
+                return b.name
+        if source.where != TRUE and any(n in lengths for n in symbols(source.where)):
+            return b.name
+    return ""
+
+
+class Unended(Space):
+    """The space of runs that may still end anywhere: all that holds for some lengths holds here."""
+
+    def __init__(self, space: Space) -> None:
+        """Bounds that tensors end stand for their largest lengths; values are forgotten."""
+        super().__init__(space.symbolic.universe, space.frame)
+        self.ends = tuple(primed(b.name) for b in self.universe.ended)
+        lengths: dict[str, Expr] = {b.name: Sym(primed(b.name)) for b in self.universe.ended}
+        self.env = self.universe.at_lengths(lengths)
+
+    @cached_property
+    def symbolic(self) -> Space:
+        """This space: it has no values of bounds."""
+        return self
+
+    def _set(self, domain: Domain) -> isl.Set:
+        if not names_lengths(self.universe, domain):
+            return super()._set(domain)
+        return self._forgotten(self.ended(domain)).coalesce()
+
+    def ended(self, domain: Domain) -> isl.Set:
+        """The points of a domain with the lengths for which they are there."""
+        where = conjunction(inside(domain, self.universe, self.env), facts(self.universe, self.env))
+        return _points(self, where, self.at(domain.dims))
+
+    def at(self, dims: tuple[str, ...]) -> Coordinates:
+        """Points with lengths."""
+        return self.frame.coordinates((*dims, *self.ends))
+
+    def access_map(
+        self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
+    ) -> isl.Map:
+        """Sink points to the source points that they read for some lengths."""
+        if not any(names_lengths(self.universe, d, entries) for d in (sink, source)):
+            return super().access_map(sink, entries, source, clip=clip)
+        linked = self.linked(sink, entries, source, clip=clip)
+        return self.forget(linked)
+
+    def linked(
+        self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
+    ) -> isl.Map:
+        """Sink points to the source points that they read, each with its lengths."""
+        here, there = self.at(sink.dims), self.at(source.dims)
+        moved = [substitute_entry(e, self.env) for e in entries]
+        found = maps.access(self.frame, here, moved, there)
+        for b in self.universe.ended:
+            found = found.intersect(self._same(b, sink, source, here, there))
+        found = found.intersect_domain(self.ended(sink))
+        return found.intersect_range(self.ended(source)) if clip else found
+
+    def _same(
+        self, bound: Bound, sink: Domain, source: Domain, here: Coordinates, there: Coordinates
+    ) -> isl.Map:
+        """A length is the same on both sides, except at different points of what it varies over."""
+        name = primed(bound.name)
+        same = here.env[name].eq_map(there.env[name])
+        if any(d not in sink.dims or d not in source.dims for d in bound.outer):
+            return same.universe(same.get_space())
+        for d in bound.outer:
+            first, second = here.env[d], there.env[d]
+            same = same.union(first.lt_map(second)).union(first.gt_map(second))
+        return same
+
+    def forget(self, linked: isl.Map) -> isl.Map:
+        """A relation without the lengths."""
+        n = len(self.ends)
+        for side in (D.in_, D.out):
+            linked = linked.project_out(side, linked.dim(side) - n, n)
+        return linked.coalesce()
+
+    def _forgotten(self, ended: isl.Set) -> isl.Set:
+        n = len(self.ends)
+        return ended.project_out(D.set, ended.dim(D.set) - n, n)
+
+
+    def _limit(self, e: Expr, domain: Domain, *, greatest: bool) -> Expr:
+        """The extreme for all lengths, in terms of the largest ones."""
+        affine = is_affine(e) and names_lengths(self.universe, domain, (e,))
+        if not affine or (domain.where == TRUE and not self._named(e)):
+            return super()._limit(e, domain, greatest=greatest)
+        points = self.ended(domain)
+        if points.is_empty():
+            return ZERO
+        value = self.frame.value(substitute(e, self.env), self.at(domain.dims))
+        return self.extreme(value, points, greatest=greatest)
+
+    def _named(self, e: Expr) -> bool:
+        return any(n in self.universe.lengths for n in symbols(e))
+
+
+class Run(Space):
+    """The space of runs of which both is known: how long they are, and could have been.
+
+    Bounds that tensors end stand for their lengths; ``largest`` names the parameters that stand for
+    the largest ones.
+    """
+
+    def __init__(self, space: Space) -> None:
+        """Assumptions hold of the lengths; values of bounds are kept."""
+        universe = space.universe
+        self.largest = largest(universe)
+        most: dict[str, Expr] = {b.name: Sym(self.largest[b.name]) for b in universe.ended}
+        values = universe.at_lengths(most)
+        bounds = [
+            *(Bound(name=b.name) if b.until else b for b in universe.bounds),
+            *(
+                Bound(name=self.largest[b.name], value=b.value if b.until else values[b.name])
+                for b in universe.bounds
+                if b.name in self.largest
+            ),
+        ]
+        less = tuple(compare("<=", Sym(n), e) for n, e in most.items())
+        facts = (*universe.assumptions, *less)
+        super().__init__(replace(universe, bounds=tuple(bounds), assumptions=facts))
+
+    @cached_property
+    def symbolic(self) -> Space:
+        """The same space without the values of fixed bounds."""
+        found = Run.__new__(Run)
+        found.largest = self.largest
+        bounds = self.universe.bounds
+        free = (replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
+        Space.__init__(found, replace(self.universe, bounds=tuple(free)), self.frame)
+        return found
+
+    def sized(self, s: isl.Set) -> isl.Set:
+        """The points that are there for some lengths, whatever the largest ones."""
+        for name in self.largest:
+            k = s.find_dim_by_name(D.param, name)
+            if k >= 0:
+                s = s.project_out(D.param, k, 1)
+        return s
+
+    def size(self, e: Expr) -> Expr:
+        """A value over largest lengths, where bounds that tensors end stand for these."""
+        return substitute(e, {most: Sym(name) for name, most in self.largest.items()})
+
+
+def largest(universe: Universe) -> dict[str, str]:
+    """Names for the largest values of bounds that are lengths, or follow from them."""
+    taken = [b.name for b in universe.bounds] + [d.name for d in universe.dims]
+    found: dict[str, str] = {}
+    for name in universe.lengths:
+        found[name] = f"{name}_max"
+        while found[name] in taken:
+            found[name] += "_"
+        taken.append(found[name])
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """What a task does that may depend on the length of a bound, in its own dimensions.
+
+    ``domain`` are its points, ``reads`` its accesses, ``mentions`` the values that it uses. Points
+    that differ in ``together`` only are executed at once, and wait for the same.
+    """
+
+    bound: str
+    domain: Domain
+    reads: tuple[tuple[Entry, ...], ...] = ()
+    mentions: tuple[Expr, ...] = ()
+    together: tuple[str, ...] = ()
+
+
+def waits(space: Space, task: Waits, stop: Domain) -> isl.Map:
+    """The task's points, without what runs ``together``, to those of what ends the bound for which
+    they must wait.
+
+    ``space`` is one without fixed bounds, in which ended bounds stand for their largest lengths.
+    """
+    universe, frame = space.universe, space.frame
+    others = [b.name for b in universe.ended if b.name != task.bound]
+    dims = (*task.domain.dims, primed(task.bound), *(primed(n) for n in others))
+    at = frame.coordinates(dims)
+    fixed: dict[str, Expr] = {n: Sym(primed(n)) for n in others}
+    longest = universe.at_lengths({**fixed, task.bound: Sym(task.bound)})
+    shorter = universe.at_lengths({**fixed, task.bound: Sym(primed(task.bound))})
+    able = _points(space, facts(universe, shorter), at)
+    here, there = (
+        _points(space, inside(task.domain, universe, env), at) for env in (longest, shorter)
+    )
+    differ = here.subtract(there).union(there.subtract(here))
+    both = here.intersect(there)
+    for entries in task.reads:
+        first, other = (
+            _access(space, at, tuple(substitute_entry(e, env) for e in entries))
+            for env in (longest, shorter)
+        )
+        changed = first.subtract(other).union(other.subtract(first)).domain()
+        differ = differ.union(changed.intersect(both))
+    for e in task.mentions:
+        first, other = substitute(e, longest), substitute(e, shorter)
+        if first == other:
+            continue
+        if is_affine(e):
+            differ = differ.union(frame.condition(_unequal(first, other), at).intersect(both))
+        else:
+            ended = compare("<", Sym(primed(task.bound)), Sym(task.bound))
+            differ = differ.union(both.intersect(frame.condition(ended, at)))
+    last: Expr = Sym(primed(task.bound)) - 1
+    steps = tuple(
+        last if universe.dim(d).bound == task.bound and d not in _outer(universe, task) else Sym(d)
+        for d in stop.dims
+    )
+    found = maps.access(frame, at, steps, frame.coordinates(stop.dims))
+    found = found.intersect_domain(differ.intersect(able))
+    n = 1 + len(others)
+    found = found.project_out(D.in_, found.dim(D.in_) - n, n)
+    for k in reversed([k for k, d in enumerate(task.domain.dims) if d in task.together]):
+        found = found.project_out(D.in_, k, 1)
+    return found.coalesce()
+
+
+def _outer(universe: Universe, task: Waits) -> tuple[str, ...]:
+    return next(b.outer for b in universe.ended if b.name == task.bound)
+
+
+def _unequal(a: Expr, b: Expr) -> Expr:
+    """Whether two values, or two conditions, differ."""
+    if not is_condition(a):
+        return compare("!=", a, b)
+    return disjunction(conjunction(a, negation(b)), conjunction(negation(a), b))
+
+
+def _access(space: Space, at: Coordinates, entries: tuple[Entry, ...]) -> isl.Map:
+    read = tuple(f"read{k}" for k in range(len(entries)))
+    return maps.access(space.frame, at, entries, space.frame.coordinates(read))
+
+
+def may_wait(universe: Universe, task: Waits) -> bool:
+    """Whether anything that a task does depends on the length of a bound."""
+    entries = [e for entries in task.reads for e in entries]
+    named = [n for e in (task.domain.where, *entries, *task.mentions) for n in symbols(e)]
+    named += [universe.dim(d).bound for d in task.domain.dims]
+    return any(b.name == task.bound for n in named for b in universe.roots(n))

@@ -1,0 +1,396 @@
+"""The space of a compilation: all questions about time are asked here, and answered exactly.
+
+Two kinds of facts about bounds hold: every bound is at least 1, derived bounds have their
+equations and the program's assumptions are true (always); fixed bounds have their values (`L = 30`,
+in proofs only, so that schedules and simplified conditions do not depend on a number).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly.relations import maps, products, recover
+from tempoc.poly.relations import syntactic as fast
+from tempoc.poly.relations.memo import Known
+from tempoc.poly.relations.sets import Frame, least_point
+from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    ZERO,
+    And,
+    Const,
+    Entry,
+    Expr,
+    Max,
+    Min,
+    Or,
+    Slice,
+    Sym,
+    compare,
+    conjunction,
+    disjunction,
+    maximum,
+    minimum,
+)
+from tempoc.symbolic.walk import is_affine, is_condition, symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """A read outside its source: at `point` (bounds and dimensions) it reads `index`.
+
+    `dim` is the first dimension whose range `index` leaves; `None` if it falls into a hole.
+    """
+
+    point: dict[str, int]
+    index: tuple[int, ...]
+    dim: str | None
+
+
+class Space:
+    """Domains, conditions and accesses of one universe; one isl context, everything cached."""
+
+    def __init__(self, universe: Universe, frame: Frame | None = None) -> None:
+        self.universe = universe
+        self.frame = frame or Frame(tuple(b.name for b in universe.bounds))
+        self.known = Known()
+        self._proofs: dict[tuple[Domain, Expr], bool] = {}
+        self._maps: dict[tuple[Domain, tuple[Entry, ...], Domain], isl.Map] = {}
+
+    @cached_property
+    def context(self) -> isl.Set:
+        """The facts about the bounds, as a set of parameters."""
+        at = self.frame.coordinates(())
+        facts = [compare(">=", Sym(b.name), Const(1)) for b in self.universe.bounds]
+        facts += [
+            compare("<=" if b.until else "==", Sym(b.name), b.value)
+            for b in self.universe.bounds
+            if b.value is not None
+        ]
+        return self.frame.condition(conjunction(*facts, *self.universe.assumptions), at).params()
+
+    @cached_property
+    def symbolic(self) -> Space:
+        """The same space without the values of fixed bounds: for schedules and for conditions."""
+        bounds = self.universe.bounds
+        if not any(isinstance(b.value, Const) for b in bounds):
+            return self
+        free = tuple(replace(b, value=None) if isinstance(b.value, Const) else b for b in bounds)
+        return Space(replace(self.universe, bounds=free), self.frame)
+
+    # Sets
+
+    def box(self, dims: tuple[str, ...]) -> Domain:
+        """All points of some dimensions (given in any order)."""
+        return Domain(self.universe.sorted(dims))
+
+    def set(self, domain: Domain) -> isl.Set:
+        """The points of a domain, under the facts about the bounds."""
+        return self.known.once(("set", domain), lambda: self._set(domain))
+
+    def _set(self, domain: Domain) -> isl.Set:
+        if domain.where != TRUE:
+            box = self.set(Domain(domain.dims))
+            return box.intersect(self.points(domain.where, domain.dims)).coalesce()
+        at = self.frame.coordinates(domain.dims)
+        result = isl.Set.universe(at.space).intersect_params(self.context)
+        for k, name in enumerate(domain.dims):
+            bound = at.env[self.universe.dim(name).bound]
+            result = result.lower_bound_val(D.set, k, self.frame.val(0))
+            result = result.intersect(at.env[name].lt_set(bound))
+        return result
+
+    def points(self, condition: Expr, dims: tuple[str, ...]) -> isl.Set:
+        """Where a condition holds, without any other fact."""
+        at = self.frame.coordinates(dims)
+        key = ("points", dims, condition)
+        return self.known.once(key, lambda: self.frame.condition(condition, at))
+
+    def sized(self, s: isl.Set) -> isl.Set:
+        """Points without what is not known when room is made for them."""
+        return s
+
+    def size(self, e: Expr) -> Expr:
+        """A value found over `sized` points."""
+        return e
+
+    def domain(self, s: isl.Set, dims: tuple[str, ...]) -> Domain:
+        """A set of points of some dimensions (made in the `symbolic` space) as a domain."""
+        found = Domain(dims, recover.condition(s, self.symbolic.set(Domain(dims))))
+        if self.is_empty(found):
+            return Domain(dims, FALSE)
+        box = Domain(dims)
+        if self.implies(box, found.where):
+            return box
+        return Domain(dims, self._pruned(found.where, box))
+
+    # Proofs
+
+    def is_empty(self, domain: Domain) -> bool:
+        """Whether the domain has no point, whatever the bounds."""
+        return domain.where != TRUE and (domain.where == FALSE or bool(self.set(domain).is_empty()))
+
+    def implies(self, domain: Domain, condition: Expr) -> bool:
+        """Whether the condition provably holds at every point (products: by looking only)."""
+        if condition == TRUE or condition == domain.where:
+            return True
+        key = (domain, condition)
+        found = self._proofs.get(key)
+        if found is None:
+            found = fast.implies(domain, condition, self.universe) or self._proved(*key)
+            self._proofs[key] = found
+        return found
+
+    def _proved(self, domain: Domain, condition: Expr) -> bool:
+        if not is_affine(condition):
+            return False
+        return bool(self.set(domain).is_subset(self.points(condition, domain.dims)))
+
+    def equal(self, a: Expr, b: Expr, domain: Domain) -> bool:
+        """Whether two expressions (or two conditions) agree at every point of the domain."""
+        if a == b:
+            return True
+        if is_condition(a):
+            here = self.set(domain)
+            first, second = self.points(a, domain.dims), self.points(b, domain.dims)
+            return bool(first.intersect(here).is_equal(second.intersect(here)))
+        if not (is_affine(a) and is_affine(b)):
+            plain = (products.without_values(e, self.universe) for e in (a, b))
+            first, second = (products.rebuilt(e, lambda f: self.reduce(f, domain)) for e in plain)
+            return first == second
+        return self.implies(domain, compare("==", a, b))
+
+    def contains(self, outer: Domain, inner: Domain) -> bool:
+        """Whether every point of `inner` is one of `outer` (same dimensions)."""
+        return self.implies(inner, outer.where)
+
+    def disjoint(self, a: Expr, b: Expr, domain: Domain) -> bool:
+        """Whether two conditions never hold together in the domain."""
+        both = conjunction(domain.where, a, b)
+        return self.is_empty(Domain(domain.dims, both))
+
+    def witness(self, domain: Domain, condition: Expr) -> dict[str, int] | None:
+        """A small point of the domain where the condition is false; `None` if there is none.
+
+        The bounds come first: they are as small as they can be, then the dimensions. `ValueError`
+        for a condition with a product of symbols.
+        """
+        if self.implies(domain, condition):
+            return None
+        bad = self.set(domain).subtract(self.points(condition, domain.dims))
+        found = least_point(bad, self.frame.params)
+        assert found is not None
+        return {**found[0], **dict(zip(domain.dims, found[1], strict=True))}
+
+    # Rewriting
+
+    def simplify(self, condition: Expr, given: Domain) -> Expr:
+        """A condition with the same truth at every point of `given`, as short as is found soon."""
+        key = ("simplify", condition, given)
+        return self.known.once(
+            key, lambda: self.frame.bearable(lambda: self._simplify(condition, given)) or condition
+        )
+
+    def _simplify(self, condition: Expr, given: Domain) -> Expr:
+        if condition in (TRUE, FALSE) or self.implies(given, condition):
+            return condition if condition == FALSE else TRUE
+        if self.disjoint(condition, TRUE, given):
+            return FALSE
+        short = self._pruned(condition, given)
+        there = self.symbolic
+        whole = there.points(condition, given.dims)
+        other = self._pruned(recover.condition(whole, there.set(given)), given)
+        return min(short, other, key=recover.plainness)
+
+    def _pruned(self, condition: Expr, given: Domain) -> Expr:
+        """Drop the parts that the others and `given` decide already."""
+        if not isinstance(condition, (And, Or)):
+            return condition
+        kept = [self._pruned(a, given) for a in condition.args]
+        for part in tuple(kept):
+            rest = [c for c in kept if c is not part]
+            if isinstance(condition, And):
+                decided = self.implies(replace(given, where=conjunction(given.where, *rest)), part)
+            else:
+                here = replace(given, where=conjunction(given.where, part))
+                decided = self.implies(here, disjunction(*rest))
+            if decided:
+                kept = rest
+        return conjunction(*kept) if isinstance(condition, And) else disjunction(*kept)
+
+    def reduce(self, e: Expr, given: Domain) -> Expr:
+        """A value expression without the `min` and `max` arguments that never win in `given`."""
+        if not isinstance(e, (Min, Max)) or not is_affine(e):
+            return e
+        kept = list(e.args)
+        for part in e.args:
+            rest = [a for a in kept if a is not part]
+            small = isinstance(e, Min)
+            if any(
+                self.implies(given, compare("<=", a, part) if small else compare(">=", a, part))
+                for a in rest
+            ):
+                kept = rest
+        return minimum(*kept) if isinstance(e, Min) else maximum(*kept)
+
+    # Domains from domains
+
+    def project(self, domain: Domain, keep: tuple[str, ...]) -> Domain:
+        """The points of some dimensions over which the domain has a point."""
+        dims = tuple(d for d in domain.dims if d in keep)
+        if domain.where == TRUE or dims == domain.dims or not self._couples(domain, dims):
+            return Domain(dims, domain.where)
+        return self.known.once(("project", domain, dims), lambda: self._projected(domain, dims))
+
+    def _projected(self, domain: Domain, dims: tuple[str, ...]) -> Domain:
+        s = self.symbolic.set(domain)
+        for k in reversed(range(len(domain.dims))):
+            if domain.dims[k] not in dims:
+                s = s.project_out(D.set, k, 1)
+        return self.domain(s, dims)
+
+    def _couples(self, domain: Domain, dims: tuple[str, ...]) -> bool:
+        return any(self.universe.is_dim(n) and n not in dims for n in symbols(domain.where))
+
+    def intersect(self, a: Domain, b: Domain) -> Domain:
+        """The points of both; a domain without a dimension has all its points."""
+        dims = self.universe.sorted((*a.dims, *b.dims))
+        if TRUE in (a.where, b.where) or a.where == b.where:
+            return Domain(dims, conjunction(a.where, b.where) if a.where != b.where else a.where)
+        where = conjunction(a.where, b.where)
+        return Domain(dims, self.simplify(where, Domain(dims)))
+
+    def union(self, a: Domain, b: Domain) -> Domain:
+        """The points of either."""
+        dims = self.universe.sorted((*a.dims, *b.dims))
+        return Domain(dims, self.simplify(disjunction(a.where, b.where), Domain(dims)))
+
+    def subtract(self, a: Domain, b: Domain) -> Domain:
+        """The points of the first that are none of the second."""
+        dims = self.universe.sorted((*a.dims, *b.dims))
+        there = self.symbolic
+        rest = there.set(Domain(dims, a.where)).subtract(there.set(Domain(dims, b.where)))
+        return self.domain(rest, dims)
+
+    # Values
+
+    def upper_bound(self, e: Expr, domain: Domain) -> Expr:
+        """The greatest value over the domain, in bounds only (an upper bound if not affine)."""
+        return self._limit(e, domain, greatest=True)
+
+    def lower_bound(self, e: Expr, domain: Domain) -> Expr:
+        """The least value over the domain, in bounds only (a lower bound if not affine)."""
+        return self._limit(e, domain, greatest=False)
+
+    def _limit(self, e: Expr, domain: Domain, *, greatest: bool) -> Expr:
+        dims = [n for n in symbols(e) if self.universe.is_dim(n)]
+        if not dims:
+            return e
+        quick = fast.limit(e, self.universe, greatest=greatest)
+        if quick is not None and (domain.where == TRUE or not is_affine(e)):
+            return quick
+        if not is_affine(e):
+            return products.limit(
+                e,
+                lambda f, up: self._limit(f, domain, greatest=up),
+                lambda f: self.implies(domain, compare(">=", f, ZERO)),
+                greatest=greatest,
+            )
+        key = ("limit", e, domain, greatest)
+        return self.known.once(key, lambda: self._affine_limit(e, domain, greatest))
+
+    def _affine_limit(self, e: Expr, domain: Domain, greatest: bool) -> Expr:
+        points = self.symbolic.set(domain)
+        if points.is_empty():
+            return ZERO
+        function = self.frame.value(e, self.frame.coordinates(domain.dims))
+        return self.extreme(function, points, greatest=greatest)
+
+    def extreme(self, function: isl.PwAff, points: isl.Set, *, greatest: bool) -> Expr:
+        """The greatest or least value of a function over points that there are."""
+        values = isl.Map.from_pw_aff(function).intersect_domain(points).range()
+        there = self.symbolic
+        try:
+            best = values.dim_max(0) if greatest else values.dim_min(0)
+        except isl.Error:  # isl gives up on some divisions; without them we get a bound
+            values = values.remove_divs()
+            best = values.dim_max(0) if greatest else values.dim_min(0)
+        found = recover.value(best, there.context)
+        if found is not None:
+            return found
+        parts = [recover.affine(aff) for aff in recover.distinct(best.gist(there.context))]
+        return maximum(*parts) if greatest else minimum(*parts)
+
+    # Accesses
+
+    def access_map(
+        self, sink: Domain, entries: tuple[Entry, ...], source: Domain, *, clip: bool = True
+    ) -> isl.Map:
+        """Sink points to the source points they read (to any integer point unless `clip`)."""
+        key = (sink, entries, source)
+        found = self._maps.get(key)
+        if found is None:
+            at = self.frame.coordinates
+            found = maps.access(self.frame, at(sink.dims), entries, at(source.dims))
+            found = self._maps[key] = found.intersect_domain(self.set(sink))
+        return found.intersect_range(self.set(source)) if clip else found
+
+    def outside(self, sink: Domain, entries: tuple[Entry, ...], source: Domain) -> Outside | None:
+        """A read that leaves the source, the first by bounds and point; `None`: proved inside.
+
+        An empty slice reads nothing.
+        """
+        key = ("outside", sink, entries, source)
+        return self.known.once(key, lambda: self._find_outside(sink, entries, source))
+
+    def _find_outside(
+        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    ) -> Outside | None:
+        if fast.inside(sink, entries, source, self.universe):
+            return None
+        bad = self.access_map(sink, entries, source, clip=False).subtract_range(self.set(source))
+        found = None if bad.is_empty() else least_point(_flat(bad), self.frame.params)
+        if found is None:
+            return None
+        point = {**found[0], **dict(zip(sink.dims, found[1], strict=False))}
+        index = found[1][len(sink.dims) :]
+        limits = (point[self.universe.dim(d).bound] for d in source.dims)
+        leaves = zip(source.dims, index, limits, strict=True)
+        dim = next((d for d, i, limit in leaves if not 0 <= i < limit), None)
+        return Outside(point=point, index=index, dim=dim)
+
+    def signs(
+        self, sink: Domain, entries: tuple[Entry, ...], source: Domain
+    ) -> dict[str, frozenset[int]]:
+        """For each common dimension the possible signs of its sink value minus its source value."""
+        found: dict[str, frozenset[int]] = {}
+        for dim, entry in zip(source.dims, entries, strict=True):
+            if dim in sink.dims:
+                quick = fast.signs(dim, entry)
+                found[dim] = self._signs(sink, dim, entry) if quick is None else quick
+        return found
+
+    def _signs(self, sink: Domain, dim: str, entry: Entry) -> frozenset[int]:
+        """By emptiness of the points with each sign, entry by entry (a superset for pairs)."""
+        low, high = (entry.lo, entry.hi - 1) if isinstance(entry, Slice) else (entry, entry)
+        nonempty = compare("<=", low, high)
+        tests = (
+            (-1, compare("<", Sym(dim), high)),
+            (0, conjunction(compare("<=", low, Sym(dim)), compare("<=", Sym(dim), high))),
+            (1, compare(">", Sym(dim), low)),
+        )
+        return frozenset(
+            sign
+            for sign, test in tests
+            if not self.is_empty(Domain(sink.dims, conjunction(sink.where, nonempty, test)))
+        )
+
+
+def _flat(m: isl.Map) -> isl.Set:
+    """A map as a set of flat pairs."""
+    return m.wrap().flatten()

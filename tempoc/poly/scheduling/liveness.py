@@ -1,0 +1,358 @@
+"""How long stored values live under a frozen schedule: exact, by relations, without another solver.
+
+Usage (all in index expressions, no isl)::
+
+    life = Liveness(scheduled.timeline, {"h": Stored(domain, writes, reads, kept)})
+    life.windows("h")              slots needed along each dimension, modulo storage
+    life.releases("h")             which cells die right after which statement, and where
+    life.last_use("h", "s", at)    where a read by `s` of the cell `at` is the cell's last use
+
+Time is the position in the schedule. Inside one statement instance reads come before writes, so
+that a value read for the last time by the instance that writes another one may share its slot;
+*late* reads (those of what the instance itself writes) come after its writes. Values that outputs
+read (`kept`) live on after the last statement. Values never read are dead once written.
+
+Entries with many divisions can take isl hours. A question without an answer soon is given up:
+the tensor keeps all its slots, or what it holds, until the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly.relations import maps, recover
+from tempoc.poly.relations import syntactic as fast
+from tempoc.poly.scheduling.timeline import Moments, Timeline
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    FALSE,
+    ONE,
+    TRUE,
+    Const,
+    Entry,
+    Expr,
+    Sym,
+    conjunction,
+    interval,
+    maximum,
+    minimum,
+)
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """A statement touches a tensor at `entries` (in its dimensions), where `where` holds.
+
+    `late` reads come after the writes of the same instance.
+    """
+
+    task: str
+    entries: tuple[Entry, ...]
+    where: Expr = TRUE
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A tensor: where it is defined, who writes it and reads it, which parts outputs take."""
+
+    domain: Domain
+    writes: tuple[Use, ...]
+    reads: tuple[Use, ...] = ()
+    kept: tuple[tuple[Entry, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """After `task`, where `where` holds, the cells at `entries` (in its dimensions) are dead."""
+
+    task: str
+    entries: tuple[Entry, ...]
+    where: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Touch:
+    """A use by when and how it touches the tensor, whatever its task is called."""
+
+    moments: Moments
+    entries: tuple[Entry, ...]
+    where: Expr
+    late: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Life:
+    """A stored tensor in these terms: what is alike has one, and is asked about once."""
+
+    domain: Domain
+    writes: tuple[_Touch, ...]
+    reads: tuple[_Touch, ...]
+    kept: tuple[tuple[Entry, ...], ...]
+
+    def distinct(self) -> _Life:
+        """Without uses that are the same as others."""
+        writes, reads = (tuple(dict.fromkeys(uses)) for uses in (self.writes, self.reads))
+        return replace(self, writes=writes, reads=reads)
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """Live ranges of the stored tensors of a scheduled program; everything is computed once."""
+
+    timeline: Timeline
+    stored: Mapping[str, Stored]
+
+    def windows(self, tensor: str, order: tuple[str, ...] | None = None) -> tuple[Expr, ...]:
+        """How many slots the tensor needs along each dimension of its domain, in bounds.
+
+        Taken one dimension after the other in `order` (default: the domain's): with the window of
+        the first as modulus, only values at equal coordinates there can clash in the second, and so
+        on. 1 means that one slot serves all. The result is an upper bound where the exact size
+        cannot be written as `min` or `max`, and the whole extent where isl takes too long.
+        """
+        stored = self.stored[tensor]
+        # Whatever is alive is compared with what is written, nothing else.
+        life = self._life(stored, [w.task for w in stored.writes]).distinct()
+        found = order or stored.domain.dims
+        sizes = self._limited("windows", (life, found), lambda: self._windows(life, found))
+        if sizes is None:
+            universe = self.timeline.space.universe
+            return tuple(Sym(universe.dim(d).bound) for d in stored.domain.dims)
+        return sizes
+
+    def _windows(self, life: _Life, order: tuple[str, ...]) -> tuple[Expr, ...]:
+        dims = life.domain.dims
+        gaps = self._once("gaps", life, lambda: self._gaps(life))
+        found: dict[str, Expr] = {}
+        for dim in order:
+            k = dims.index(dim)
+            if gaps is None or gaps.is_empty():
+                found[dim] = ONE
+                continue
+            found[dim] = self._size(gaps, k, dim)
+            gaps = gaps.fix_val(D.set, k, self.timeline.space.frame.val(0))
+        return tuple(found[dim] for dim in dims)
+
+    def _gaps(self, life: _Life) -> isl.Set | None:
+        """How far apart values are that are alive together."""
+        if not life.writes:
+            return None
+        writes = replace(life, reads=(), kept=())
+        gaps = [self._clash(writes, use) for use in life.reads]
+        if (kept := self._kept(life)) is not None:
+            gaps.append(self._since(writes).intersect_domain(kept).deltas())
+        return maps.union(gaps) if gaps else None
+
+    def _size(self, gaps: isl.Set, k: int, dim: str) -> Expr:
+        """The greatest distance plus one."""
+        space = self.timeline.space
+        facts, universe = space.sized(space.context), space.universe
+        gaps = space.sized(gaps)
+        try:
+            furthest = gaps.dim_max(k).max(gaps.dim_min(k).neg())
+        except isl.Error:  # isl gives up on some divisions; the whole extent is always enough
+            return Sym(universe.dim(dim).bound)
+        size = furthest.add_constant_val(self.timeline.space.frame.val(1)).intersect_params(facts)
+        exact = recover.value(size, facts)
+        pieces = recover.distinct(size.gist(facts)) if exact is None else []
+        parts = [recover.affine(aff) for aff in pieces] if exact is None else [exact]
+        parts = [space.size(p) for p in parts]
+        # Where nothing clashes (say for T == 1) the size has no value; one slot is enough there.
+        larger = [p for p in parts if p != ONE]
+        if exact is None and _is_least(
+            [a for a, p in zip(pieces, parts, strict=True) if p != ONE], size
+        ):
+            larger = [minimum(*larger)]
+        known = any(fast.at_least(p, 1, universe) for p in larger)
+        found = maximum(*larger) if known else maximum(ONE, *larger)
+        if exact is None and interval(found)[1] is None and (most := _most(size)) is not None:
+            # There is a limit for all bounds, which the greatest of all parts does not show.
+            return minimum(Const(most), Sym(universe.dim(dim).bound))
+        return found
+
+    def releases(self, tensor: str) -> tuple[Release, ...]:
+        """Which cells die right after which statement, for all cells that die.
+
+        A cell that is never read dies after its write. Deaths that cannot be stated as entries with
+        a condition are left out: those cells stay until the end.
+        """
+        stored = self.stored[tensor]
+        uses = (*stored.reads, *stored.writes)
+        life = self._life(stored, [u.task for u in uses])
+        found = self._limited("releases", life, lambda: tuple(self._releases(life)))
+        return tuple(replace(release, task=uses[k].task) for k, release in found or ())
+
+    def _releases(self, life: _Life) -> Iterator[tuple[int, Release]]:
+        """The releases after each of the reads and writes, by their place."""
+        rest = self._deaths(life)
+        if rest is None:
+            return
+        for k, use in enumerate((*life.reads, *life.writes)):
+            times = self.timeline.relation(use.moments)
+            here = rest.apply_range(times.reverse()).intersect(self._touch(life, use).reverse())
+            if not here.is_empty():
+                rest = rest.subtract_domain(here.domain())
+                yield from ((k, r) for r in self._stated(self._points(use), here.reverse()))
+
+    def last_use(self, tensor: str, task: str, entries: tuple[Entry, ...]) -> Expr:
+        """The condition, over the task's points, under which nobody needs the cells afterwards.
+
+        `entries` are what the task reads or writes; `TRUE`: they are always dead after the task,
+        `FALSE`: never.
+        """
+        here = Use(task=task, entries=entries)
+        life = self._life(replace(self.stored[tensor], writes=(here,)), [task]).distinct()
+        found = self._limited("last use", life, lambda: self._last_use(life))
+        return FALSE if found is None else found
+
+    def _last_use(self, life: _Life) -> Expr:
+        """When the one who writes is the last one."""
+        (here,), space = life.writes, self.timeline.space
+        domain = self._points(here)
+        touched = self._touch(life, here)
+        later = isl.Set.empty(space.set(domain).get_space())
+        for use in life.reads:
+            later = later.union(self._again(replace(life, reads=(), kept=()), use))
+        if (kept := self._kept(life)) is not None:
+            later = later.union(touched.intersect_range(kept).domain())
+        dead = space.set(domain).subtract(later)
+        return space.simplify(recover.condition(dead.coalesce(), space.set(domain)), domain)
+
+    def _again(self, life: _Life, use: _Touch) -> isl.Set:
+        """When what the one who writes touches is used after that."""
+
+        def made() -> isl.Set:
+            (here,) = life.writes
+            now = self.timeline.relation(here.moments)
+            after = now.apply_range(isl.Map.lex_lt(now.get_space().range()))
+            again = self._touch(life, here).apply_range(self._reading(life, use))
+            return again.intersect(after).domain()
+
+        return self._once("again", (life, use), made)
+
+    # Relations
+
+    def _once(self, question: str, about: Hashable, make: Callable[[], R]) -> R:
+        return self.timeline.space.known.once((question, about, self.timeline.exact), make)
+
+    def _limited(self, question: str, about: Hashable, make: Callable[[], R]) -> R | None:
+        """The answer, unless it takes too long."""
+        frame = self.timeline.space.frame
+        return self._once(question, about, lambda: frame.bearable(make))
+
+    def _life(self, stored: Stored, anchors: Sequence[str]) -> _Life:
+        """The tensor with times that compare with those of the anchors."""
+        tasks = dict.fromkeys(u.task for u in (*stored.writes, *stored.reads))
+        when = self.timeline.compared(tuple(tasks), anchors)
+        writes, reads = (
+            tuple(
+                _Touch(moments=when[u.task], entries=u.entries, where=u.where, late=u.late)
+                for u in uses
+            )
+            for uses in (stored.writes, stored.reads)
+        )
+        return _Life(domain=stored.domain, writes=writes, reads=reads, kept=stored.kept)
+
+    def _points(self, use: _Touch) -> Domain:
+        return self.timeline.tasks[use.moments.like]
+
+    def _touch(self, life: _Life, use: _Touch) -> isl.Map:
+        """The points of a use to the cells they touch."""
+        own = self._points(use)
+        at = Domain(own.dims, conjunction(own.where, use.where))
+        return self._once(
+            "touch",
+            (at, use.entries, life.domain),
+            lambda: self.timeline.space.access_map(at, use.entries, life.domain),
+        )
+
+    def _reading(self, life: _Life, use: _Touch) -> isl.Map:
+        """The cells to the times at which the use touches them."""
+        times = self.timeline.relation(use.moments)
+        about = (life.domain, use)
+        return self._once(
+            "reading", about, lambda: self._touch(life, use).reverse().apply_range(times)
+        )
+
+    def _kept(self, life: _Life) -> isl.Set | None:
+        space = self.timeline.space
+        sets = [space.access_map(Domain(()), e, life.domain).range() for e in life.kept]
+        total = None
+        for s in sets:
+            total = s if total is None else total.union(s)
+        return total
+
+    def _clash(self, writes: _Life, use: _Touch) -> isl.Set:
+        """How far apart cells are of which the second is written while the first awaits the use."""
+
+        def made() -> isl.Set:
+            born = self._born(writes)
+            times = born.get_space().range()
+            order = isl.Map.lex_ge(times) if use.late else isl.Map.lex_gt(times)
+            until = self._reading(writes, use).apply_range(order).apply_range(born.reverse())
+            return self._since(writes).intersect(until).deltas()
+
+        return self._once("clash", (writes, use), made)
+
+    def _since(self, writes: _Life) -> isl.Map:
+        """Pairs of cells of which the second is written when the first is, or later."""
+
+        def made() -> isl.Map:
+            born = self._born(writes)
+            later = isl.Map.lex_le(born.get_space().range())
+            return born.apply_range(later).apply_range(born.reverse())
+
+        return self._once("since", writes, made)
+
+    def _born(self, writes: _Life) -> isl.Map:
+        """The cells to the times at which they are written."""
+        return self._once(
+            "born", writes, lambda: maps.union([self._reading(writes, w) for w in writes.writes])
+        )
+
+    def _deaths(self, life: _Life) -> isl.Map | None:
+        """Each cell that dies to the time of its last use."""
+        uses = [self._reading(life, u) for u in (*life.writes, *life.reads)]
+        if not life.writes:
+            return None
+        last = maps.latest(maps.union(uses))
+        kept = self._kept(life)
+        return last if kept is None else last.subtract_domain(kept)
+
+    def _stated(self, domain: Domain, cells: isl.Map) -> Iterator[Release]:
+        """A task's points to the cells that die there, as entries with conditions."""
+        whole = list(self._release(domain, cells))
+        if whole:
+            yield from whole
+            return
+        for part in cells.make_disjoint().get_basic_maps():
+            yield from self._release(domain, isl.Map.from_basic_map(part))
+
+    def _release(self, domain: Domain, cells: isl.Map) -> Iterator[Release]:
+        found = recover.entries(cells)
+        if found is None or not found[1]:
+            return
+        points = self.timeline.space.set(domain)
+        where = recover.condition(cells.domain(), points)
+        if where != FALSE:
+            yield Release(task="", entries=found[0], where=where)
+
+
+def _most(size: isl.PwAff) -> int | None:
+    """The greatest value of a size for all bounds, if there is one."""
+    most = size.max_val()
+    return int(most.to_python()) if most.is_int() else None
+
+
+def _is_least(pieces: list[isl.Aff], size: isl.PwAff) -> bool:
+    """Whether each of some pieces of a size is nowhere less than the size."""
+    domain = size.domain()
+    return all(domain.is_subset(size.le_set(p.to_pw_aff())) for p in pieces)

@@ -1,0 +1,314 @@
+"""Which tasks share a loop: the smallest groups that must, merged as far as that is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import combinations
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly.scheduling import cycles
+from tempoc.poly.scheduling.problem import Flow, Problem
+from tempoc.poly.scheduling.reachability import Paths
+from tempoc.symbolic.coordinates import coordinates
+from tempoc.symbolic.expr import Expr, Slice, Sym
+from tempoc.symbolic.walk import symbols
+
+# A dimension and a direction: 1 upwards, -1 downwards.
+Option = tuple[str, int]
+# Where tasks stand along the dimension of a loop, unless at their own coordinate: those that lack
+# the dimension at a constant (`s[0] = x[0]` at 0), those that are delayed at `t+7`.
+Pins = Mapping[str, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What is left of a flow: reader points to the writer points they need."""
+
+    flow: Flow
+    needs: isl.Map
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Tasks that share a loop along the first option; without options isl finds their order.
+
+    `guest` are more options, with the pins that they need, along dimensions that some members lack
+    but stand along (step `k` at `k//16`): good for a loop with others. A `scalar` group has nothing
+    to loop over.
+    """
+
+    members: tuple[str, ...]
+    options: tuple[Option, ...]
+    pins: Pins = field(default_factory=dict)
+    guest: Mapping[Option, Pins] = field(default_factory=dict)
+    scalar: bool = False
+
+
+class Wish(Enum):
+    """What a merge must offer: both groups' first option (with a delay), no loop turned around, a
+    delay."""
+
+    FAVOURITE = auto()
+    LATE = auto()
+    NATURAL = auto()
+    DELAYED = auto()
+    ANY = auto()
+
+
+class Grouping:
+    """The groups of one level: `tasks` with `edges` inside loops over `done`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        tasks: tuple[str, ...],
+        edges: Sequence[Edge],
+        done: tuple[str, ...],
+    ) -> None:
+        self.problem = problem
+        self.tasks = tasks
+        self.edges = edges
+        self.done = done
+        self.place = {name: k for k, name in enumerate(problem.tasks)}
+        self.live = dict(enumerate(self.smallest()))
+        self.home = {m: k for k, g in self.live.items() for m in g.members}
+        self.paths = Paths(tuple(self.live), self.links())
+
+    def smallest(self) -> list[Group]:
+        """The strongly connected components with their options, sources before sinks."""
+        after: dict[str, list[str]] = {t: [] for t in self.tasks}
+        for e in self.edges:
+            after[e.flow.writer].append(e.flow.reader)
+        found = []
+        for members in reversed(cycles.components(self.tasks, after)):
+            inside = within(members, self.edges)
+            options = tuple(
+                (dim, sign)
+                for sign in (1, -1)
+                for dim in self.problem.tasks[members[0]].dims
+                if dim not in self.done
+                and all(dim in self.problem.tasks[m].dims for m in members)
+                and all(self.forwards(e, (dim, sign), {}) for e in inside)
+            )
+            guest = dict(self.guest_options(members, inside))
+            if inside and not options and guest:
+                option, pins = next(iter(guest.items()))
+                found.append(Group(members=members, options=(option,), pins=pins))
+                continue
+            scalar = not inside and not options
+            found.append(Group(members=members, options=options, guest=guest, scalar=scalar))
+        return found
+
+    def guest_options(
+        self, members: tuple[str, ...], inside: Sequence[Edge]
+    ) -> Iterator[tuple[Option, Pins]]:
+        """Options along dimensions that some members lack, but along which all stand."""
+        tasks, universe = self.problem.tasks, self.problem.space.universe
+        stands = {m: coordinates(universe, tasks[m].dims) for m in members}
+        for sign in (1, -1):
+            for dim in stands[members[0]]:
+                lacking = [m for m in members if dim not in tasks[m].dims]
+                if lacking and dim not in self.done and all(dim in stands[m] for m in members):
+                    pins = {m: stands[m][dim] for m in lacking}
+                    if all(self.forwards(e, (dim, sign), pins) for e in inside):
+                        yield (dim, sign), pins
+
+    def merged(self) -> list[Group]:
+        """The groups, merged, in an order of execution."""
+        flows = list(dict.fromkeys((e.flow.writer, e.flow.reader) for e in self.edges))
+        # First where both get the loop that each wants most, even if one must wait for the other; a
+        # delay is better than to turn a loop around that could run forwards.
+        for wish in (Wish.FAVOURITE, Wish.LATE, Wish.NATURAL, Wish.DELAYED, Wish.ANY):
+            for a, b in flows:
+                self.consider(a, b, wish)
+        for a, b in self.strangers():
+            self.consider(a, b, Wish.FAVOURITE)
+        start = {k: min(self.place[m] for m in g.members) for k, g in self.live.items()}
+        order = cycles.sort(sorted(self.live, key=start.__getitem__), self.links())
+        return [self.live[k] for k in order]
+
+    def strangers(self) -> Iterator[tuple[str, str]]:
+        """Pairs of groups, each by one of its tasks."""
+        groups = [g for g in self.live.values() if g.options]
+        firsts = sorted((g.members[0] for g in groups), key=self.place.__getitem__)
+        return combinations(firsts, 2)
+
+    def consider(self, a: str, b: str, wish: Wish) -> None:
+        """Merge the groups of two tasks if they have an option in common and it is legal."""
+        first, second = self.live[self.home[a]], self.live[self.home[b]]
+        common = [o for o in first.options if o in second.options]
+        common = common or [o for o in first.options if o in second.guest]
+        common = common or [o for o in second.options if o in first.guest]
+        if first is second or not common:
+            return
+        if wish in (Wish.FAVOURITE, Wish.LATE):
+            if not tuple(common[:1]) == first.options[:1] == second.options[:1]:
+                return
+            common = common if wish is Wish.FAVOURITE else common[:1]
+        elif wish is not Wish.ANY:
+            common = [o for o in common if o[1] > 0 or (o[0], 1) not in common]
+        self.join(self.home[a], self.home[b], common, wish)
+
+    def join(self, first: int, second: int, common: Sequence[Option], wish: Wish) -> None:
+        """Make one of two groups, if a common loop is legal and no path leads out and back.
+
+        Groups on such a path come along where they can: `s[0] = x[0]` runs in the loop of `x` and
+        `s`, at 0.
+        """
+        between = self.paths.between(first, second)
+        late = tuple(m for k in (*between, second) for m in self.live[k].members)
+        members = tuple(sorted((*self.live[first].members, *late), key=self.place.__getitem__))
+        inside = [
+            e
+            for e in within(members, self.edges)
+            if self.home[e.flow.writer] != self.home[e.flow.reader]
+        ]
+        options: list[Option] = []
+        for option in common:
+            pins = self.pins((first, *between, second), between, option)
+            if pins is not None and wish in (Wish.LATE, Wish.DELAYED):
+                pins = self.delayed(late, inside, option, pins)
+            if pins is None or not all(self.forwards(e, option, pins) for e in inside):
+                if wish is Wish.FAVOURITE and not options:
+                    return
+                continue
+            if pins:  # they are right for this option alone
+                self.replace((first, *between, second), members, (option,), pins)
+                return
+            options.append(option)
+        if options:
+            self.replace((first, *between, second), members, tuple(options), {})
+
+    def replace(
+        self,
+        old: tuple[int, ...],
+        members: tuple[str, ...],
+        options: tuple[Option, ...],
+        pins: Pins,
+    ) -> None:
+        """Put one group in the place of several."""
+        for k in old[1:]:
+            del self.live[k]
+        self.live[old[0]] = Group(members=members, options=options, pins=pins)
+        self.home.update(dict.fromkeys(members, old[0]))
+        self.paths.merge(old)
+
+    def pins(self, parts: Sequence[int], between: Sequence[int], option: Option) -> Pins | None:
+        """Those of the parts, and those of what comes along; `None` if that cannot."""
+        guests = [k for k in parts if option not in self.live[k].options]
+        guests = [k for k in guests if option in self.live[k].guest]
+        more = self.pinned([k for k in between if k not in guests], option[0])
+        if more is None:
+            return None
+        own = {m: e for k in parts for m, e in self.live[k].pins.items()}
+        lent = {m: e for k in guests for m, e in self.live[k].guest[option].items()}
+        return {**own, **lent, **more}
+
+    def delayed(
+        self, late: Sequence[str], inside: Sequence[Edge], option: Option, pins: Pins
+    ) -> Pins | None:
+        """The pins with some members as late as they must be; `None` if no constant will do."""
+        dim, sign = option
+        steps = 0
+        for e in inside:
+            if e.flow.reader in late and e.flow.writer not in late:
+                gap = self.gap(e, option, pins)
+                if gap is None:
+                    return None
+                steps = max(steps, gap)
+        if not steps:
+            return pins
+        return {**pins, **{m: pins.get(m, Sym(dim)) + sign * steps for m in late}}
+
+    def gap(self, e: Edge, option: Option, pins: Pins) -> int | None:
+        """How many steps a reader may come before what it needs; `None` if that has no limit."""
+        dim, sign = option
+        reader = coordinate(self.problem, e.flow.reader, dim, pins).as_map()
+        writer = coordinate(self.problem, e.flow.writer, dim, pins).as_map()
+        gaps = e.needs.apply_domain(reader).apply_range(writer).deltas()
+        most = gaps.dim_max_val(0) if sign > 0 else gaps.dim_min_val(0).neg()
+        return int(most.to_python()) if most.is_int() else None
+
+    def pinned(self, between: Sequence[int], dim: str) -> dict[str, Expr] | None:
+        """Where tasks without the dimension can run in a loop over it; `None` if some cannot."""
+        members = [m for k in between for m in self.live[k].members]
+        if any(dim in self.problem.tasks[m].dims for m in members):
+            return None
+        places = list(dict.fromkeys(self.places(members, dim)))
+        if members and len(places) != 1:
+            return None
+        return dict.fromkeys(members, places[0]) if members else {}
+
+    def places(self, members: Sequence[str], dim: str) -> Iterator[Expr]:
+        """The coordinates at which tasks write, or else read, tensors that have the dimension."""
+        flows = [e.flow for e in self.edges]
+        written = [
+            f.written[f.tensor.dims.index(dim)]
+            for f in flows
+            if f.writer in members and dim in f.tensor.dims
+        ]
+        read = [
+            f.read[f.tensor.dims.index(dim)]
+            for f in flows
+            if f.reader in members and dim in f.tensor.dims
+        ]
+        points = [p for p in (written or read) if not isinstance(p, Slice)]
+        is_dim = self.problem.space.universe.is_dim
+        yield from (p for p in points if not any(is_dim(n) for n in symbols(p)))
+
+    def links(self) -> dict[int, list[int]]:
+        """Which groups read from which, by number."""
+        links: dict[int, list[int]] = {}
+        for e in self.edges:
+            a, b = self.home[e.flow.writer], self.home[e.flow.reader]
+            if a != b and b not in links.setdefault(a, []):
+                links[a].append(b)
+        return links
+
+    def forwards(self, e: Edge, option: Option, pins: Pins) -> bool:
+        """Whether no reader comes before what it needs along the option."""
+        return forwards(self.problem, e, option, pins)
+
+
+def within(members: tuple[str, ...], edges: Sequence[Edge]) -> list[Edge]:
+    """The edges between members."""
+    inside = frozenset(members)
+    return [e for e in edges if e.flow.reader in inside and e.flow.writer in inside]
+
+
+def forwards(problem: Problem, e: Edge, option: Option, pins: Pins) -> bool:
+    """Whether no reader comes before what it needs along the option."""
+    dim, sign = option
+    if e.flow.reader in pins or e.flow.writer in pins:
+        reader = coordinate(problem, e.flow.reader, dim, pins)
+        writer = coordinate(problem, e.flow.writer, dim, pins)
+        early = reader.lt_map(writer) if sign > 0 else reader.gt_map(writer)
+        return bool(e.needs.intersect(early).is_empty())
+    first, second = _positions(problem, e, dim)
+    order = e.needs.order_lt if sign > 0 else e.needs.order_gt
+    return bool(order(D.in_, first, D.out, second).is_empty())
+
+
+def inside_loop(problem: Problem, e: Edge, dim: str, pins: Pins) -> Edge:
+    """What a loop over the dimension leaves of an edge."""
+    if e.flow.reader in pins or e.flow.writer in pins:
+        reader = coordinate(problem, e.flow.reader, dim, pins)
+        same = reader.eq_map(coordinate(problem, e.flow.writer, dim, pins))
+        return Edge(e.flow, e.needs.intersect(same))
+    first, second = _positions(problem, e, dim)
+    return Edge(e.flow, e.needs.equate(D.in_, first, D.out, second))
+
+
+def coordinate(problem: Problem, task: str, dim: str, pins: Pins) -> isl.PwAff:
+    """Where a task's points stand along a dimension."""
+    at = problem.space.frame.coordinates(problem.tasks[task].dims, problem.labels[task])
+    return problem.space.frame.value(pins.get(task, Sym(dim)), at)
+
+
+def _positions(problem: Problem, e: Edge, dim: str) -> tuple[int, int]:
+    tasks = problem.tasks
+    return tasks[e.flow.reader].dims.index(dim), tasks[e.flow.writer].dims.index(dim)

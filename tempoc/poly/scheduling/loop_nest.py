@@ -1,0 +1,272 @@
+"""A schedule as nested loops, stated in index expressions.
+
+Grammar::
+
+    Nest = Block(Nest*) | For(var, lower, upper, step, body) | Let(var, value, body)
+         | When(condition, body, otherwise?) | Leaf(task, point)
+
+Variables are isl's (`c0`, `c1`, ...) and run upwards. They may be negative, which symbols never
+are, so that an expression holds `variable(c)`, a difference of two symbols, in place of `c`.
+`schedule/lower.py` makes readable loops of all this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import islpy as isl
+
+from tempoc.poly.scheduling.loop_order import arrange
+from tempoc.poly.scheduling.problem import Problem
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    disjunction,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    mul,
+    sub,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One after the other."""
+
+    items: tuple[Nest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class For:
+    """`for var in range(lower, upper, step)`."""
+
+    var: str
+    lower: Expr
+    upper: Expr
+    step: int
+    body: Nest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Let:
+    """A loop of a single iteration."""
+
+    var: str
+    value: Expr
+    body: Nest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """The body where the condition holds, else the other one."""
+
+    condition: Expr
+    body: Nest
+    otherwise: Nest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A task at a point."""
+
+    task: str
+    point: tuple[Expr, ...]
+
+
+Nest = Block | For | Let | When | Leaf
+
+
+class Piecewise(Exception):
+    """The nest has a value that depends on a condition, which index expressions cannot state."""
+
+
+def build(problem: Problem) -> Nest:
+    """The loops of an order of execution; `Unschedulable` if there is none.
+
+    Bands are separated, so that the steady state of a loop has no conditions, unless that makes the
+    program more than twice as long (odd and even points, peeled in all combinations); then those
+    within other bands are, which have the more steps, unless that does.
+    """
+    if not problem.tasks:
+        return Block(items=())
+    schedule = arrange(problem)
+    reader = _Reader(problem.space.frame.params, problem.names)
+    builder = isl.AstBuild.from_context(problem.space.context)
+
+    def nest(outermost: int | None) -> Nest:
+        if outermost is None:
+            return reader.nest(builder.node_from_schedule(schedule))
+        separate = partial(_separated, problem=problem, outermost=outermost)
+        found = schedule.map_schedule_node_bottom_up(separate)
+        return reader.nest(builder.node_from_schedule(found))
+
+    plain: Nest | None = None
+    for outermost in (0, 1):
+        try:
+            peeled = nest(outermost)
+        except Piecewise:
+            continue
+        size = _size(peeled)
+        if size <= 2 * len(problem.tasks) + 2:
+            return peeled
+        plain = plain or nest(None)
+        if size <= 2 * _size(plain) + 2:
+            return peeled
+    return plain or nest(None)
+
+
+def _separated(node: isl.ScheduleNode, problem: Problem, outermost: int) -> isl.ScheduleNode:
+    """The node, if it is a band within so many members of others, with all its loops separate."""
+    if node.get_type() != isl.schedule_node_type.band or node.get_schedule_depth() < outermost:
+        return node
+    if not _may_end(node, problem):
+        for k in range(node.band_n_member()):
+            node = node.band_member_set_ast_loop_type(k, isl.ast_loop_type.separate)
+    return node
+
+
+def _may_end(node: isl.ScheduleNode, problem: Problem) -> bool:
+    """Whether steps of the band may turn out not to be there: a last one is not peeled then."""
+    universe = problem.space.universe
+    if not universe.lengths:
+        return False
+    sets: list[isl.Set] = []
+    node.get_domain().foreach_set(sets.append)
+    dims = [d for s in sets for d in problem.tasks[problem.names[s.get_tuple_name()]].dims]
+    return any(universe.dim(d).bound in universe.lengths for d in dims)
+
+
+def _size(nest: Nest) -> int:
+    """How many lines it takes to write the loops down."""
+    match nest:
+        case Block(items=items):
+            return sum(_size(item) for item in items)
+        case For(body=body) | When(body=body, otherwise=None):
+            return 1 + _size(body)
+        case When(body=body, otherwise=other):
+            return 2 + _size(body) + (_size(other) if other is not None else 0)
+        case Let(body=body):
+            return _size(body)
+        case Leaf():
+            return 1
+
+
+def variable(name: str) -> Expr:
+    """A loop variable of either sign, as a difference."""
+    return Sym(f"{name}+") - Sym(f"{name}-")
+
+
+def binding(name: str, value: Expr) -> dict[str, Expr]:
+    """The substitution that puts a value in place of a variable."""
+    return {f"{name}+": value, f"{name}-": Const(0)}
+
+
+_OP = isl.ast_expr_op_type
+_ARITHMETIC: dict[int, Callable[..., Expr]] = {
+    _OP.add: add,
+    _OP.sub: sub,
+    _OP.mul: mul,
+    _OP.min: minimum,
+    _OP.max: maximum,
+}
+_LOGIC: dict[int, Callable[..., Expr]] = {
+    _OP.and_: conjunction,
+    _OP.and_then: conjunction,
+    _OP.or_: disjunction,
+    _OP.or_else: disjunction,
+}
+_DIVISION: dict[int, Callable[[Expr, int], Expr]] = {
+    # `div` is exact, `pdiv_q` has a dividend that is not negative, `zdiv_r` is compared with 0.
+    _OP.div: floordiv,
+    _OP.fdiv_q: floordiv,
+    _OP.pdiv_q: floordiv,
+    _OP.pdiv_r: mod,
+    _OP.zdiv_r: mod,
+}
+_COMPARE: dict[int, CompareOp] = {
+    _OP.lt: "<",
+    _OP.le: "<=",
+    _OP.gt: ">",
+    _OP.ge: ">=",
+    _OP.eq: "==",
+}
+
+
+class _Reader:
+    """Reads isl's tree."""
+
+    def __init__(self, params: tuple[str, ...], names: Mapping[str, str]) -> None:
+        self.params = params
+        self.names = names
+
+    def nest(self, n: isl.AstNode) -> Nest:
+        """A node with all below it."""
+        kind, types = n.get_type(), isl.ast_node_type
+        if kind == types.block:
+            children = n.block_get_children()
+            items = (children.get_at(k) for k in range(n.block_get_children().n_ast_node()))
+            return Block(items=tuple(self.nest(c) for c in items))
+        if kind == types.for_:
+            return self.loop(n)
+        if kind == types.if_:
+            other = self.nest(n.if_get_else_node()) if n.if_has_else_node() else None
+            body = self.nest(n.if_get_then_node())
+            return When(condition=self.condition(n.if_get_cond()), body=body, otherwise=other)
+        if kind == types.mark:
+            return self.nest(n.mark_get_node())
+        call = n.user_get_expr()
+        args = [self.expression(call.get_op_arg(k)) for k in range(1, call.get_op_n_arg())]
+        label = call.get_op_arg(0).get_id().get_name()
+        return Leaf(task=self.names[label], point=tuple(args))
+
+    def loop(self, n: isl.AstNode) -> Nest:
+        """A loop, or a name for the value of its single iteration."""
+        var = n.for_get_iterator().get_id().get_name()
+        lower = self.expression(n.for_get_init())
+        if n.for_is_degenerate():
+            return Let(var=var, value=lower, body=self.nest(n.for_get_body()))
+        limit = self.expression(n.for_get_cond())
+        step = self.expression(n.for_get_inc())
+        assert isinstance(limit, Compare) and isinstance(step, Const)
+        assert limit.left == variable(var) and limit.op in ("<", "<=")
+        upper = limit.right if limit.op == "<" else limit.right + 1
+        body = self.nest(n.for_get_body())
+        return For(var=var, lower=lower, upper=upper, step=step.value, body=body)
+
+    def expression(self, e: isl.AstExpr) -> Expr:
+        """An expression of isl's tree; `Piecewise` where it selects by a condition."""
+        if e.get_type() == isl.ast_expr_type.int:
+            return Const(e.get_val().to_python())
+        if e.get_type() == isl.ast_expr_type.id:
+            name = e.get_id().get_name()
+            return Sym(name) if name in self.params else variable(name)
+        op = e.get_op_type()
+        if op in _LOGIC:
+            return _LOGIC[op](*(self.condition(e.get_op_arg(k)) for k in range(e.get_op_n_arg())))
+        args = [self.expression(e.get_op_arg(k)) for k in range(e.get_op_n_arg())]
+        if op == _OP.minus:
+            return mul(Const(-1), args[0])
+        if op in _ARITHMETIC:
+            return _ARITHMETIC[op](*args)
+        if op in _COMPARE:
+            return compare(_COMPARE[op], args[0], args[1])
+        if op in _DIVISION and isinstance(args[1], Const):
+            return _DIVISION[op](args[0], args[1].value)
+        raise Piecewise(str(e))
+
+    def condition(self, e: isl.AstExpr) -> Expr:
+        """A condition of isl's tree, which writes 1 for what always holds."""
+        found = self.expression(e)
+        return (TRUE if found.value else FALSE) if isinstance(found, Const) else found

@@ -1,0 +1,121 @@
+"""Loops as a person would write them: dimensions in declaration order, wherever that is legal.
+
+isl looks for bands that can be tiled, and skews or shifts a stencil or an edit distance for that.
+We want the plain nest, so we look for it first. At each level, outermost first:
+
+- the strongly connected components of what is left of the dependences are the smallest *groups*
+  that must share a loop; a group's *options* are the dimensions (and directions) along which no
+  dependence inside runs backwards;
+- groups connected by a flow are merged while a common option keeps all dependences between them
+  running forwards and no path leads out of the two and back (then also unconnected ones); what
+  reads a constant number of steps ahead (`g[t]` reads `r[t:t+n]`) runs that much later in the loop;
+- each group gets a loop along its first option; dependences that this loop carries are done, the
+  others are arranged inside.
+
+A legal outer loop only takes dependences away, so that it never makes a program unschedulable.
+isl's scheduler is asked where this is not enough: for a group without an option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import islpy as isl
+
+from tempoc.poly.scheduling.loop_fusion import (
+    Edge,
+    Group,
+    Grouping,
+    Option,
+    Pins,
+    coordinate,
+    inside_loop,
+    within,
+)
+from tempoc.poly.scheduling.problem import Problem, Unschedulable
+
+
+def arrange(problem: Problem) -> isl.Schedule:
+    """An order of execution; `Unschedulable` if there is none."""
+    return _Arrangement(problem).level(tuple(problem.tasks), _edges(problem), ())
+
+
+def check_order(problem: Problem) -> None:
+    """Raise `Unschedulable` if there is no order of execution.
+
+    It takes the steps of `arrange` that decide, and none of those that share loops.
+    """
+    edges = _edges(problem)
+    waiting = [(tuple(problem.tasks), edges, tuple[str, ...]())]
+    while waiting:
+        tasks, edges, done = waiting.pop()
+        for group in Grouping(problem, tasks, edges, done).live.values():
+            inside = within(group.members, edges)
+            if inside and not group.options:
+                problem.schedule(group.members, [(e.flow, e.needs) for e in inside])
+            elif inside:
+                dim = group.options[0][0]
+                left = [inside_loop(problem, e, dim, group.pins) for e in inside]
+                left = [e for e in left if not e.needs.is_empty()]
+                waiting.append((group.members, left, (*done, dim)))
+
+
+def _edges(problem: Problem) -> list[Edge]:
+    """The dependences that there are; `Unschedulable` if a point needs itself."""
+    edges = [Edge(f, problem.dependence(f)) for f in problem.flows]
+    nonempty = [e for e in edges if not e.needs.is_empty()]
+    for e in nonempty:
+        # isl ignores dependences of a point on itself.
+        if e.flow.reader == e.flow.writer:
+            space = e.needs.get_space()
+            if not e.needs.intersect(isl.Map.identity(space)).is_empty():
+                raise Unschedulable((e.flow.reader,))
+    return nonempty
+
+
+class _Arrangement:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def level(
+        self, tasks: tuple[str, ...], edges: Sequence[Edge], done: tuple[str, ...]
+    ) -> isl.Schedule:
+        """The schedule of some tasks inside loops over the dimensions `done`."""
+        if len(tasks) == 1 and not edges:
+            return self.alone(tasks[0], done)
+        groups = Grouping(self.problem, tasks, edges, done).merged()
+        schedules = [self.group(g, within(g.members, edges), done) for g in groups]
+        return reduce(isl.Schedule.sequence, schedules)
+
+    def alone(self, task: str, done: tuple[str, ...]) -> isl.Schedule:
+        """A task without dependences: its loops in declaration order."""
+        schedule = isl.Schedule.from_domain(self.problem.points(task))
+        for dim in reversed(self.problem.tasks[task].dims):
+            if dim not in done:
+                schedule = schedule.insert_partial_schedule(self.row((task,), (dim, 1), {}))
+        return schedule
+
+    def row(self, tasks: tuple[str, ...], option: Option, pins: Pins) -> isl.MultiUnionPwAff:
+        """The loop along an option: each point at its coordinate."""
+        space, (dim, sign) = self.problem.space, option
+        total = isl.UnionPwAff.empty(space.frame.param_space)
+        for task in tasks:
+            value = coordinate(self.problem, task, dim, pins)
+            points = space.set(self.problem.tasks[task])
+            points = points.set_tuple_name(self.problem.labels[task])
+            value = (value if sign > 0 else value.neg()).intersect_domain(points)
+            total = total.union_add(isl.UnionPwAff.from_pw_aff(value))
+        return isl.MultiUnionPwAff.from_union_pw_aff(total)
+
+    def group(self, group: Group, edges: Sequence[Edge], done: tuple[str, ...]) -> isl.Schedule:
+        """The schedule of a group: its loop around what is left."""
+        if group.scalar:
+            return self.level(group.members, (), done)
+        if not group.options:
+            return self.problem.schedule(group.members, [(e.flow, e.needs) for e in edges])
+        option = group.options[0]
+        left = [inside_loop(self.problem, e, option[0], group.pins) for e in edges]
+        left = [e for e in left if not e.needs.is_empty()]
+        body = self.level(group.members, left, (*done, option[0]))
+        return body.insert_partial_schedule(self.row(group.members, option, group.pins))

@@ -1,0 +1,147 @@
+"""The scheduling problem: tasks, and the flows of data between them.
+
+Rules, each of which costs loops, minutes or correctness when broken: sizes stay symbolic; the
+proximity is not the dependence (see `hints`); dependences of a statement on itself have none;
+isl's options keep their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from tempoc.poly.relations import maps
+from tempoc.poly.relations.run_lengths import Unended, Waits, waits
+from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling import proximity as hints
+from tempoc.poly.scheduling.time_limit import NoSchedule, solve
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Sym, conjunction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """A reader, a writer and a tensor between them, in index expressions.
+
+    The reader reads the tensor at `read` (in its own dimensions); the writer writes it at `written`
+    (in its own; maybe slices) where `where` holds. `forwarded`: a reader that is its own writer may
+    read in one instance what that very instance writes. With ``waits`` nothing is read: the writer
+    decides whether a bound ends, and the reader must know.
+    """
+
+    reader: str
+    writer: str
+    tensor: Domain
+    read: tuple[Entry, ...]
+    written: tuple[Entry, ...]
+    where: Expr = TRUE
+    forwarded: bool = False
+    waits: Waits | None = None
+
+
+class Unschedulable(Exception):
+    """No order of execution respects all dependences among `tasks`."""
+
+    def __init__(self, tasks: tuple[str, ...]) -> None:
+        super().__init__(", ".join(tasks))
+        self.tasks = tasks
+
+
+class Problem:
+    """Tasks and the flows between them, as isl relations in the symbolic space."""
+
+    def __init__(self, space: Space, tasks: Mapping[str, Domain], flows: Sequence[Flow]) -> None:
+        self.space = Unended(space) if space.universe.ended else space.symbolic
+        self.plain = space.symbolic
+        self.tasks = tasks
+        self.flows = flows
+        # isl orders independent statements by name; numbers keep that away from the user's names.
+        self.labels = {name: f"S{k:04d}" for k, name in enumerate(tasks)}
+        self.names = {label: name for name, label in self.labels.items()}
+        self._validity: dict[Flow, isl.Map] = {}
+
+    def dependence(self, flow: Flow) -> isl.Map:
+        """Which points of the writer each point of the reader needs: reader to writer."""
+        found = self._validity.get(flow)
+        if found is None:
+            found = self._wait(flow) if flow.waits else self._relation(flow, flow.read)
+            self._validity[flow] = found
+        return found
+
+    def _wait(self, flow: Flow) -> isl.Map:
+        assert flow.waits is not None
+        found = waits(self.plain, flow.waits, flow.tensor)
+        return maps.named(found, self.labels[flow.reader], self.labels[flow.writer])
+
+    def _linked(self, space: Unended, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+        """Who needs whom if lengths are not known: for those with which both are there."""
+        writer = self.tasks[flow.writer]
+        reads = space.linked(self.tasks[flow.reader], entries, flow.tensor)
+        at = Domain(writer.dims, conjunction(writer.where, flow.where))
+        writes = space.linked(at, flow.written, flow.tensor)
+        return space.forget(reads.apply_range(writes.reverse()))
+
+    def _relation(self, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+        space = self.space
+        if isinstance(space, Unended):
+            needed = self._linked(space, flow, entries)
+        else:
+            needed = self._needed(space, flow, entries)
+        if flow.forwarded and flow.reader == flow.writer:
+            needed = needed.subtract(isl.Map.identity(needed.get_space()))
+        named = maps.named(needed, self.labels[flow.reader], self.labels[flow.writer])
+        return named.coalesce()
+
+    def _needed(self, space: Space, flow: Flow, entries: tuple[Entry, ...]) -> isl.Map:
+        writer = self.tasks[flow.writer]
+        reads = space.access_map(self.tasks[flow.reader], entries, flow.tensor)
+        at = Domain(writer.dims, conjunction(writer.where, flow.where))
+        plain = all(e == Sym(d) for d, e in zip(flow.tensor.dims, flow.written, strict=True))
+        if plain and writer.dims == flow.tensor.dims:
+            return reads.intersect_range(space.set(at))
+        return reads.apply_range(space.access_map(at, flow.written, flow.tensor).reverse())
+
+    def hint(self, flow: Flow) -> isl.Map | None:
+        """The pairs that had better be close in time; `None` for a task with itself."""
+        if flow.reader == flow.writer or flow.waits is not None:
+            return None
+        reader, writer = self.tasks[flow.reader], self.tasks[flow.writer]
+        universe = self.space.universe
+        near = hints.neighbours(flow.read, flow.written, writer, universe)
+        if near is None:
+            last = tuple(hints.last_element(e, universe) for e in flow.read)
+            return self.dependence(flow) if last == flow.read else self._relation(flow, last)
+        at = Domain(reader.dims, conjunction(reader.where, near[1]))
+        pairs = self.space.access_map(at, near[0], writer)
+        return maps.named(pairs, self.labels[flow.reader], self.labels[flow.writer])
+
+    def points(self, task: str) -> isl.UnionSet:
+        """The points of a task, under its label."""
+        named = self.space.set(self.tasks[task]).set_tuple_name(self.labels[task])
+        return named.to_union_set()
+
+    def schedule(
+        self, tasks: Sequence[str], needs: Sequence[tuple[Flow, isl.Map]]
+    ) -> isl.Schedule:
+        """isl's order of some tasks under some dependences (parts of those of the flows).
+
+        `Unschedulable` if there is none, `TooSlow` if isl does not come to an end.
+        """
+        params = self.space.frame.param_space
+        domain, validity = isl.UnionSet.empty(params), isl.UnionMap.empty(params)
+        proximity = validity
+        for task in tasks:
+            domain = domain.union(self.points(task))
+        for flow, need in needs:
+            validity = validity.union(need.reverse().to_union_map())
+            hint = self.hint(flow)
+            if hint is not None:
+                proximity = proximity.union(hint.reverse().to_union_map())
+        constraints = isl.ScheduleConstraints.on_domain(domain).set_validity(validity)
+        constraints = constraints.set_proximity(proximity).set_context(self.space.context)
+        try:
+            return solve(constraints, len(tasks))
+        except NoSchedule as error:
+            raise Unschedulable(tuple(tasks)) from error

@@ -1,0 +1,55 @@
+"""Which groups paths lead through, while groups are merged.
+
+What a group reaches is kept as the bits of an integer. A merge only adds to that, so nothing is
+searched for again: bits of groups that are no more stay, and nobody asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tempoc.poly.scheduling import cycles
+
+
+class Paths:
+    """Paths between nodes that become fewer."""
+
+    def __init__(self, nodes: Sequence[int], links: Mapping[int, Iterable[int]]) -> None:
+        """`links` lead from a node to others; numbers of nodes are small."""
+        self.after = {n: dict.fromkeys(links.get(n, ())) for n in nodes}
+        self.reached: dict[int, int] = {}
+        for part in cycles.components(nodes, links):
+            own = sum(1 << n for n in part)
+            for other in (other for n in part for other in self.after[n] if other not in part):
+                own |= self.reached[other]
+            self.reached.update(dict.fromkeys(part, own))
+
+    def between(self, first: int, second: int) -> tuple[int, ...]:
+        """The nodes on paths that lead from one of two through others to the other."""
+        found: dict[int, None] = {}
+        for a, b in ((first, second), (second, first)):
+            on_way = 0
+            for n in self.after[a]:
+                on_way |= self.reached[n] if n != b else 0
+            if on_way >> b & 1:
+                for k in self.after:
+                    if k not in (first, second) and on_way >> k & 1 and self.reached[k] >> b & 1:
+                        found[k] = None
+        return tuple(found)
+
+    def merge(self, old: Sequence[int]) -> None:
+        """Let several become the first of them."""
+        home, *gone = old
+        bits, reached, after = 0, 0, dict[int, None]()
+        for k in old:
+            bits |= 1 << k
+            reached |= self.reached[k]
+            after |= self.after[k]
+        for k in gone:
+            del self.reached[k], self.after[k]
+        self.after[home] = {n: None for n in after if n not in old}
+        for k, others in self.after.items():
+            if self.reached[k] & bits:
+                self.reached[k] |= reached
+            if k != home and any(n in others for n in gone):
+                self.after[k] = {n: None for n in others if n not in gone} | {home: None}

@@ -1,0 +1,208 @@
+"""An order of execution as times: for each task, when each of its points runs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+from islpy import dim_type as D
+
+from tempoc.poly.relations import maps
+from tempoc.poly.relations.run_lengths import Run
+from tempoc.poly.relations.space import Space
+from tempoc.poly.scheduling.problem import Problem
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import FALSE, ZERO, Const, Expr, Sym
+from tempoc.symbolic.walk import substitute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """A place in the loops where a task runs.
+
+    For all values of `variables` with `where`, the task runs at `point`; places and variables of
+    enclosing loops alternate in `time`, to be compared lexicographically.
+    """
+
+    task: str
+    variables: tuple[str, ...]
+    where: Expr
+    point: tuple[Expr, ...]
+    time: tuple[Expr, ...]
+
+
+Places = tuple[Occurrence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """When the points of a task run, in as few coordinates as some comparison needs.
+
+    ``like`` is the first task that runs under the same conditions at the same points, ``times`` are
+    those of its places, ``conditions`` is the number of its domain, conditions and points in its
+    space. So equal moments stand for equal relations, whatever the tasks are called and in whatever
+    loops they run: what was found out about some is known of all others like them.
+    """
+
+    like: str
+    conditions: int
+    times: tuple[tuple[Expr, ...], ...]
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """When everything runs: where in the loops; only `poly` asks for times as relations.
+
+    With ``exact`` points that are none of a task's domain are left out of its times: the loops are
+    those of any run, the domain is that of one.
+    """
+
+    space: Space
+    tasks: Mapping[str, Domain]
+    places: Mapping[str, Places]
+    like: Mapping[str, str]
+    exact: bool = False
+
+    def times(self, task: str) -> isl.Map:
+        """When each point of a task runs: vectors of one length for all tasks."""
+        length = max((len(o.time) for found in self.places.values() for o in found), default=0)
+        times = tuple(o.time for o in self.places[task])
+        return self.relation(self._moments(task, times, length))
+
+    def _moments(self, task: str, times: tuple[tuple[Expr, ...], ...], length: int) -> Moments:
+        like = self.like[task]
+        stated = self.tasks[like], tuple(map(_conditions, self.places[like]))
+        number = self.space.known.number(stated)
+        return Moments(like=like, conditions=number, times=times, length=length)
+
+    def relation(self, moments: Moments) -> isl.Map:
+        """The points to the vectors at which they run."""
+        key = ("times", moments, self.exact)
+        return self.space.known.once(key, lambda: self._relation(moments))
+
+    def _relation(self, m: Moments) -> isl.Map:
+        there, domain = self.space, self.tasks[m.like]
+        pairs = zip(self.places[m.like], m.times, strict=True)
+        places = [replace(o, time=time) for o, time in pairs] or [_never(domain)]
+        times = maps.union([_times(there, domain, o, m.length) for o in places])
+        return times.intersect_domain(there.set(domain)) if self.exact else times
+
+    def compared(self, tasks: Sequence[str], anchors: Sequence[str]) -> dict[str, Moments]:
+        """Times of some tasks that compare with those of ``anchors`` (some of them) as they do.
+
+        Two places in the loops are compared where their ways down part. What all share is left out;
+        of the rest it counts only where it is among the places of the anchors.
+        """
+        known = {*anchors}
+        places = [(task, o.time) for task in tasks for o in self.places[task]]
+        ways = [(k, time, task in known) for k, (task, time) in enumerate(places)]
+        least = dict(_ranked(ways, ()))
+        length = max(map(len, least.values()), default=0)
+        found: dict[str, list[tuple[Expr, ...]]] = {task: [] for task in tasks}
+        for k, (task, _) in enumerate(places):
+            found[task].append(least[k])
+        return {task: self._moments(task, tuple(times), length) for task, times in found.items()}
+
+
+_Way = tuple[int, tuple[Expr, ...], bool]
+"""The number of a place, the way down to it, and whether it is one of an anchor."""
+
+
+def _ranked(
+    ways: Sequence[_Way], before: tuple[Expr, ...]
+) -> Iterator[tuple[int, tuple[Expr, ...]]]:
+    """The least times that tell where ways part that go down from one place."""
+    if not any(is_anchor for *_, is_anchor in ways) or not any(time for _, time, _ in ways):
+        yield from ((number, before) for number, *_ in ways)
+        return
+    heads = [time[0] if time else ZERO for _, time, _ in ways]
+    among = {h.value for h, w in zip(heads, ways, strict=True) if w[2] and isinstance(h, Const)}
+    order = sorted(among)
+    parts: dict[Expr, list[_Way]] = {}
+    for head, (number, time, is_anchor) in zip(heads, ways, strict=True):
+        rank = head
+        if isinstance(head, Const):
+            rank = Const(2 * bisect_left(order, head.value) + (head.value in among))
+        parts.setdefault(rank, []).append((number, time[1:], is_anchor))
+    for rank, part in parts.items():
+        alone = len(parts) == 1 and isinstance(rank, Const)
+        yield from _ranked(part, before if alone else (*before, rank))
+
+
+def timeline(
+    space: Space, tasks: Mapping[str, Domain], occurrences: Iterable[Occurrence]
+) -> Timeline:
+    """The times of tasks that run at the occurrences, in the space without fixed bounds."""
+    parts: dict[str, list[Occurrence]] = {name: [] for name in tasks}
+    for o in occurrences:
+        parts[o.task].append(o)
+    places = {name: tuple(found) for name, found in parts.items()}
+    first: dict[object, str] = {}
+    like = {
+        name: first.setdefault((tasks[name], tuple(map(_conditions, found))), name)
+        for name, found in places.items()
+    }
+    return Timeline(space=space.symbolic, tasks=tasks, places=places, like=like)
+
+
+def lasting(found: Timeline, space: Run, occurrences: Iterable[Occurrence]) -> Timeline:
+    """The times of a run whose lengths are known, though its loops were written for any."""
+    most: dict[str, Expr] = {n: Sym(m) for n, m in space.largest.items()}
+    moved = [
+        replace(
+            o,
+            where=substitute(o.where, most),
+            point=tuple(substitute(e, most) for e in o.point),
+            time=tuple(substitute(e, most) for e in o.time),
+        )
+        for o in occurrences
+    ]
+    return replace(timeline(space.symbolic, found.tasks, moved), exact=True)
+
+
+def _conditions(o: Occurrence) -> tuple[object, ...]:
+    return o.variables, o.where, o.point
+
+
+def _never(task: Domain) -> Occurrence:
+    """No moment at all: what a task without points has."""
+    nowhere = (ZERO,) * len(task.dims)
+    return Occurrence(task="", variables=(), where=FALSE, point=nowhere, time=())
+
+
+def _times(space: Space, task: Domain, o: Occurrence, length: int) -> isl.Map:
+    frame = space.frame
+    at = frame.coordinates(o.variables)
+    run = frame.condition(o.where, at).intersect_params(space.context)
+    for k in range(len(o.variables)):  # conditions leave out what holds for every symbol
+        run = run.lower_bound_val(D.set, k, frame.val(0))
+    points = maps.access(frame, at, o.point, frame.coordinates(task.dims))
+    padded = (*o.time, *[ZERO] * (length - len(o.time)))
+    clock = frame.coordinates(tuple(f"time{k}" for k in range(length)))
+    moments = maps.access(frame, at, padded, clock)
+    return points.intersect_domain(run).reverse().apply_range(moments)
+
+
+def complete(found: Timeline, task: str) -> bool:
+    """Whether every point of the task runs, and each exactly once."""
+    points = found.space.set(found.tasks[task])
+    times = found.times(task)
+    return bool(times.domain().is_equal(points)) and bool(times.is_single_valued())
+
+
+def violated(found: Timeline, problem: Problem) -> tuple[tuple[str, str], ...]:
+    """The pairs (writer, reader) of which some reader's point runs too early."""
+    wrong: list[tuple[str, str]] = []
+    for flow in problem.flows:
+        needs = problem.dependence(flow)
+        if needs.is_empty():
+            continue
+        needs = needs.reset_tuple_id(D.in_).reset_tuple_id(D.out)
+        reader, writer = found.times(flow.reader), found.times(flow.writer)
+        pairs = needs.apply_domain(reader).apply_range(writer)
+        if not pairs.is_subset(isl.Map.lex_gt(pairs.get_space().range())):
+            wrong.append((flow.writer, flow.reader))
+    return tuple(wrong)

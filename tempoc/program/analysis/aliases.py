@@ -1,0 +1,74 @@
+"""Which cells of a store are the same one: keys are compared as sums of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tempoc.program.nodes.arithmetic import Arith, Operation
+from tempoc.program.nodes.nodes import Store
+
+Key = tuple[Arith, ...]
+_Line = dict[str, int]
+_CONSTANT = ""
+
+
+def slot(store: Store, key: Key) -> Key:
+    """A key without the parts that tell no cells apart: those with a single slot."""
+    return tuple(e for e, k in zip(key, store.keys, strict=True) if k.modulo != 1)
+
+
+def are_apart(store: Store, a: Key, b: Key) -> bool:
+    """Whether two keys (both in full) are those of different cells for sure."""
+    for x, y, part in zip(a, b, store.keys, strict=True):
+        gap = _difference(x, y)
+        if gap is None or part.modulo == 1:
+            continue
+        if part.modulo is None and gap:
+            return True
+        if isinstance(part.modulo, int) and gap % part.modulo:
+            return True
+    return False
+
+
+def are_same(store: Store, a: Key, b: Key) -> bool:
+    """Whether two keys (both in full) are those of one cell for sure."""
+    return all(
+        part.modulo == 1 or _difference(x, y) == 0
+        for x, y, part in zip(a, b, store.keys, strict=True)
+    )
+
+
+def _difference(a: Arith, b: Arith) -> int | None:
+    """How far apart two expressions are, if that is the same always."""
+    left, right = _line(a), _line(b)
+    if left is None or right is None:
+        return None
+    gap = _sum(left, right, -1)
+    return None if any(n for name, n in gap.items() if name) else gap.get(_CONSTANT, 0)
+
+
+def _line(e: Arith) -> _Line | None:
+    """An expression as multiples of names; ``None`` if it is none."""
+    match e:
+        case int():
+            return {_CONSTANT: e}
+        case str():
+            return {e: 1}
+        case Operation(op="+" | "-" as op, args=args):
+            total: _Line = {}
+            for k, part in enumerate(map(_line, args)):
+                if part is None:
+                    return None
+                total = _sum(total, part, -1 if k and op == "-" else 1)
+            return total
+        case Operation(op="*", args=(int() as factor, other)) | Operation(
+            op="*", args=(other, int() as factor)
+        ):
+            part = _line(other)
+            return None if part is None else {name: factor * n for name, n in part.items()}
+        case _:
+            return None
+
+
+def _sum(a: Mapping[str, int], b: Mapping[str, int], sign: int) -> _Line:
+    return {name: a.get(name, 0) + sign * b.get(name, 0) for name in (*a, *b)}

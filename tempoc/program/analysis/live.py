@@ -1,0 +1,75 @@
+"""Which values a part of the tree still wants: the live ranges of stores that are one array.
+
+Only such a store can be written anew as a whole, by a call that does not take it; then nobody wants
+what it held. All others are wanted wherever somebody reads or writes them later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+from tempoc.program.nodes import nodes
+
+Names = frozenset[str]
+
+
+def registers(stores: Mapping[str, nodes.Store]) -> Names:
+    """The stores that are one array, of one size."""
+    return frozenset(
+        name
+        for name, s in stores.items()
+        if all(key.modulo == 1 for key in s.keys) and not any(a.least for a in s.axes)
+    )
+
+
+def wanted(s: nodes.Statement, after: Names, single: Names) -> Names:
+    """The stores whose contents matter before a statement, if those in ``after`` do after it."""
+    match s:
+        case nodes.Sequence(items=items):
+            for item in reversed(items):
+                after = wanted(item, after, single)
+            return after
+        case nodes.Loop(body=body):
+            return wanted_within(body, after, single)
+        case nodes.Guard(body=body):
+            return after | wanted(body, after, single)
+        case nodes.Region(loop=body) | nodes.Block(body=body):
+            return wanted(body, after, single)
+        case nodes.Effect(call=call):
+            return wanted(call, after, single)
+        case nodes.Call(args=args, results=results) | nodes.Host(args=args, results=results):
+            return (after - _anew(results, single)) | _touched(args) | _others(results, single)
+        case nodes.Free(cells=cells):
+            return after - _anew(cells, single)
+        case nodes.Load() | nodes.Evict():
+            return after
+        case _:
+            assert_never(s)
+
+
+def wanted_within(body: nodes.Statement, after: Names, single: Names) -> Names:
+    """The same before each step of a loop, and after it."""
+    return after | wanted(body, frozenset(), single)
+
+
+def afterwards(
+    items: Sequence[nodes.Statement], after: Names, single: Names
+) -> Iterator[tuple[nodes.Statement, Names]]:
+    """Each of some statements with what is wanted after it."""
+    found = [after]
+    for item in reversed(items):
+        found.append(wanted(item, found[-1], single))
+    return zip(items, found[-2::-1], strict=True)
+
+
+def _anew(cells: Sequence[nodes.Cell], single: Names) -> Names:
+    return frozenset(c.store for c in cells if c.when is None and c.store in single)
+
+
+def _others(cells: Sequence[nodes.Cell], single: Names) -> Names:
+    return _touched(cells) - _anew(cells, single)
+
+
+def _touched(cells: Sequence[nodes.Cell]) -> Names:
+    return frozenset(c.store for c in cells)

@@ -1,0 +1,178 @@
+"""Where cells are that live with the host: on the device whenever a statement needs them there.
+
+An independent check of what is loaded and evicted, for all bounds: a cell that a statement takes
+has been loaded or written before, and nothing since then may have evicted it, be it by another key.
+Loops and guards leave the device as they find it, so that it does not matter how often they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from tempoc.program.analysis.aliases import Key, are_apart, slot
+from tempoc.program.analysis.traversal import cells_of, every
+from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.program.nodes.errors import inconsistent
+from tempoc.program.nodes.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Evict,
+    Free,
+    Guard,
+    Host,
+    Load,
+    Loop,
+    Program,
+    Region,
+    Sequence,
+    Statement,
+    Store,
+)  # fmt: skip
+
+Here = Mapping[tuple[str, Key], frozenset[Arith | None]]
+"""Cells that are on the device, each where one of these conditions holds (``None``: always)."""
+
+
+def verify_places(program: Program) -> None:
+    """Check a program. Raises ``ProgramError`` for a cell that is not where it is needed."""
+    away = {s.name: s for s in program.stores if s.away}
+    if not away:
+        return
+    for store in away.values():
+        if any(axis.least for axis in store.axes):
+            raise inconsistent(f"store {store.name}", "grows, so it cannot live with the host")
+    params = frozenset(p.store for p in program.params)
+    checker = _Places(away=away, found_out=found_out(program), params=params)
+    if checker.after(program.tree, {}):
+        raise inconsistent("program", "leaves cells on the device that live with the host")
+
+
+def found_out(program: Program) -> frozenset[str]:
+    """The bounds that a run finds out, and those that follow from these."""
+    found = {length.bound for length in program.lengths}
+    before = -1
+    while before < len(found):
+        before = len(found)
+        values = ((b.name, b.value) for b in program.bounds if b.value is not None)
+        found |= {name for name, value in values if found & {*names(value)}}
+    return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    away: Mapping[str, Store]
+    found_out: frozenset[str]
+    params: frozenset[str]
+
+    def after(self, s: Statement, here: Here) -> Here:
+        """What is on the device after a statement."""
+        match s:
+            case Sequence(items=items):
+                for item in items:
+                    here = self.after(item, here)
+                return here
+            case Loop(body=body) | Guard(body=body):
+                if not _is_left(here, self.after(body, here)):
+                    where = f"loop {s.var}" if isinstance(s, Loop) else "guard"
+                    raise inconsistent(where, "does not leave the device as it finds it")
+                return here
+            case Call(kernel=kernel, args=args, results=results):
+                # What is computed of a param that was given is not written.
+                kept = [c for c in results if c.store in self.params]
+                self.need(f"call of {kernel}", (*args, *kept), here)
+                return self.with_(here, results)
+            case Host(extern=extern, args=args, results=results):
+                self.need(f"call of {extern}", args, here)
+                return self.with_(here, results)
+            case Effect(call=call):
+                return self.after(call, here)
+            case Region(carried=carried, read=read):
+                return self.inner(s, (*carried, *read), carried, here)
+            case Block(carried=carried, made=made, read=read):
+                changed = (*carried, *made)
+                return self.inner(s, (*changed, *read), changed, here)
+            case Load(cells=cells, ahead=ahead):
+                return here if ahead else self.with_(here, cells)
+            case Evict(cells=cells):
+                return self.without(here, cells)
+            case Free():  # who still needs what is given back is not asked here
+                return here
+            case _:
+                assert_never(s)
+
+    def inner(
+        self,
+        s: Region | Block,
+        taken: tuple[Cells, ...],
+        changed: tuple[Cells, ...],
+        here: Here,
+    ) -> Here:
+        """A loop or block that is one call: nothing moves in it, and nothing local is away."""
+        where = f"region {s.kernel}"
+        if any(name in self.away for name in s.local):
+            raise inconsistent(where, "has local stores that live with the host")
+        if any(isinstance(part, Load | Evict) for part in every(s)):
+            raise inconsistent(where, "moves cells")
+        self.need(where, cells_of(taken), here)
+        return self.with_(here, cells_of(changed))
+
+    def need(self, where: str, cells: Iterable[Cell], here: Here) -> None:
+        """All these cells are on the device."""
+        for cell in cells:
+            if cell.store in self.away:
+                conditions = here.get(self.place(cell), frozenset())
+                if None not in conditions and not any(_covers(c, cell.when) for c in conditions):
+                    raise inconsistent(where, f"{cell.store} is with the host there")
+
+    def place(self, cell: Cell) -> tuple[str, Key]:
+        """By what a cell is known."""
+        fixed = [*cell.key, *(() if cell.when is None else (cell.when,))]
+        if any(self.found_out & {*names(e)} for e in fixed):
+            raise inconsistent(f"store {cell.store}", "has keys that the run finds out")
+        return cell.store, slot(self.away[cell.store], cell.key)
+
+    def with_(self, here: Here, cells: Iterable[Cell]) -> Here:
+        """The same with these cells."""
+        found = dict(here)
+        for cell in cells:
+            if cell.store in self.away:
+                place = self.place(cell)
+                conditions = found.get(place, frozenset()) | {cell.when}
+                found[place] = frozenset((None,)) if None in conditions else conditions
+        return found
+
+    def without(self, here: Here, cells: Iterable[Cell]) -> Here:
+        """The same without these cells, and without others that may be the same ones."""
+        gone = [(self.place(cell), cell.key) for cell in cells]
+        left = {}
+        for place, conditions in here.items():
+            store = self.away[place[0]]
+            keys = (key for (name, _), key in gone if name == place[0])
+            if not any(self.may_be(store, key, place[1]) for key in keys):
+                left[place] = conditions
+        return left
+
+    def may_be(self, store: Store, key: Key, other: Key) -> bool:
+        """Whether a key may be that of a slot."""
+        slots = iter(other)
+        full = tuple(0 if k.modulo == 1 else next(slots) for k in store.keys)
+        return not are_apart(store, key, full)
+
+
+def _is_left(before: Here, after: Here) -> bool:
+    """Whether the same cells are there, under the same conditions or more."""
+    same = before.keys() == after.keys()
+    return same and all(None in after[p] or before[p] <= after[p] for p in before)
+
+
+def _covers(condition: Arith | None, other: Arith | None) -> bool:
+    """Whether a condition holds where another one does, as far as they are spelled."""
+    if condition is None or condition == other:
+        return True
+    several = isinstance(condition, Operation) and condition.op == "or"
+    return several and isinstance(condition, Operation) and other in condition.args

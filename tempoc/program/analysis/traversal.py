@@ -1,0 +1,141 @@
+"""What is in a tree: all calls, regions, stores, and what is given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from tempoc.program.nodes.arithmetic import Arith
+from tempoc.program.nodes.bounds import Bound, Length, length_at
+from tempoc.program.nodes.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Evict,
+    Free,
+    Guard,
+    Host,
+    Kernel,
+    Load,
+    Loop,
+    Region,
+    Sequence,
+    Statement,
+)  # fmt: skip
+
+
+def every(s: Statement) -> Iterator[Statement]:
+    """A statement and all within it, in order."""
+    yield s
+    match s:
+        case Sequence(items=items):
+            for item in items:
+                yield from every(item)
+        case Loop(body=body) | Guard(body=body) | Region(loop=body) | Block(body=body):
+            yield from every(body)
+        case Effect(call=call):
+            yield call
+        case Call() | Free() | Host() | Load() | Evict():
+            pass
+        case _:
+            assert_never(s)
+
+
+def calls(s: Statement) -> Iterator[Call]:
+    """All calls in a statement, in order."""
+    return (part for part in every(s) if isinstance(part, Call))
+
+
+def variables(s: Statement) -> tuple[str, ...]:
+    """The variables of all loops in a statement, in order."""
+    return tuple(part.var for part in every(s) if isinstance(part, Loop))
+
+
+def regions(s: Statement) -> Iterator[Region]:
+    """All regions in a statement, in order."""
+    return (part for part in every(s) if isinstance(part, Region))
+
+
+def blocks(s: Statement) -> Iterator[Block]:
+    """All blocks in a statement, in order."""
+    return (part for part in every(s) if isinstance(part, Block))
+
+
+def cells_of(some: Iterable[Cells]) -> Iterator[Cell]:
+    """The single cells of what a region or block takes."""
+    return (Cell(store=cells.store, key=key) for cells in some for key in cells.keys)
+
+
+def lengths_of(
+    call: Call, kernel: Kernel, bounds: tuple[Bound, ...], lengths: tuple[Length, ...]
+) -> Iterator[Arith]:
+    """The lengths that a kernel takes, at the point of a call."""
+    at = dict(zip(kernel.dims, call.point, strict=False))
+    return (length_at(bounds, lengths, name, at) for name in kernel.lengths)
+
+
+def written(s: Statement) -> tuple[str, ...]:
+    """The stores that calls in a statement write, in order."""
+    found = (p.results for p in every(s) if isinstance(p, Call | Host))
+    return tuple(dict.fromkeys(cell.store for results in found for cell in results))
+
+
+def touched(s: Statement) -> frozenset[str]:
+    """The stores that a statement reads, writes or gives back."""
+    found: set[str] = set()
+    for part in every(s):
+        match part:
+            case Call(args=args, results=results) | Host(args=args, results=results):
+                found.update(cell.store for cell in (*args, *results))
+            case Free(cells=cells):
+                found.update(cell.store for cell in cells)
+    return frozenset(found)
+
+
+def starting_anew(s: Statement, stores: Iterable[str]) -> frozenset[str]:
+    """Those of the stores all of which is written by the first that a part does with them."""
+    found: set[str] = set()
+    left = {*stores}
+    for item in s.items if isinstance(s, Sequence) else (s,):
+        if not left:
+            break
+        here = left & touched(item)
+        left -= here
+        if isinstance(item, Sequence):
+            found |= starting_anew(item, here)
+        elif isinstance(item, Call):
+            read = {c.store for c in item.args}
+            found |= here - read - {c.store for c in item.results if c.when is not None}
+    return frozenset(found)
+
+
+def given_back(s: Statement, local: frozenset[str] = frozenset()) -> list[Statement]:
+    """What a part gives back for good: of a store that it does not touch afterwards.
+
+    Those that are ``local`` to it are left out.
+    """
+    found: list[Statement] = []
+    touched = {*local}
+    for part in reversed(s.items if isinstance(s, Sequence) else (s,)):
+        match part:
+            case Free(cells=cells):
+                dead = tuple(cell for cell in cells if cell.store not in touched)
+                found += [Free(cells=dead)] if dead else []
+            case Guard(condition=condition, body=body):
+                inner = [f for f in given_back(body, local) if not touched & _freed(f)]
+                found += [Guard(condition=condition, body=f) for f in inner]
+        for call in calls(part):
+            touched |= {cell.store for cell in (*call.args, *call.results)}
+    return found[::-1]
+
+
+def _freed(s: Statement) -> set[str]:
+    match s:
+        case Free(cells=cells):
+            return {cell.store for cell in cells}
+        case Guard(body=body):
+            return _freed(body)
+        case _:
+            return set()

@@ -1,0 +1,350 @@
+"""What always holds of a program: names resolve, arities fit, bounds go in no circle.
+
+Run on every program that codegen makes and on every program that is loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar, assert_never
+
+from tempoc.program.analysis.dropped import verify_dropped
+from tempoc.program.analysis.places import verify_places
+from tempoc.program.nodes.arithmetic import Arith, is_well_formed, names, text
+from tempoc.program.nodes.bounds import lengths_in
+from tempoc.program.nodes.errors import inconsistent
+from tempoc.program.nodes.nodes import (
+    Block,
+    Call,
+    Cell,
+    Cells,
+    Effect,
+    Evict,
+    Free,
+    Guard,
+    Host,
+    Input,
+    Kernel,
+    Load,
+    Loop,
+    Need,
+    Output,
+    Param,
+    Program,
+    Region,
+    Sequence,
+    Span,
+    Statement,
+    Store,
+)  # fmt: skip
+
+_FOLDER = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9_.-]*")
+EFFECTS = ("print", "save")
+PLACES = ("host", "device", "unrolled")
+DTYPES = ("bool", "i32", "i64", "u32", "bf16", "f16", "f32", "f64", "key")
+
+
+def verify(program: Program) -> None:
+    """Check a program. Raises ``ProgramError`` for the first thing that cannot be."""
+    _Checker(
+        program=program,
+        bounds=tuple(_unique("bound", (b.name for b in program.bounds))),
+        dims=dict(program.dims),
+        stores=_named("store", program.stores),
+        kernels=_named("kernel", program.kernels),
+        given={i.store for i in program.inputs}
+        | {p.store for p in program.params}
+        | {program.seed},
+        inputs={item.store for item in program.inputs},
+    ).run()
+
+
+def is_folder(name: str) -> bool:
+    """Whether a program beside another one may have this name: a folder in a folder."""
+    return _FOLDER.fullmatch(name) is not None
+
+
+def bound_order(program: Program) -> tuple[str, ...]:
+    """Bounds, each after those its value needs. Raises ``ProgramError`` for a circle."""
+    needs = {b.name: () if b.value is None else names(b.value) for b in program.bounds}
+    try:
+        return tuple(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        raise inconsistent("bounds", " -> ".join(error.args[1]) + " is a circle") from None
+
+
+def _unique(kind: str, found: Iterable[str]) -> dict[str, None]:
+    seen: dict[str, None] = {}
+    for name in found:
+        if name in seen:
+            raise inconsistent(f"{kind} {name}", "is declared twice")
+        seen[name] = None
+    return seen
+
+
+_Named = TypeVar("_Named", Store, Kernel)
+
+
+def _named(kind: str, items: tuple[_Named, ...]) -> dict[str, _Named]:
+    _unique(kind, (item.name for item in items))
+    return {item.name: item for item in items}
+
+
+def _dims(store: Store) -> tuple[str, ...]:
+    return (*(key.dim for key in store.keys), *(axis.dim for axis in store.axes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checker:
+    program: Program
+    bounds: tuple[str, ...]
+    dims: Mapping[str, str]
+    stores: Mapping[str, Store]
+    kernels: Mapping[str, Kernel]
+    given: set[str]
+    inputs: set[str]
+
+    def run(self) -> None:
+        bound_order(self.program)
+        for b in self.program.bounds:
+            self.expression(f"bound {b.name}", b.value if b.value is not None else 1)
+        for dim, name in self.program.dims:
+            self.require(name in self.bounds, f"dimension {dim}", f"there is no bound {name}")
+        self.variants()
+        _unique("length", (length.bound for length in self.program.lengths))
+        for length in self.program.lengths:
+            where = f"length of {length.bound}"
+            for name in (length.bound, length.largest):
+                self.require(name in self.bounds, where, f"there is no bound {name}")
+            for dim in length.outer:
+                self.require(dim in self.dims, where, f"there is no dimension {dim}")
+        for a in self.program.assumptions:
+            self.expression(f"assumption {a.text}", a.condition)
+        for store in self.program.stores:
+            self.store(store)
+        program = self.program
+        outside: tuple[Input | Param | Output, ...]
+        outside = (*program.inputs, *program.params, *program.outputs)
+        for item in outside:
+            self.outside(item)
+        _unique("extern", (e.alias for e in self.program.externs))
+        for extern in self.program.externs:
+            where = f"extern {extern.name}"
+            for type_ in (*extern.arguments, *extern.results):
+                self.require(type_.dtype in DTYPES, where, f"{type_.dtype} is no dtype")
+                dims = tuple(self.dims) if extern.host else ()
+                for e in type_.shape:
+                    self.expression(where, e, (*extern.free, *dims))
+        for kernel in self.program.kernels:
+            for name in kernel.bounds:
+                self.require(name in self.bounds, f"kernel {kernel.name}", f"no bound {name}")
+            for name in kernel.lengths:
+                known = name in self.bounds and name not in kernel.bounds
+                self.require(known, f"kernel {kernel.name}", f"{name} is no length")
+        self.statement(self.program.tree, ())
+        verify_places(self.program)
+        verify_dropped(self.program)
+
+    def variants(self) -> None:
+        """Other programs are in folders of this one, and this one is among them."""
+        names = _unique("variant", (v.name for v in self.program.variants))
+        self.require(not names or "" in names, "variants", "this program is none of them")
+        for name in names:
+            self.require(name == "" or is_folder(name), f"variant {name}", "is no folder's name")
+
+    def require(self, fine: bool, where: str, what: str) -> None:
+        if not fine:
+            raise inconsistent(where, what)
+
+    def expression(self, where: str, e: Arith, scope: tuple[str, ...] = ()) -> None:
+        self.require(is_well_formed(e), where, f"{e!r} is no expression")
+        unknown = [n for n in names(e) if n not in self.bounds and n not in scope]
+        self.require(not unknown, where, f"there is no {', '.join(unknown)}")
+
+    def store(self, store: Store) -> None:
+        where = f"store {store.name}"
+        self.require(store.dtype in DTYPES, where, f"{store.dtype} is no dtype")
+        for dim in _dims(store):
+            self.require(dim in self.dims, where, f"there is no dimension {dim}")
+        moduli = [key.modulo for key in store.keys if key.modulo is not None]
+        for e in (*moduli, *(axis.size for axis in store.axes), *store.shape):
+            self.expression(where, e)
+        some = [axis for axis in store.axes if axis.least]
+        plain = all(axis.least > 0 and not axis.ring for axis in some)
+        self.require(plain and len(some) <= 1, where, "cannot grow that way")
+        inner = [axis.behind for axis in store.axes if axis.behind]
+        fits = all(0 < k <= len(store.shape) for k in inner) and len(inner) <= 1
+        self.require(fits, where, "its axes cannot stand in that order")
+
+    def outside(self, item: Input | Param | Output) -> None:
+        where = f"{type(item).__name__.lower()} {item.name}"
+        store = self.stores.get(item.store)
+        if store is None:
+            raise inconsistent(where, f"there is no store {item.store}")
+        held = sorted(_dims(store))
+        self.require(held == sorted(item.dims), where, f"its store has dimensions {held}")
+        self.require(item.dtype == store.dtype, where, f"its store holds {store.dtype}")
+        self.require(len(item.shape) == len(store.shape), where, "its store has another rank")
+        entries = item.entries if isinstance(item, Output) else ()
+        if isinstance(item, Output):
+            self.require(len(entries) == len(item.dims), where, "one entry for each dimension")
+        for entry in entries:
+            for e in (entry.lower, entry.upper) if isinstance(entry, Span) else (entry,):
+                self.expression(where, e)
+        for e in item.shape:
+            self.expression(where, e)
+
+    def statement(self, s: Statement, scope: tuple[str, ...]) -> None:
+        match s:
+            case Sequence(items=items):
+                for item in items:
+                    self.statement(item, scope)
+            case Loop(var=var, lower=lower, upper=upper, step=step, body=body):
+                where = f"loop {var}"
+                self.require(var.isidentifier(), where, "is no name")
+                self.require(var not in scope and var not in self.bounds, where, "hides another")
+                self.require(step != 0, where, "step 0 would never end")
+                self.require(s.place in PLACES, where, f"{s.place} is no place")
+                self.expression(where, lower, scope)
+                self.expression(where, upper, scope)
+                self.expression(where, s.limit if s.limit is not None else 0, (*scope, var))
+                self.statement(body, (*scope, var))
+            case Guard(condition=condition, body=body):
+                self.expression("guard", condition, scope)
+                self.statement(body, scope)
+            case Call():
+                self.call(s, scope)
+            case Host():
+                self.host(s, scope)
+            case Effect():
+                self.effect(s, scope)
+            case Region(loop=loop, carried=carried, read=read):
+                self.region(s, (*carried, *read), carried, scope)
+                self.statement(loop, scope)
+            case Block(body=body, carried=carried, made=made, read=read):
+                self.region(s, (*carried, *made, *read), (*carried, *made), scope)
+                self.statement(body, scope)
+            case Free(cells=cells):
+                for cell in cells:
+                    self.cell("free", cell, scope)
+                    self.require(cell.store not in self.given, "free", f"{cell.store} was given")
+            case Load(cells=cells) | Evict(cells=cells):
+                for cell in cells:
+                    where = "load" if isinstance(s, Load) else "evict"
+                    self.cell(where, cell, scope)
+                    away = self.stores[cell.store].away
+                    self.require(away, where, f"{cell.store} always stays on the device")
+                    lost = isinstance(s, Evict) and s.dead and cell.store in self.given
+                    self.require(not lost, where, f"drops {cell.store}, which was given")
+            case _:
+                assert_never(s)
+
+    def call(self, call: Call, scope: tuple[str, ...]) -> None:
+        where = f"call of {call.kernel}"
+        kernel = self.kernels.get(call.kernel)
+        if kernel is None:
+            raise inconsistent(where, "there is no such kernel")
+        for e in call.point:
+            self.expression(where, e, scope)
+        for cell in (*call.args, *call.results):
+            self.cell(where, cell, scope)
+        self.needs(where, call.needs, scope)
+        for cell in call.results:
+            self.require(cell.store not in self.inputs, where, f"writes the input {cell.store}")
+        outer = {length.bound: length.outer for length in self.program.lengths}
+        for ending in call.endings:
+            fits = ending.bound in outer and len(ending.outer) == len(outer[ending.bound])
+            self.require(fits, where, f"{ending.bound} does not end there")
+            for e in (*ending.outer, ending.length):
+                self.expression(where, e, scope)
+        rank = len(kernel.dims)
+        self.require(rank in (0, len(call.point)), where, f"the kernel has {rank} dimensions")
+        for position in kernel.donated:
+            self.require(0 <= position < len(call.args), where, f"has no argument {position}")
+            store = call.args[position].store
+            self.require(store not in self.given, where, f"gives {store} away, which was given")
+
+    def needs(self, where: str, needs: tuple[Need, ...], scope: tuple[str, ...]) -> None:
+        """What stores must have grown to; there are such stores."""
+        growing = [(a.dim, a.size) for s in self.program.stores for a in s.axes if a.least]
+        for need in needs:
+            here = f"{where}, growth along {need.dim}"
+            self.require((need.dim, need.size) in growing, here, "no store grows that way")
+            self.require(bool(need.rows), here, "it does not say how far")
+            for e in need.rows:
+                self.expression(here, e, scope)
+
+    def region(
+        self,
+        region: Region | Block,
+        cells: tuple[Cells, ...],
+        changed: tuple[Cells, ...],
+        scope: tuple[str, ...],
+    ) -> None:
+        where = f"region {region.kernel}"
+        if isinstance(region, Region):
+            self.needs(where, region.needs, (*scope, region.loop.var))
+        self.lengths(where, region, scope)
+        self.require(region.kernel in self.kernels, where, "there is no such kernel")
+        for name in region.point:
+            self.require(name in scope, where, f"there is no variable {name}")
+        for some in cells:
+            for key in some.keys:
+                self.cell(where, Cell(store=some.store, key=key), scope)
+            fits = all(0 <= k < len(key) for k in some.places for key in some.keys)
+            self.require(fits and bool(some.keys), where, f"bad keys of {some.store}")
+        for some in changed:
+            self.require(some.store not in self.given, where, f"writes {some.store}")
+
+    def lengths(self, where: str, region: Region | Block, scope: tuple[str, ...]) -> None:
+        """What a region is told of lengths are lengths, and so is what it finds out."""
+        for e in region.lengths:
+            self.expression(where, e, scope)
+            plain = [*lengths_in(e, self.program.lengths)] == [e]
+            self.require(plain, where, f"{text(e)} is no length")
+        fits = all(0 <= k < len(region.lengths) for k in region.endings)
+        self.require(fits, where, "ends a length that it is not told")
+
+    def host(self, host: Host, scope: tuple[str, ...]) -> None:
+        where = f"call of {host.extern}"
+        externs = {e.alias: e for e in self.program.externs if e.host}
+        extern = externs.get(host.extern)
+        if extern is None:
+            raise inconsistent(where, "there is no such host function")
+        counts = len(extern.arguments), len(extern.results)
+        fits = counts == (len(host.args), len(host.results))
+        self.require(fits, where, f"it has {counts[0]} arguments and {counts[1]} results")
+        self.require(len(host.dims) == len(host.point), where, "one index for each dimension")
+        self.require(len(host.shapes) == len(host.args), where, "one shape for each argument")
+        for e in (e for shape in host.shapes for e in shape):
+            self.expression(where, e, host.dims)
+        for store in host.unless:
+            self.require(store in self.stores, where, f"there is no store {store}")
+        for e in host.point:
+            self.expression(where, e, scope)
+        for cell in (*host.args, *host.results):
+            self.cell(where, cell, scope)
+
+    def effect(self, effect: Effect, scope: tuple[str, ...]) -> None:
+        self.call(effect.call, scope)
+        where = f"{effect.kind} of {', '.join(p.name for p in effect.places)}"
+        self.require(effect.kind in EFFECTS, where, "is no effect")
+        self.require(not effect.call.results, where, "has results")
+        dims = self.kernels[effect.call.kernel].dims
+        for place in effect.places:
+            ends = [e for _, e in place.entries if not isinstance(e, Span)]
+            ends += [e for _, s in place.entries if isinstance(s, Span) for e in (s.lower, s.upper)]
+            for e in (*ends, *place.shape):
+                self.expression(where, e, dims)
+
+    def cell(self, where: str, cell: Cell, scope: tuple[str, ...]) -> None:
+        store = self.stores.get(cell.store)
+        if store is None:
+            raise inconsistent(where, f"there is no store {cell.store}")
+        fits = len(cell.key) == len(store.keys)
+        self.require(fits, where, f"{cell.store} has {len(store.keys)} keys, not {len(cell.key)}")
+        for e in (*cell.key, *(() if cell.when is None else (cell.when,))):
+            self.expression(where, e, scope)

@@ -1,0 +1,96 @@
+"""Bounds of a program; and what one means at a point, where it is found out during the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.program.nodes.arithmetic import Arith, Operation
+
+BUDGET = "memory_budget"
+"""The entry of a program's provenance that bounds the bytes of all stores in a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A bound; ``value`` is ``None`` when given at run time, else an expression of other bounds."""
+
+    name: str
+    value: Arith | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Length:
+    """A bound that is found out during the run: its value is the largest length until it ends.
+
+    ``largest`` is the name under which that stays known. There is one length for each point of
+    ``outer``; in expressions, ``at`` says for which.
+    """
+
+    bound: str
+    largest: str
+    outer: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """A fact about bounds, checked before the first step; ``text`` as in the source."""
+
+    text: str
+    condition: Arith
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The points ``lower <= dim < upper`` of a dimension, ends over bounds."""
+
+    dim: str
+    lower: Arith
+    upper: Arith
+
+
+def length_at(
+    bounds: Sequence[Bound], lengths: Sequence[Length], name: str, at: Mapping[str, Arith]
+) -> Arith:
+    """A length, or a bound derived from lengths, at a point."""
+    for length in lengths:
+        if length.bound == name:
+            outer = tuple(at[d] for d in length.outer)
+            return Operation("at", (name, *outer)) if outer else name
+    value = next((b.value for b in bounds if b.name == name), None)
+    return name if value is None else _derived(bounds, lengths, value, at)
+
+
+def _derived(
+    bounds: Sequence[Bound], lengths: Sequence[Length], e: Arith, at: Mapping[str, Arith]
+) -> Arith:
+    match e:
+        case str():
+            return length_at(bounds, lengths, e, at)
+        case Operation(op=op, args=args):
+            return Operation(op, tuple(_derived(bounds, lengths, a, at) for a in args))
+        case _:
+            return e
+
+
+def lengths_in(e: Arith, lengths: Sequence[Length]) -> Iterator[Arith]:
+    """The lengths that an expression means: `T`, or `T[i]` of those that vary with a point."""
+    match e:
+        case str():
+            if any(e == length.bound for length in lengths):
+                yield e
+        case Operation(op="at"):
+            yield e
+        case Operation(args=args):
+            for a in args:
+                yield from lengths_in(a, lengths)
+
+
+def replaced(e: Arith, others: Mapping[Arith, Arith]) -> Arith:
+    """An expression with others in place of some of its parts."""
+    if e in others:
+        return others[e]
+    if isinstance(e, Operation):
+        return Operation(e.op, tuple(replaced(a, others) for a in e.args))
+    return e

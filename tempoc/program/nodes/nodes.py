@@ -1,0 +1,401 @@
+"""The program: what is executed. The second waist; only the standard library.
+
+Grammar::
+
+    Program   = version, name, doc, bounds, lengths, assumptions, dims, inputs, params, stores,
+                externs, kernels, tree, outputs, provenance, variants
+    Statement = Sequence(Statement*) | Loop(var, lower, upper, step, body) | Guard(condition, body)
+              | Call(kernel, point, args, results) | Host(extern, dims, point, args, results)
+              | Free(cells) | Load(cells) | Evict(cells) | Effect(call, ...)
+              | Region(kernel, point, loop, carried, read)
+              | Block(kernel, point, body, carried, made, read, local)
+
+A *store* holds one tensor. Its dimensions are split into *keys* (the host picks one array per key)
+and *axes* (leading axes of each array, in domain order); spatial axes follow. A *cell* is one
+array of a store: the store's name and a key. Kernels are functions of ``kernels.py``:
+``kernel(at, *arrays, T=..., B=...)`` with the point's coordinates in an int32 vector ``at`` and the
+static bounds that it names; lengths, which may differ from call to call, follow in ``at``. It
+returns arrays for the cells in ``results``; arguments in ``Kernel.donated`` are given up.
+Expressions are nodes of ``arithmetic.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tempoc.program.nodes.arithmetic import Arith
+from tempoc.program.nodes.axis_order import axes_in_order
+from tempoc.program.nodes.bounds import Assumption, Bound, Length, Range
+from tempoc.program.nodes.functions import Extern
+from tempoc.program.nodes.variants import Variant
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """Data given at run time into ``store``: an axis for each dimension, then ``shape``."""
+
+    name: str
+    store: str
+    dims: tuple[str, ...]
+    dtype: str
+    shape: tuple[Arith, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Param:
+    """Weights given at run time into ``store``.
+
+    ``template`` names the tensors in the file (``layers.{l}.w``, one for each point of the
+    dimensions it mentions; the other dimensions are its leading axes).
+    ``has_default``: the program computes the value when no file holds it.
+    """
+
+    name: str
+    store: str
+    dims: tuple[str, ...]
+    dtype: str
+    shape: tuple[Arith, ...]
+    template: str
+    has_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A dimension as an array axis of ``size`` slots; slot ``i % size`` when it is a ring.
+
+    One that grows has ``least`` slots at first and ``size`` in the end; 0: all from the first on.
+    It stands ``behind`` so many spatial axes.
+    """
+
+    dim: str
+    size: Arith
+    ring: bool = False
+    least: int = 0
+    behind: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A dimension as part of the host's key; reduced modulo ``modulo`` unless that is ``None``."""
+
+    dim: str
+    modulo: Arith | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """Where a tensor lives. ``shape`` are its spatial extents, padded to bounds-only expressions.
+
+    Arrays with axes start as zeros; without, a cell holds the last value written. At most one axis
+    stands behind spatial ones. Cells of a store that is ``away`` live with the host: on the device
+    they are where `Load` brings them or a call writes them, until they are evicted.
+    """
+
+    name: str
+    dtype: str
+    keys: tuple[Key, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    shape: tuple[Arith, ...] = ()
+    away: bool = False
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of an array as they follow each other: numbers in ``[*axes, *shape]``."""
+        return axes_in_order([a.behind for a in self.axes], len(self.shape))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """Growing axes along ``dim`` that end at ``size`` must have as many slots as all ``rows``."""
+
+    dim: str
+    size: Arith
+    rows: tuple[Arith, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """A function of ``kernels.py``: static bounds it takes, positions of arguments given away.
+
+    Position 0 is the first array argument. ``dims`` name the coordinates of
+    its points, for messages; ``lengths`` are the bounds whose lengths it takes. After the results
+    of its calls it returns a bool for each of their endings. A kernel with ``checks`` returns one
+    more result at the end: an i32, 0 or which check failed with what
+    (``runtime/device/faults.py``). Each text says what is wrong then (``index {value} is out of
+    range ...``). A kernel with ``vector`` computes all points of these ranges in each call; instead
+    of one i32 it
+    returns two, the second of which is the place of the first failing point among them.
+    """
+
+    name: str
+    dims: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()
+    donated: tuple[int, ...] = ()
+    equations: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    vector: tuple[Range, ...] = ()
+    lengths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One array of a store; ``key`` has an expression for each key dimension.
+
+    Where ``when`` does not hold, an argument is passed as zeros and a result is dropped.
+    """
+
+    store: str
+    key: tuple[Arith, ...] = ()
+    when: Arith | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """If the kernel says so, ``bound`` has this ``length`` from now on, at the point ``outer``."""
+
+    bound: str
+    outer: tuple[Arith, ...]
+    length: Arith
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Run a kernel at a point: ``results[i] = kernel(point, *args)[i]``.
+
+    A result cell of a param that was given is dropped. ``needs`` says how far stores must have
+    grown before.
+    """
+
+    kernel: str
+    point: tuple[Arith, ...]
+    args: tuple[Cell, ...]
+    results: tuple[Cell, ...]
+    endings: tuple[Ending, ...] = ()
+    needs: tuple[Need, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """``lower:upper:step`` of an output entry."""
+
+    lower: Arith
+    upper: Arith
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One tensor of an effect: its name, at which entries it was read, its true extents.
+
+    ``{l}`` in the name of one that is saved is filled by the entry of that dimension; ``part`` is
+    what was taken of one that is printed (``[0]``). Expressions are over the kernel's coordinates.
+    """
+
+    name: str
+    entries: tuple[tuple[str, Arith | Span], ...]
+    shape: tuple[Arith, ...]
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """Call a kernel without results and give what it returns to the outside.
+
+    ``kind`` is ``print`` (lines on standard error) or ``save`` (one file; ``{i}`` in ``path``
+    stands for an index of the point).
+    """
+
+    kind: str
+    call: Call
+    places: tuple[Place, ...]
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Free:
+    """Give cells back."""
+
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Bring cells to the device that are not there; their copies with the host stay true.
+
+    Nothing happens to one that nobody has written yet, unless it starts as zeros. ``ahead``: only a
+    hint, it may be of use to have them there early; another one follows where they are needed.
+    """
+
+    cells: tuple[Cell, ...]
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evict:
+    """Take cells off the device that are there.
+
+    They are copied to the host, unless nobody has written them since they were loaded. ``dead``:
+    nobody reads them again, so they are dropped, and copies of the host with them.
+    """
+
+    cells: tuple[Cell, ...]
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """``for var in range(lower, upper, step)``; a negative step counts down.
+
+    From ``limit`` on nothing is done; it names lengths, so it is looked at before each step.
+    ``place`` is "host" unless the loop is part of a region; there it is "device", or "unrolled".
+    """
+
+    var: str
+    lower: Arith
+    upper: Arith
+    step: int
+    body: Statement
+    limit: Arith | None = None
+    place: str = "host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """Run the body if the condition holds."""
+
+    condition: Arith
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """One after the other."""
+
+    items: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Call a Python function at a point, by the runner: arrays of ``args`` in, ``results`` out.
+
+    ``dims`` name the coordinates of the point, ``equations`` are those that want the call,
+    ``shapes`` the true extents of the arguments, over bounds and coordinates. ``unless``: the
+    stores of a param, no call where all of them are given.
+    """
+
+    extern: str
+    dims: tuple[str, ...]
+    point: tuple[Arith, ...]
+    args: tuple[Cell, ...]
+    results: tuple[Cell, ...]
+    shapes: tuple[tuple[Arith, ...], ...]
+    equations: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Arrays of one store that a region takes, and which of the positions of keys tell them apart.
+
+    Without such ``places`` it is one array, else a dict by the slots at these places.
+    """
+
+    store: str
+    keys: tuple[tuple[Arith, ...], ...]
+    places: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A loop that one kernel runs, in as many calls as the runner likes.
+
+    ``carried, fault = kernel(at, *carried, *read)``: ``at`` has the first value of the loop's
+    variable, the number of steps, then the ``point``, the variables of loops around. If kernels of
+    the loop have checks, ``fault`` is the first that failed: kernel, result, point. ``needs`` are
+    those of a step, over the loop's variable: the same for all steps, or one more with each.
+
+    After the point ``at`` has ``lengths``, as far as they are known. Where there are ``endings``,
+    places among these, the kernel returns before ``fault`` an i32 for each: the length that has
+    been found out, or 0. Steps that are not there any more are left out. ``local`` stores never
+    leave the kernel, and what they held before is of no use.
+    """
+
+    kernel: str
+    point: tuple[str, ...]
+    loop: Loop
+    carried: tuple[Cells, ...]
+    read: tuple[Cells, ...]
+    needs: tuple[Need, ...] = ()
+    lengths: tuple[Arith, ...] = ()
+    endings: tuple[int, ...] = ()
+    local: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Statements that one call of a kernel may execute, or the runner, one after the other.
+
+    ``carried, made, ends, fault = kernel(at, *carried, *read)``: ``local`` stores never leave it.
+    ``at`` has the ``point`` and the ``lengths``; these, ``endings`` and ``fault`` are as in a
+    region.
+    """
+
+    kernel: str
+    point: tuple[str, ...]
+    body: Statement
+    carried: tuple[Cells, ...]
+    made: tuple[Cells, ...]
+    read: tuple[Cells, ...]
+    local: tuple[str, ...]
+    lengths: tuple[Arith, ...] = ()
+    endings: tuple[int, ...] = ()
+
+
+Statement = Sequence | Loop | Guard | Call | Host | Free | Load | Evict | Effect | Region | Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A result: ``store`` read at one entry for each dimension in domain order (point or span).
+
+    ``shape`` are the true spatial extents, at most those of the store.
+    """
+
+    name: str
+    store: str
+    dims: tuple[str, ...]
+    entries: tuple[Arith | Span, ...]
+    dtype: str
+    shape: tuple[Arith, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A compiled program, one of several if it has ``variants``.
+
+    ``seed`` names the store of the random seed, as a key (two u32 words); empty: nothing is drawn.
+    ``dims`` pairs dimensions with bounds, ``files`` names with SHA-256 sums, which runs check.
+    """
+
+    version: int = VERSION
+    name: str
+    doc: str = ""
+    compiler: str = ""
+    x64: bool = False
+    bounds: tuple[Bound, ...] = ()
+    lengths: tuple[Length, ...] = ()
+    dims: tuple[tuple[str, str], ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    params: tuple[Param, ...] = ()
+    seed: str = ""
+    stores: tuple[Store, ...] = ()
+    externs: tuple[Extern, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
+    tree: Statement = Sequence(items=())
+    outputs: tuple[Output, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    provenance: tuple[tuple[str, str], ...] = ()
+    variants: tuple[Variant, ...] = ()

@@ -1,0 +1,42 @@
+"""What an interrupt means for a run that may be held: write a checkpoint, then end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from tempoc.runtime.checkpoint.suspend import Keep, Stopped
+
+_HEARD = b"\ninterrupted: a checkpoint is written after this step (again: end at once)\n"
+
+
+@contextmanager
+def held_when_interrupted(keep: Keep | None) -> Iterator[None]:
+    """The first Ctrl-C asks the run to stop where it can be gone on with, the second ends it."""
+    if keep is None or keep.directory is None:
+        yield
+        return
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        if keep.stop.is_set():
+            raise KeyboardInterrupt
+        keep.stop.set()
+        # Not through sys.stderr, which may be in the middle of a line.
+        os.write(2, _HEARD)
+
+    before = signal.signal(signal.SIGINT, heard)
+    try:
+        yield
+    except Stopped:
+        sys.stderr.write(f"the run is held: --resume {keep.directory} goes on with it\n")
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,356 @@
+"""Holds runs at boundaries and lets them go on: between the machine and its checkpoint.
+
+What is held is all that the walk still needs (``walk/suspend_points.py``): live cells, the steps
+that loops have left, sizes of what grows, lengths that were found, and what was shown to the
+outside already. Random numbers depend on the seed and on where they are drawn, so there is no state
+of a generator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+import time
+from collections.abc import Mapping
+from collections.abc import Sequence as Many
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from typing import Any, Protocol
+
+import numpy as np
+
+from tempoc.program.analysis.traversal import every
+from tempoc.program.codec import dump
+from tempoc.program.nodes.nodes import Host, Program
+from tempoc.runtime.checkpoint.state import (
+    VARIANT,
+    Counter,
+    Held,
+    Identity,
+    State,
+    bytes_of,
+    check_free,
+    read_state,
+    write_state,
+)
+from tempoc.runtime.data.bindings import Bindings
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.data.files import check_writable
+from tempoc.runtime.data.source import Source
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.accounting import Ledger
+from tempoc.runtime.device.backend import OnHost
+from tempoc.runtime.device.stores import Cells, Layout
+from tempoc.runtime.device.transfers import Moving
+from tempoc.runtime.host.effects import Show, Shown
+from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.memory import host_functions
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.walk.region_calls import Turns
+
+EVERY = 60.0
+"""Seconds between two checkpoints."""
+_CELL = re.compile(r"s(\d+)")
+ON_DEVICE, ON_HOST, BOTH = "device", "host", "both"
+"""Where a cell is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """Where to write checkpoints and how often, in seconds; which one to go on from.
+
+    ``stop`` asks for a checkpoint as soon as can be, and for an end of the run (`Stopped`).
+    """
+
+    directory: Path | None = None
+    every: float = EVERY
+    resume: Path | None = None
+    stop: Event = field(default_factory=Event)
+
+
+def keep_of(
+    checkpoint: str | Path | None, every: float | None, resume: str | Path | None
+) -> Keep | None:
+    """What is wanted of a run with these arguments, if anything is."""
+    if checkpoint is None and resume is None:
+        return None
+    return Keep(
+        directory=None if checkpoint is None else Path(checkpoint),
+        every=EVERY if every is None else every,
+        resume=None if resume is None else Path(resume),
+    )
+
+
+class Stopped(KeyboardInterrupt):
+    """The run was asked to stop, and is held."""
+
+
+class Running(Protocol):
+    """What is held of a machine."""
+
+    program: Program
+    bounds: dict[str, int]
+    layouts: tuple[Layout, ...]
+    keyed: Any
+    lengths: Any
+    rooms: Any
+    done: list[int]
+    ledger: Ledger
+    moving: Moving
+
+    def check(self) -> None:
+        """Look at all checks so far."""
+
+
+class Keeper:
+    """One run that may be held: the effects that it leaves out are those that happened before."""
+
+    def __init__(self, keep: Keep, identity: Identity, show: Show) -> None:
+        self.keep = keep
+        self.identity = identity
+        self.outside = show
+        self.held: Held | None = None
+        self.printed = self.shown = 0
+        self.saved: list[str] = []
+        self.counter: Counter | None = None
+        self.last = time.monotonic()
+        if keep.resume is not None:
+            self.held = read_state(keep.resume, identity)
+            self.printed, self.shown = self.held.state.printed, self.held.printed
+            self.saved = [*self.held.state.saved]
+        if keep.directory is not None:
+            check_writable(keep.directory, create=True)
+            if keep.resume is None or keep.resume.resolve() != keep.directory.resolve():
+                check_free(keep.directory)
+            self.counter = Counter(keep.directory, self.shown)
+
+    # -------------------------------------------------------------- the outside
+
+    def show(self, shown: Shown, values: Many[Array]) -> None:
+        """Perform an effect, unless it is a line that was printed before the run went on."""
+        if shown.path:
+            path = os.path.normpath(shown.path)
+            if path in self.saved:
+                raise RunError(errors.saved_twice(path))
+            self.outside(shown, values)
+            self.saved.append(path)
+            return
+        self.printed += 1
+        if self.printed <= self.shown:
+            return
+        self.outside(shown, values)
+        self.shown = self.printed
+        if self.counter is not None:
+            self.counter.put(self.shown)
+
+    def close(self) -> None:
+        """The run is over."""
+        if self.counter is not None:
+            self.counter.close()
+
+    # -------------------------------------------------------------- the walk
+
+    def names(self, machine: Running, given: Mapping[str, Cells]) -> dict[str, Any]:
+        """The names in a walk that may be held."""
+        self.machine = machine
+        self.given = {name: {_bare(k): c for k, c in cs.items()} for name, cs in given.items()}
+        self.numbers = {store.name: i for i, store in enumerate(machine.layouts)}
+        again = 0 if self.held is None else self.held.state.position
+        return {"again": again, "due": self.due, "hold": self.hold, "back": self.back}
+
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        if self.keep.directory is None:
+            return False
+        return self.keep.stop.is_set() or time.monotonic() - self.last >= self.keep.every
+
+    def hold(self, position: int, found: dict[str, Any]) -> None:
+        """Write a checkpoint; ``found`` are the variables of the walk."""
+        machine, arrays = self.machine, dict[str, Array]()
+        machine.check()
+        assert self.keep.directory is not None
+        state = State(
+            identity=self.identity,
+            position=position,
+            variables=_variables(found),
+            cells=[*self._local(found, arrays), *self._keyed(arrays)],
+            bounds=dict(machine.bounds),
+            lengths={
+                bound: [([*map(int, point)], int(n)) for point, n in table.found.items()]
+                for bound, table in machine.lengths.items()
+            },
+            rooms=[*machine.rooms.now],
+            done=machine.done[0],
+            printed=self.printed,
+            saved=self.saved,
+            tops=machine.ledger.tops(),
+            copied=[machine.ledger.loaded, machine.ledger.evicted],
+        )
+        # Python may keep this dict with the frame, and with it arrays that are given back.
+        found.clear()
+        write_state(self.keep.directory, state, arrays)
+        self.last = time.monotonic()
+        if self.keep.stop.is_set():
+            raise Stopped
+
+    def _local(self, found: Mapping[str, Any], arrays: dict[str, Array]) -> Any:
+        for name, cell in found.items():
+            if match := _CELL.fullmatch(name):
+                store = self.machine.layouts[int(match[1])].name
+                yield store, None, *self._put(store, (), cell, arrays)
+
+    def _keyed(self, arrays: dict[str, Array]) -> Any:
+        for store, cells in self.machine.keyed.items():
+            for key, cell in cells.items():
+                point = [key] if isinstance(key, int) else [*key]
+                yield store, point, *self._put(store, key, cell, arrays)
+
+    def _put(
+        self, store: str, key: Any, cell: Any, arrays: dict[str, Array]
+    ) -> tuple[str, str]:
+        """Where the value of a cell is, and the cell; an array is put with the others."""
+        if cell is None or backend.is_gone(cell):
+            return "none", ON_DEVICE
+        copy = self.machine.moving.aside.get((self.numbers[store], key))
+        where = ON_HOST if isinstance(cell, OnHost) else ON_DEVICE if copy is None else BOTH
+        cell = cell if copy is None else copy
+        if self.given.get(store, {}).get(key) is cell:
+            return "given", where
+        name = store if key == () else f"{store}[{key}]"
+        arrays[name] = backend.host(cell)
+        return name, where
+
+    # -------------------------------------------------------------- going on
+
+    def back(self, *names: str) -> list[Any]:
+        """Put everything back as it was, and say what the variables of the walk held."""
+        assert self.held is not None
+        machine, state = self.machine, self.held.state
+        ledger = machine.ledger
+        ledger.restart(state.tops)
+        machine.rooms.now[:] = state.rooms
+        machine.bounds.update(state.bounds)
+        machine.done[0] = state.done
+        for bound, found in state.lengths.items():
+            for point, length in found:
+                machine.lengths[bound].put(tuple(point), length)
+        for cells in machine.keyed.values():
+            cells.clear()
+        local: dict[str, Any] = {}
+        for store, at, place, where in state.cells:
+            key = () if at is None else _bare(tuple(at))
+            cell = self._get(store, key, place, where)
+            if at is None:
+                local[f"s{self.numbers[store]}"] = cell
+            else:
+                machine.keyed[store][key] = cell
+        ledger.loaded, ledger.evicted = state.copied
+        for name, value in state.variables.items():
+            local[name] = range(*value) if isinstance(value, list) else value
+        self.held = None
+        return [local.get(name) for name in names]
+
+    def _get(self, store: str, key: Any, place: str, where: str) -> Any:
+        """A cell, where it was."""
+        assert self.held is not None
+        if place == "none":
+            return None
+        machine, number = self.machine, self.numbers[store]
+        put = backend.put if where == ON_DEVICE else backend.put_on_host
+        if place == "given":
+            cell = self.given[store][key]
+        else:
+            cell = put(self.held.arrays[place](), machine.layouts[number].dtype)
+        if where == ON_DEVICE:
+            machine.ledger.wrote(number, key)
+            return cell
+        machine.ledger.put_away(number, key)
+        return machine.moving.loaded(number, cell, key) if where == BOTH else cell
+
+
+def _bare(key: tuple[int, ...]) -> Any:
+    """A key as the walk has it."""
+    return key[0] if len(key) == 1 else key
+
+
+def _variables(found: Mapping[str, Any]) -> dict[str, int | list[int]]:
+    """The loops' variables and the steps that they have left."""
+    kept: dict[str, int | list[int]] = {}
+    for name, value in found.items():
+        steps = value.left if isinstance(value, Turns) else value
+        if isinstance(steps, range):
+            kept[name] = [steps.start, steps.stop, steps.step]
+        elif name.startswith("v_") and isinstance(value, int):
+            kept[name] = value
+    return kept
+
+
+# ------------------------------------------------------------------ which run it is
+
+
+def keeper_of(
+    keep: Keep, program: Program, same: Identity, given: frozenset[str], show: Show
+) -> Keeper:
+    """What holds a run. Raises ``RunError`` if it cannot be held, or not be gone on with."""
+    refuse_hosts(program, given)
+    return Keeper(keep, same, show)
+
+
+def refuse_hosts(program: Program, given: frozenset[str]) -> None:
+    """Nobody knows the state of functions that the host calls. Raises ``RunError``."""
+    if names := called_hosts(program, given):
+        raise RunError(host_functions(names))
+
+
+def called_hosts(program: Program, given: frozenset[str]) -> list[str]:
+    """The functions that the host calls in a run for which these stores are filled."""
+    found = {
+        s.extern: None
+        for s in every(program.tree)
+        if isinstance(s, Host) and not (s.unless and given.issuperset(s.unless))
+    }
+    return [e.name for e in program.externs if e.alias in found]
+
+
+def identity(loaded: Loaded, bindings: Bindings, precision: str) -> Identity:
+    """What must be the same for a run to go on."""
+    text = dump(replace(loaded.program, provenance=()))
+    modules = {t.extern.module: _module(t.function) for t in loaded.traced}
+    return {
+        VARIANT: {"": loaded.variant} if loaded.variant else {},
+        "the program": {"": _digest(text.encode())},
+        "the precision": {"": precision},
+        "the Python module": modules,
+        "the bound": {name: str(value) for name, value in bindings.bounds.items()},
+        "the seed": {"": str(bindings.seed)} if loaded.program.seed else {},
+        "the input": {name: _digest(*_parts(s)) for name, s in bindings.inputs.items()},
+        "the param": {
+            name: _digest(*(_digest(*_parts(s)).encode() for s in sources.values()))
+            for name, sources in bindings.params.items()
+        },
+    }
+
+
+def _parts(source: Source) -> tuple[bytes, bytes]:
+    plain = np.asarray(source.read())
+    return f"{plain.dtype.newbyteorder('=')} {plain.shape}".encode(), bytes_of(plain)
+
+
+def _module(function: Any) -> str:
+    """A digest of the file that a function is from; empty if there is none."""
+    try:
+        path = inspect.getsourcefile(inspect.unwrap(function))
+        return _digest(Path(path).read_bytes()) if path else ""
+    except (OSError, TypeError):
+        return ""
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

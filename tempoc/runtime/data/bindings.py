@@ -1,0 +1,227 @@
+"""What a run is given, checked against what the program wants: every mistake at once.
+
+Nothing is cast, except that params are widened where no value changes (or with ``cast_params``).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from tempoc.program.nodes.arithmetic import Arith, text
+from tempoc.program.nodes.nodes import Input, Param, Program
+from tempoc.runtime.data.bounds import Bounds, Claim, resolve, straight
+from tempoc.runtime.data.dtypes import NUMPY, described, widens
+from tempoc.runtime.data.source import Source
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+
+Point = tuple[int, ...]
+SEEDS = range(2**63)
+"""What ``--seed`` may be."""
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class Bindings(NamedTuple):
+    """Values for everything. Params that are to be computed are absent.
+
+    ``params[name]`` has a source for each point of the dimensions in the param's template.
+    """
+
+    bounds: Mapping[str, int]
+    inputs: Mapping[str, Source]
+    params: Mapping[str, Mapping[Point, Source]]
+    seed: int = 0
+
+
+class Given(NamedTuple):
+    """What the user gives; ``params_origin`` is the file the params come from, for messages.
+
+    Inputs named in ``extra`` are only ignored if the program has none of that name (whole files).
+    """
+
+    bounds: Mapping[str, object]
+    inputs: Mapping[str, Source]
+    params: Mapping[str, Source]
+    params_origin: str = ""
+    extra: frozenset[str] = frozenset()
+    cast_params: bool = False
+    seed: int = 0
+
+
+def template_dims(param: Param) -> tuple[str, ...]:
+    """The dimensions that the param's template mentions, in domain order."""
+    mentioned = _PLACEHOLDER.findall(param.template)
+    return tuple(d for d in param.dims if d in mentioned)
+
+
+def leading_dims(param: Param) -> tuple[str, ...]:
+    """The other dimensions: leading axes of each tensor in the file."""
+    inside = template_dims(param)
+    return tuple(d for d in param.dims if d not in inside)
+
+
+def tensor_name(param: Param, point: Point) -> str:
+    """The name in the file of the param's tensor at a point of its template's dimensions."""
+    where = dict(zip(template_dims(param), point, strict=True))
+    return _PLACEHOLDER.sub(lambda m: str(where.get(m[1], m[0])), param.template)
+
+
+def points(param: Param, program: Program, bounds: Mapping[str, int]) -> list[Point]:
+    """All points of the template's dimensions; only the first where a bound is unknown."""
+    dims = dict(program.dims)
+    ranges = [range(bounds.get(dims[d], 1)) for d in template_dims(param)]
+    return list(itertools.product(*ranges))
+
+
+def bind(program: Program, given: Given) -> Bindings:
+    """Check everything. Raises ``RunError`` with all problems found."""
+    return _Binder(program, given).bind()
+
+
+class _Binder:
+    def __init__(self, program: Program, given: Given) -> None:
+        self.program = program
+        self.given = given
+        self.dims = dict(program.dims)
+        self.settled = {b.name: b.value for b in program.bounds if b.value is not None}
+        self.found = Bounds()
+        self.awaited: dict[str, None] = {}
+
+    def bind(self) -> Bindings:
+        claims = [claim for item in self.sized() for claim in self.claims(*item)]
+        self.found = resolve(self.program, self.given.bounds, claims, self.hints())
+        inputs = {i.name: s for i in self.program.inputs if (s := self.input(i)) is not None}
+        known = [i.name for i in self.program.inputs]
+        for name in self.given.inputs:
+            if name not in known and name not in self.given.extra:
+                self.found.problems.append(errors.unknown_input(name, known))
+        params = {p.name: t for p in self.program.params if (t := self.param(p)) is not None}
+        if self.given.seed not in SEEDS:
+            self.found.problems.append(errors.bad_seed(self.given.seed))
+        # A bound that follows from data which must be given (again) anyway is no second mistake.
+        hints = self.hints()
+        follow = [errors.missing_bound(b, hints[b]) for b in self.awaited]
+        if problems := [p for p in self.found.problems if p not in follow]:
+            raise RunError(*problems)
+        return Bindings(
+            bounds=self.found.values, inputs=inputs, params=params, seed=self.given.seed
+        )
+
+    # -------------------------------------------------------------- sizes
+
+    def sizes(self, dims: tuple[str, ...], shape: tuple[Arith, ...]) -> tuple[Arith, ...]:
+        """The extents of a given array: one for each dimension, then the spatial ones."""
+        return (*(self.dims[d] for d in dims), *shape)
+
+    def sized(self) -> Iterator[tuple[str, tuple[Arith, ...], Source]]:
+        """All given arrays that bounds can be read off."""
+        for i in self.program.inputs:
+            if i.name in self.given.inputs:
+                yield i.name, self.sizes(i.dims, i.shape), self.given.inputs[i.name]
+        for p in self.program.params:
+            name = tensor_name(p, (0,) * len(template_dims(p)))
+            if name in self.given.params:
+                yield name, self.sizes(leading_dims(p), p.shape), self.given.params[name]
+
+    def claims(self, name: str, sizes: tuple[Arith, ...], source: Source) -> Iterator[Claim]:
+        if len(sizes) == len(source.shape):
+            for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
+                line = straight(e, self.settled)
+                if line is not None and (size - line.start) % line.slope == 0:
+                    value = (size - line.start) // line.slope
+                    yield Claim(line.name, value, f"axis {axis} of {name}")
+
+    def hints(self) -> dict[str, list[str]]:
+        """For each bound, the axes it could be read off."""
+        found: dict[str, list[str]] = {}
+        items = [(i.name, self.sizes(i.dims, i.shape)) for i in self.program.inputs]
+        items += [(p.name, self.sizes(leading_dims(p), p.shape)) for p in self.program.params]
+        for name, sizes in items:
+            for axis, e in enumerate(sizes):
+                line = straight(e, self.settled)
+                if line is not None:
+                    found.setdefault(line.name, []).append(f"axis {axis} of {name}")
+        return found
+
+    # -------------------------------------------------------------- arrays
+
+    def input(self, i: Input) -> Source | None:
+        source = self.given.inputs.get(i.name)
+        sizes = self.sizes(i.dims, i.shape)
+        if source is None or len(source.shape) != len(sizes):
+            lines = [straight(e, self.settled) for e in sizes]
+            self.awaited |= {line.name: None for line in lines if line is not None}
+        if source is None:
+            wanted = f"[{', '.join(i.dims)}]" if i.dims else ""
+            shape = f"[{', '.join(map(text, i.shape))}]" if i.shape else ""
+            offered = [n for n in self.given.inputs if n in self.given.extra]
+            title = f"{i.name}{wanted}"
+            problem = errors.missing_input(i.name, title, i.dtype + shape, offered)
+            self.found.problems.append(problem)
+            return None
+        if source.dtype.newbyteorder("=") != NUMPY[i.dtype]:
+            wanted = described(NUMPY[i.dtype])
+            self.found.problems.append(
+                errors.wrong_dtype(
+                    f"the input {i.name}", described(source.dtype), wanted, source.origin, False
+                )
+            )
+        self.shape(f"the input {i.name}", sizes, source)
+        return source
+
+    def param(self, p: Param) -> dict[Point, Source] | None:
+        names = {
+            point: tensor_name(p, point) for point in points(p, self.program, self.found.values)
+        }
+        found = {
+            point: self.given.params[n] for point, n in names.items() if n in self.given.params
+        }
+        if not found and p.has_default:
+            return None
+        missing = [n for point, n in names.items() if point not in found]
+        if missing:
+            offered = [n for n in self.given.params if n not in names.values()]
+            origin = self.given.params_origin
+            problem = errors.missing_param(p.name, missing, offered, origin)
+            self.found.problems.append(problem)
+        # One complaint is enough for tensors that are wrong in the same way.
+        before = len(self.found.problems)
+        for point, source in found.items():
+            self.param_tensor(p, names[point], source)
+            if len(self.found.problems) > before:
+                break
+        return found
+
+    def param_tensor(self, p: Param, name: str, source: Source) -> None:
+        what = f"the param {name}"
+        wanted, found = NUMPY[p.dtype], source.dtype.newbyteorder("=")
+        castable = found.kind != "c"
+        cast = self.given.cast_params and castable
+        if found != wanted and not cast and not widens(found, wanted):
+            texts = described(source.dtype), described(wanted)
+            problem = errors.wrong_dtype(what, *texts, source.origin, castable)
+            self.found.problems.append(problem)
+        self.shape(what, self.sizes(leading_dims(p), p.shape), source)
+
+    def shape(self, what: str, sizes: tuple[Arith, ...], source: Source) -> None:
+        """Rank, then each axis whose extent is known and not itself in dispute."""
+        if len(sizes) != len(source.shape):
+            wanted = [self.extent(e) for e in sizes]
+            problem = errors.wrong_rank(what, source.shape, wanted, source.origin)
+            self.found.problems.append(problem)
+            return
+        for axis, (e, size) in enumerate(zip(sizes, source.shape, strict=True)):
+            value = self.found.value(e)
+            if value is not None and value != size:
+                problem = errors.wrong_size(
+                    what, axis, size, self.extent(e), source.shape, source.origin
+                )
+                self.found.problems.append(problem)
+
+    def extent(self, e: Arith) -> str:
+        """``23``, ``T = 4`` or ``T``."""
+        value = self.found.value(e)
+        return text(e) if value is None or isinstance(e, int) else f"{text(e)} = {value}"

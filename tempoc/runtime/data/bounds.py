@@ -1,0 +1,161 @@
+"""The values of all bounds: given, read off shapes, fixed, derived; and the assumptions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tempoc.program.analysis.verify import bound_order
+from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names, text
+from tempoc.program.nodes.bounds import Bound
+from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import Problem
+
+# Indices are 32-bit integers on the device.
+LIMIT = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Somebody says how large a bound is: ``axis 0 of x``."""
+
+    bound: str
+    value: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """``start + slope * name`` with a positive slope."""
+
+    name: str
+    slope: int
+    start: int
+
+
+def straight(e: Arith, settled: Mapping[str, Arith]) -> Line | None:
+    """An extent from which one run-time bound can be read off; ``settled`` are the other bounds."""
+    full = _unfolded(e, settled)
+    free = names(full)
+    if len(free) != 1 or not _is_linear(full):
+        return None
+    start, next, last = (evaluate(full, {free[0]: k}) for k in range(3))
+    slope = next - start
+    return Line(free[0], slope, start) if slope > 0 and last - next == slope else None
+
+
+def _unfolded(e: Arith, settled: Mapping[str, Arith]) -> Arith:
+    """The expression in terms of run-time bounds."""
+    if isinstance(e, str) and e in settled:
+        return _unfolded(settled[e], settled)
+    if isinstance(e, Operation):
+        return Operation(e.op, tuple(_unfolded(a, settled) for a in e.args))
+    return e
+
+
+def _is_linear(e: Arith) -> bool:
+    """Whether only sums, differences and products occur; products may still be of one name."""
+    return not isinstance(e, Operation) or (
+        e.op in ("+", "-", "*") and all(_is_linear(a) for a in e.args)
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Bounds:
+    """Values of bounds; those in dispute or unknown have none. ``problems`` says what is wrong."""
+
+    values: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def value(self, e: Arith) -> int | None:
+        """The value of an expression of bounds, if all of them are known."""
+        return evaluate(e, self.values) if set(names(e)) <= set(self.values) else None
+
+
+def resolve(
+    program: Program,
+    given: Mapping[str, object],
+    claims: Sequence[Claim],
+    hints: Mapping[str, Sequence[str]],
+) -> Bounds:
+    """All bounds of a program.
+
+    ``given`` by the user, ``claims`` read off shapes, ``hints``: for each bound, descriptions of
+    what it could have been read off.
+    """
+    found = Bounds()
+    by_name = {b.name: b for b in program.bounds}
+    free = [b.name for b in program.bounds if b.value is None]
+    wanted = _given(by_name, free, given, found)
+    for name in free:
+        said = ([wanted[name]] if name in wanted else []) + [c for c in claims if c.bound == name]
+        _settle(name, said, name in given, hints.get(name, ()), found)
+    for name in bound_order(program):
+        _derive(by_name[name], found)
+    for a in program.assumptions:
+        if found.value(a.condition) == 0:
+            values = ", ".join(f"{n} = {found.values[n]}" for n in names(a.condition))
+            found.problems.append(errors.violated(a.text, values, a.where))
+    return found
+
+
+def _given(
+    by_name: Mapping[str, Bound], free: list[str], given: Mapping[str, object], found: Bounds
+) -> dict[str, Claim]:
+    """What the user says, as claims."""
+    claims = {}
+    for name, value in given.items():
+        bound = by_name.get(name)
+        if bound is None:
+            found.problems.append(errors.unknown_bound(name, free))
+        elif bound.value is not None:
+            fixed = isinstance(bound.value, int)
+            found.problems.append(errors.settled_bound(name, text(bound.value), fixed))
+        else:
+            number = _integer(value)
+            if number is None or not 1 <= number < LIMIT:
+                found.problems.append(errors.bad_bound(name, value))
+            else:
+                claims[name] = Claim(name, number, f"--bounds {name}={number}")
+    return claims
+
+
+def _integer(value: object) -> int | None:
+    """Integers of any kind (numpy's too), and integers in text."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return int(value, 10) if isinstance(value, str) else int(value.__index__())  # type: ignore[attr-defined]
+    except (ValueError, AttributeError):
+        return None
+
+
+def _settle(name: str, said: list[Claim], given: bool, hints: Sequence[str], found: Bounds) -> None:
+    """One value from all claims about a run-time bound."""
+    first: dict[int, str] = {}
+    for claim in said:
+        first.setdefault(claim.value, claim.source)
+    if len(first) > 1:
+        found.problems.append(errors.bound_clash(name, list(first.items())))
+    elif not first:
+        if not given:
+            found.problems.append(errors.missing_bound(name, hints))
+    else:
+        value, source = next(iter(first.items()))
+        if not 1 <= value < LIMIT:
+            found.problems.append(errors.bad_bound(name, f"{value} ({source})"))
+        else:
+            found.values[name] = value
+
+
+def _derive(bound: Bound, found: Bounds) -> None:
+    if bound.value is None:
+        return
+    value = found.value(bound.value)
+    if value is None:
+        return
+    if value < 1:
+        found.problems.append(errors.small_bound(bound.name, text(bound.value), value))
+    else:
+        found.values[bound.name] = value

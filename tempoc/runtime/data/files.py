@@ -1,0 +1,232 @@
+"""Tensor files: ``.npy``, ``.npz``, ``.safetensors``. Reading is lazy, writing is atomic.
+
+All failures become ``RunError`` with the path and the reason.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.safetensors import open_safetensors, write_safetensors
+from tempoc.runtime.data.source import Source
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+
+SUFFIXES = (".npy", ".npz", ".safetensors")
+BUNDLES = (".npz", ".safetensors")
+# What numpy and zipfile raise for files that are cut off or of another kind.
+_DAMAGE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    OverflowError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+)
+
+
+def open_bundle(path: str | Path) -> dict[str, Source]:
+    """All tensors of an ``.npz`` or ``.safetensors`` file by name. Raises ``RunError``."""
+    return _opened(Path(path), {".npz": _open_npz, ".safetensors": open_safetensors})
+
+
+def open_tensor(name: str, path: str | Path) -> Source:
+    """The tensor ``name`` of a file, or the file's only tensor. Raises ``RunError``."""
+    found = _opened(
+        Path(path), {".npy": _open_npy, ".npz": _open_npz, ".safetensors": open_safetensors}
+    )
+    if name in found:
+        return found[name]
+    if len(found) != 1:
+        raise RunError(errors.not_in_file(name, str(path), list(found)))
+    return next(iter(found.values()))
+
+
+def _opened(
+    path: Path, readers: Mapping[str, Callable[[Path], dict[str, Source]]]
+) -> dict[str, Source]:
+    if path.suffix not in readers:
+        raise RunError(errors.unknown_suffix(str(path), list(readers), path.suffix in SUFFIXES))
+    if not path.exists():
+        raise RunError(errors.no_file(str(path)))
+    try:
+        return readers[path.suffix](path)
+    except _DAMAGE as error:
+        raise RunError(errors.unreadable(str(path), _reason(error))) from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileExistsError):
+        return "it is a file"
+    if isinstance(error, NotADirectoryError):
+        return "a part of its path is a file"
+    if isinstance(error, zipfile.BadZipFile | zlib.error):
+        return "it is damaged, or no .npz file"
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (text or type(error).__name__).rstrip(".").split("\n")[0]
+
+
+def _guarded(path: Path, read: Callable[[], Array]) -> Callable[[], Array]:
+    """Data that turns out to be damaged when it is read."""
+
+    def guarded() -> Array:
+        try:
+            return _as_bfloat(read())
+        except _DAMAGE as error:
+            raise RunError(errors.unreadable(str(path), _reason(error))) from None
+
+    return guarded
+
+
+def _as_bfloat(array: Array) -> Array:
+    """numpy files know no bfloat16: its two bytes come back as a nameless type."""
+    return array.view(NUMPY["bf16"]) if array.dtype == np.dtype("V2") else array
+
+
+def _open_npy(path: Path) -> dict[str, Source]:
+    with path.open("rb") as file:
+        shape, dtype = _npy_header(file)
+        needed = file.tell() + math.prod(shape) * dtype.itemsize
+    if path.stat().st_size < needed:
+        raise ValueError(f"it is truncated: {needed} bytes are announced")
+    array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    read = _guarded(path, lambda: array)
+    source = Source(name=path.stem, dtype=dtype, shape=shape, origin=str(path), read=read)
+    return {path.stem: source}
+
+
+def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    try:
+        version = npy.read_magic(file)
+    except ValueError:
+        raise ValueError("it is not an .npy file") from None
+    reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    try:
+        shape, _, dtype = reader(file)
+    except ValueError:
+        raise ValueError("its header is damaged") from None
+    if min(shape, default=0) < 0:
+        raise ValueError("its header is damaged")
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, not numbers")
+    return shape, NUMPY["bf16"] if dtype == np.dtype("V2") else dtype
+
+
+def _open_npz(path: Path) -> dict[str, Source]:
+    found: dict[str, Source] = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            if member.endswith(".npy"):
+                with archive.open(member) as file:
+                    shape, dtype = _npy_header(file)
+                name = member.removesuffix(".npy")
+                read = _guarded(path, lambda member=member: _npz_member(path, member))  # type: ignore[misc]
+                found[name] = Source(
+                    name=name, dtype=dtype, shape=shape, origin=str(path), read=read
+                )
+    return found
+
+
+def _npz_member(path: Path, member: str) -> Array:
+    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        array: Array = npy.read_array(file, allow_pickle=False)
+        return array
+
+
+# ------------------------------------------------------------------ writing
+
+
+def check_writable(directory: str | Path, create: bool) -> None:
+    """Fail now rather than after hours: the directory exists (or is made) and can be written to."""
+    directory = Path(directory)
+    try:
+        if create:
+            directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=directory, prefix=".tempoc-"):
+            pass
+    except OSError as error:
+        raise RunError(errors.unwritable(str(directory), _reason(error))) from None
+
+
+def check_file(path: str | Path) -> None:
+    """Fail now: the directory exists and the file can be made there."""
+    if Path(path).is_dir():
+        raise RunError(errors.unwritable(str(path), "it is a directory"))
+    check_writable(Path(path).parent, create=False)
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
+    """Write all arrays to an ``.npz`` or ``.safetensors`` file."""
+    path = Path(path)
+    if path.suffix not in BUNDLES:
+        raise RunError(errors.unknown_suffix(str(path), BUNDLES))
+    writer = _write_npz if path.suffix == ".npz" else write_safetensors
+    _atomically(path, lambda file: writer(file, arrays))
+
+
+def write_below(directory: Path, path: str, arrays: Mapping[str, Array]) -> None:
+    """Write arrays to a file below a directory, making directories on the way."""
+    target = directory / path
+    check_writable(target.parent, create=True)
+    write_arrays(target, arrays)
+
+
+def write_array(path: str | Path, array: Array) -> None:
+    """Write one array to an ``.npy`` file; bfloat16, which the format lacks, becomes float32."""
+    _atomically(
+        Path(path), lambda file: npy.write_array(file, _storable(array), allow_pickle=False)
+    )
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file in one go."""
+    _atomically(Path(path), lambda file: file.write(content))
+
+
+def _storable(array: Array) -> Array:
+    return array.astype(np.float32) if array.dtype == NUMPY["bf16"] else array
+
+
+def _write_npz(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
+    # Not np.savez, whose own parameter names (`file`) are not available for arrays.
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                npy.write_array(member, _storable(array), allow_pickle=False)
+
+
+def _atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write beside the file, then rename: nobody ever sees half of it."""
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except (OSError, ValueError) as error:
+        raise RunError(errors.unwritable(str(path), _reason(error))) from None
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)
+
+
+def _umask() -> int:
+    """The mask of new files; reading it means setting it for a moment."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

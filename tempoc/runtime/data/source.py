@@ -1,0 +1,34 @@
+"""Tensors that are given: known by name, dtype and shape; their data is read when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tempoc.runtime.data.dtypes import Array
+
+
+class Source(NamedTuple):
+    """A tensor somewhere; ``origin`` is the file it comes from, empty for arrays in memory."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    origin: str
+    read: Callable[[], Array]
+
+
+def in_memory(name: str, value: object) -> Source:
+    """An array (or anything numpy makes one of) as a source."""
+    array = np.asarray(value)
+    return Source(name, array.dtype, array.shape, "", lambda: array)
+
+
+def as_sources(values: Mapping[str, object]) -> dict[str, Source]:
+    """Arrays by name as sources; what is a source already stays."""
+    return {
+        name: value if isinstance(value, Source) else in_memory(name, value)
+        for name, value in values.items()
+    }

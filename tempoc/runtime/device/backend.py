@@ -1,0 +1,399 @@
+"""The only door to jax: compiling kernels, moving arrays, waiting."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import platform
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tempoc.program.nodes.gpu_commands import COMMON, OPTIONS
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.device.alignment import aligned, unaligned
+
+DeviceArray = Any
+Kernel = Callable[..., tuple[DeviceArray, ...]]
+_PINNED = "pinned_host"
+_COMPILED = 20_000
+HIGHEST = "highest"
+# What a kernel raises when the device gives up (out of memory, a failed callback).
+DeviceError = jax.errors.JaxRuntimeError
+VERSION: str = jax.__version__
+
+
+@functools.cache
+def device_text() -> str:
+    """What kernels run on, as far as times depend on it: ``cpu x86_64, 2 cores``."""
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        return str(device.device_kind)
+    return f"{device.device_kind} {platform.machine()}, {os.cpu_count()} cores"
+
+
+def fits(x64: bool) -> bool:
+    """Whether JAX computes with 64 bits now, or does not, as it should."""
+    return bool(jax.config.jax_enable_x64 == x64)
+
+
+def settings(x64: bool) -> AbstractContextManager[object]:
+    """The settings under which kernels run that are compiled already, as far as anybody knows."""
+    return nullcontext() if fits(x64) else jax.enable_x64(x64)
+
+
+@contextmanager
+def session(x64: bool) -> Iterator[None]:
+    """The settings under which kernels are compiled and run; they end with the block."""
+    _use_cache()
+    with settings(x64), warnings.catch_warnings():
+        # A donated argument whose buffer fits no result is simply freed, which is what we want.
+        warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
+        # A cache that is damaged, full or not ours costs time, nothing else.
+        warnings.filterwarnings("ignore", message="Error (reading|writing) persistent")
+        yield
+
+
+def precise(function: Callable[..., Any], precision: str = HIGHEST) -> Callable[..., Any]:
+    """A function whose products have this precision, whenever JAX traces or runs it.
+
+    Unless somebody wants less, float32 products are exact to float32: the results should not depend
+    on the device's shortcuts.
+    """
+
+    def call(*arrays: Any, **named: Any) -> Any:
+        with jax.default_matmul_precision(precision):
+            return function(*arrays, **named)
+
+    return functools.update_wrapper(call, function)
+
+
+@functools.cache
+def _use_cache() -> None:
+    """Keep compiled kernels between runs, in the user's cache directory."""
+    if jax.config.jax_compilation_cache_dir is not None:
+        return
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    directory = Path(root) / "tempoc" / "jax"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(directory))
+    # By default small kernels are not kept; ours are many and small.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@contextmanager
+def compilations(tell: Callable[[float], None]) -> Iterator[None]:
+    """``tell`` hears how many seconds something took that JAX compiled, as soon as it has.
+
+    What was compiled for something else is told on its own, too, and before that.
+    """
+
+    def heard(event: str, seconds: float, **_: object) -> None:
+        if event.startswith("/jax/core/compile/"):
+            tell(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        yield
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+
+
+def has_commands() -> bool:
+    """Whether the device knows command buffers."""
+    return str(jax.default_backend()) == "gpu"
+
+
+def compile_kernel(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
+    commands: str = COMMON,
+) -> Kernel:
+    """The kernel for these bounds; array ``i`` is its argument ``i + 1``."""
+    return _jitted(function, static, donated, precision, commands)  # type: ignore[no-any-return]
+
+
+def _jitted(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str,
+    commands: str,
+    **named: Any,
+) -> Any:
+    bound = functools.update_wrapper(functools.partial(function, **static), function)
+    given = {"donate_argnums": tuple(i + 1 for i in donated), **named}
+    return jax.jit(precise(bound, precision), compiler_options={**OPTIONS[commands]}, **given)
+
+
+def compile_region(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    precision: str = HIGHEST,
+    commands: str = COMMON,
+) -> Kernel:
+    """A kernel that runs as many steps of a loop as its first argument says.
+
+    A CPU does not care whether the number is known when JAX traces; a GPU asks after each step
+    whether there is another one, unless it is.
+    """
+    how = donated, precision, commands
+    if jax.default_backend() == "cpu":
+        return compile_kernel(function, static, *how)
+    region = _jitted(function, static, *how, static_argnames=("steps",))
+    return lambda at, *arrays: region(at, *arrays, steps=int(at[1]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """A compiled function: its operations as text, bytes updated in place, bytes beside arrays."""
+
+    text: str
+    updated: int
+    temporary: int
+
+
+def inspected(
+    function: Callable[..., Any],
+    static: Mapping[str, int],
+    donated: tuple[int, ...],
+    arguments: Sequence[Any],
+    precision: str = HIGHEST,
+) -> Inspected:
+    """What XLA makes of a function for arguments that are only described: no array is made."""
+    found = _jitted(function, static, donated, precision, COMMON).lower(*arguments).compile()
+    memory = found.memory_analysis()
+    return Inspected(
+        text=found.as_text() or "",
+        updated=memory.alias_size_in_bytes,
+        temporary=memory.temp_size_in_bytes,
+    )
+
+
+def described(shape: tuple[int, ...], dtype: str) -> Any:
+    """What stands for an array where only its type counts."""
+    return jax.ShapeDtypeStruct(shape, NUMPY[dtype])
+
+
+@functools.cache
+def compiles_late() -> bool:
+    """Whether a kernel may have to be compiled again for the same bounds (`compile_region`)."""
+    return str(jax.default_backend()) != "cpu"
+
+
+def whole_steps(count: int) -> int:
+    """A number of steps for which it is worth to compile: not every one, where each counts."""
+    return count if jax.default_backend() == "cpu" else 4 ** (max(1, count).bit_length() // 2)
+
+
+def steps_within(count: int) -> int:
+    """The same, no more than so many."""
+    return count if jax.default_backend() == "cpu" else 4 ** ((count.bit_length() - 1) // 2)
+
+
+def put(array: Array, dtype: str) -> DeviceArray:
+    """A copy of a host array on the device, converted if its dtype differs.
+
+    The copy is private: the device may read host memory at any later time, so nobody else may
+    write to it. It is aligned such that a CPU device takes it over without copying it again.
+    """
+    return jax.device_put(aligned(array, NUMPY[dtype]))
+
+
+def put_all(arrays: Iterable[Array], dtype: str) -> list[DeviceArray]:
+    """The same of many arrays, at the price of one call."""
+    return list(jax.device_put([aligned(array, NUMPY[dtype]) for array in arrays]))
+
+
+def as_array(value: object) -> DeviceArray:
+    """A number or array (also while JAX traces) as an array of JAX."""
+    return jnp.asarray(value)
+
+
+def pulled_back(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The cotangents of float arguments as a function.
+
+    It takes the ``count`` arguments, then the cotangents of the float results.
+    """
+
+    def back(*given: DeviceArray) -> tuple[DeviceArray, ...]:
+        args = given[:count]
+        floats = [k for k, a in enumerate(args) if jnp.issubdtype(a.dtype, jnp.floating)]
+
+        def kept(*some: DeviceArray) -> tuple[DeviceArray, ...]:
+            chosen = dict(zip(floats, some, strict=True))
+            found = function(*(chosen.get(k, a) for k, a in enumerate(args)))
+            several = found if isinstance(found, tuple) else (found,)
+            return tuple(r for r in several if jnp.issubdtype(r.dtype, jnp.floating))
+
+        pull = jax.vjp(kept, *(args[k] for k in floats))[1]
+        return tuple(pull(given[count:]))
+
+    return back
+
+
+def zeros(shape: tuple[int, ...], dtype: str) -> DeviceArray:
+    """A new array of zeros on the device."""
+    return _zeros(shape, dtype)()
+
+
+@functools.cache
+def _zeros(shape: tuple[int, ...], dtype: str) -> Callable[[], DeviceArray]:
+    """What makes such arrays."""
+    return _Zeros(shape, NUMPY[dtype])
+
+
+@dataclass(slots=True)
+class _Zeros:
+    """Makes arrays of zeros: with the host if its memory is the device's, in the end compiled.
+
+    What is compiled makes them ten times as fast, once it is: that takes as long as hundreds of
+    small ones, and a store that grows has each of its sizes just once. So it is compiled when the
+    others have taken as long together, about `_COMPILED` microseconds.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    spent: int = 0
+    made: Callable[[], DeviceArray] | None = None
+
+    def __call__(self) -> DeviceArray:
+        if self.made is None:
+            self.spent += 100 + math.prod(self.shape) * self.dtype.itemsize // 1000
+            if self.spent <= _COMPILED and jax.default_backend() == "cpu":
+                return jax.device_put(unaligned(self.shape, self.dtype, np.zeros))
+            self.made = jax.jit(lambda: jnp.zeros(self.shape, self.dtype))
+        return self.made()
+
+
+def longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """The array with ``size`` slots along an axis, zeros behind what was there; that is gone.
+
+    Waits, so that never more than one array is there twice. Nothing is compiled for it where the
+    host can do it as well.
+    """
+    if jax.default_backend() == "cpu":
+        return _longer_by_host(array, axis, size)
+    found = _longer(array, axis, size)
+    jax.block_until_ready(found)
+    array.delete()
+    return found
+
+
+def _longer_by_host(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    """The same where the memory of the device is that of the host."""
+    old = np.asarray(array)
+    shape = (*old.shape[:axis], size, *old.shape[axis + 1 :])
+    new = unaligned(shape, old.dtype)
+    filled = (slice(None),) * axis
+    new[(*filled, slice(old.shape[axis]))] = old
+    new[(*filled, slice(old.shape[axis], None))] = 0
+    del old
+    array.delete()
+    return jax.device_put(new).block_until_ready()
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _longer(array: DeviceArray, axis: int, size: int) -> DeviceArray:
+    room = jnp.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), array.dtype)
+    return jax.lax.dynamic_update_slice(room, array, (0,) * array.ndim)
+
+
+def host(array: DeviceArray) -> Array:
+    """The array on the host; waits for it. Read-only, may share memory with the device."""
+    return np.asarray(array.array if isinstance(array, OnHost) else array)
+
+
+def hosts(arrays: Sequence[DeviceArray]) -> list[Array]:
+    """The same for several arrays; copies from another device are under way all at once."""
+    late = len(arrays) > 1 and jax.default_backend() != "cpu"
+    for array in (a for a in arrays if late and isinstance(a, jax.Array)):
+        array.copy_to_host_async()
+    return [host(array) for array in arrays]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnHost:
+    """An array that is with the host: in pinned memory if the device has that, else NumPy's.
+
+    No kernel takes one.
+    """
+
+    array: Any
+
+    def block_until_ready(self) -> OnHost:
+        """It is there."""
+        return self
+
+
+def put_on_host(array: Array, dtype: str, *, as_it_is: bool = False) -> OnHost:
+    """A NumPy array (also read-only or mapped) as one that stays with the host.
+
+    ``as_it_is``: nobody changes it, so it need not be copied where NumPy's memory will do.
+    """
+    kind = _pinned()
+    if kind is None and as_it_is:
+        return OnHost(np.asarray(array, NUMPY[dtype]))
+    plain = np.array(array, NUMPY[dtype])
+    return OnHost(plain if kind is None else jax.device_put(plain, kind))
+
+
+def to_host(array: DeviceArray) -> OnHost:
+    """A copy of an array with the host; it is complete."""
+    kind = _pinned()
+    if kind is None:
+        return OnHost(np.array(array))
+    copy = jax.device_put(array, kind)
+    copy.block_until_ready()
+    return OnHost(copy)
+
+
+def to_device(copy: OnHost, dtype: str) -> DeviceArray:
+    """A copy of an array on the device, which may still be under way."""
+    kind = _pinned()
+    if kind is None:
+        return put(copy.array, dtype)
+    return jax.device_put(copy.array, kind.with_memory_kind(None))
+
+
+def _pinned() -> Any:
+    """Where the device reads memory of the host by itself; ``None`` if NumPy's does as well."""
+    device = jax.devices()[0]
+    return _pinned_of(device) if device.platform != "cpu" else None
+
+
+@functools.cache
+def _pinned_of(device: Any) -> Any:
+    kinds = {memory.kind for memory in device.addressable_memories()}
+    if _PINNED not in kinds:
+        return None
+    return jax.sharding.SingleDeviceSharding(device, memory_kind=_PINNED)
+
+
+def is_gone(array: DeviceArray) -> bool:
+    """Whether an array was given away to a kernel: nobody can read it any more."""
+    return isinstance(array, jax.Array) and array.is_deleted()
+
+
+def wait(arrays: object) -> None:
+    """Wait until the arrays (any nesting of tuples, lists, dicts) are computed."""
+    ready = getattr(arrays, "block_until_ready", None)
+    if ready is None:
+        jax.block_until_ready(arrays)
+    else:
+        ready()

@@ -1,0 +1,276 @@
+"""Stores at run time: sizes of cells, arrays of zeros, and what is given."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from tempoc.program.analysis.traversal import blocks, every, regions
+from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.program.nodes.nodes import Effect, Host, Input, Param, Program, Store
+from tempoc.runtime.data.bindings import Bindings, Point, leading_dims, template_dims
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.source import Source
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.backend import DeviceArray
+from tempoc.runtime.device.capacity import Group
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+
+# Cells of one store by key; the key of a store without keys is the empty tuple.
+Cells = dict[Point, DeviceArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A store with all sizes known. ``moduli``: 0 where a key is not reduced.
+
+    ``order`` says how ``[*axes, *spatial]`` follow each other in ``shape``. A store that grows has
+    the number of its group, and in the end that shape.
+    """
+
+    name: str
+    dtype: str
+    keys: tuple[str, ...]
+    moduli: tuple[int, ...]
+    axes: tuple[str, ...]
+    rings: tuple[int, ...]
+    shape: tuple[int, ...]
+    order: tuple[int, ...] = ()
+    group: int = -1
+    growing: int = -1
+    away: bool = False
+
+    def shaped(self, now: Sequence[int]) -> tuple[int, ...]:
+        """The shape of a cell when groups have so many slots."""
+        if self.group < 0:
+            return self.shape
+        shape = list(self.shape)
+        shape[self.growing] = now[self.group]
+        return tuple(shape)
+
+    def nbytes(self, now: Sequence[int] = ()) -> int:
+        """Bytes of one cell."""
+        shape = self.shaped(now) if now else self.shape
+        return math.prod(shape) * int(NUMPY[self.dtype].itemsize)
+
+    def slot(self, key: Point) -> Point:
+        """The cell in which a key lives."""
+        return tuple(k % m if m else k for k, m in zip(key, self.moduli, strict=True))
+
+
+def layout(store: Store, bounds: Mapping[str, int], growing: Sequence[Group] = ()) -> Layout:
+    """Evaluate all sizes of a store; ``growing`` are the groups of stores that grow."""
+    sizes = tuple(evaluate(a.size, bounds) for a in store.axes)
+    every = (*sizes, *(evaluate(e, bounds) for e in store.shape))
+    place = next((k for k, a in enumerate(store.axes) if a.least), -1)
+    grows = store.axes[place] if place >= 0 else None
+    return Layout(
+        name=store.name,
+        dtype=store.dtype,
+        keys=tuple(k.dim for k in store.keys),
+        moduli=tuple(0 if k.modulo is None else evaluate(k.modulo, bounds) for k in store.keys),
+        axes=tuple(a.dim for a in store.axes),
+        rings=tuple(size if a.ring else 0 for a, size in zip(store.axes, sizes, strict=True)),
+        shape=tuple(every[k] for k in store.order),
+        order=store.order,
+        group=growing.index((grows.dim, grows.size)) if grows else -1,
+        growing=store.order.index(place) if grows else -1,
+        away=store.away,
+    )
+
+
+def allocate(store: Layout, now: Sequence[int] = ()) -> DeviceArray:
+    """A fresh cell full of zeros; groups of stores that grow have so many slots by ``now``."""
+    return backend.zeros(store.shaped(now), store.dtype)
+
+
+class KeyedCells(dict[Point | int, DeviceArray]):
+    """Cells of a store by key (a bare integer where there is one key dimension).
+
+    With ``filled``, cells start as zeros when first touched, which ``wrote`` is told; else a
+    missing one is a bug.
+    """
+
+    def __init__(
+        self,
+        store: Layout,
+        filled: bool,
+        given: Cells,
+        now: Sequence[int] = (),
+        wrote: Callable[[object], None] | None = None,
+    ) -> None:
+        super().__init__((key[0] if len(key) == 1 else key, cell) for key, cell in given.items())
+        self.store = store
+        self.filled = filled
+        self.now = now
+        self.wrote = wrote
+
+    def __missing__(self, key: Point | int) -> DeviceArray:
+        """The first touch of a cell."""
+        if not self.filled:
+            shown = list(key) if isinstance(key, tuple) else [key]
+            raise RunError(errors.never_written(self.store.name, str(shown)))
+        return self.touch(key)
+
+    def touch(self, key: Point | int) -> DeviceArray:
+        """Let a cell start as zeros."""
+        self[key] = allocate(self.store, self.now)
+        if self.wrote is not None:
+            self.wrote(key)
+        return self[key]
+
+
+# ------------------------------------------------------------------ what is given
+
+
+def given_stores(program: Program, bindings: Bindings) -> frozenset[str]:
+    """The stores that are filled before the run."""
+    found = [i.store for i in program.inputs]
+    found += [p.store for p in program.params if p.name in bindings.params]
+    return frozenset(found + ([program.seed] if program.seed else []))
+
+
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """Cells that runs with the same params and the same seed have in common, on the device.
+
+    Those of ``stores``, for the bounds of the last run.
+    """
+
+    stores: frozenset[str]
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    cells: dict[str, Cells] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: Program) -> Held:
+        """Params and the seed; no call of a kernel is given them for good."""
+        tree = program.tree
+        gone = {cells.store for region in regions(tree) for cells in region.carried}
+        gone |= {cells.store for block in blocks(tree) for cells in block.carried}
+        gone |= {store.name for store in program.stores if store.away}
+        return cls(stores=frozenset((program.seed, *(p.store for p in program.params))) - gone)
+
+    def cells_of(self, store: str, bounds: Mapping[str, int], make: Callable[[], Cells]) -> Cells:
+        """The cells of a store; made if there are none for these bounds."""
+        if self.bounds != bounds:
+            self.bounds, self.cells = dict(bounds), {}
+        if store not in self.cells:
+            self.cells[store] = make()
+        return self.cells[store]
+
+
+def place_given(
+    program: Program,
+    bindings: Bindings,
+    layouts: Mapping[str, Layout],
+    straight: Collection[str] = (),
+    held: Held | None = None,
+) -> dict[str, Cells]:
+    """Inputs, params and the seed on the device, by store.
+
+    Those that go ``straight`` to one call stay with the host: the call brings them over. A param
+    that is put together from several tensors does not go straight. Those that are away stay with
+    the host, too; they are copied only if functions of the user might change the arrays.
+    """
+    still = not any(isinstance(s, Host | Effect) for s in every(program.tree))
+    sizes = {dim: bindings.bounds[bound] for dim, bound in program.dims}
+    placed: dict[str, Cells] = {}
+    for i in program.inputs:
+        source = bindings.inputs[i.name]
+        if i.store in straight and (array := _as_it_is(source, i)) is not None:
+            placed[i.store] = {(): array}
+        else:
+            placed[i.store] = _cells(i, (), {(): source.read}, layouts[i.store], sizes, still)
+    def param(p: Param) -> Cells:
+        sources = bindings.params[p.name]
+        passed = p.store in straight and (held is None or p.store not in held.stores)
+        if passed and (array := _as_it_is(sources.get(()), p)) is not None:
+            return {(): array}
+        reads = {point: source.read for point, source in sources.items()}
+        return _cells(p, template_dims(p), reads, layouts[p.store], sizes, still)
+
+    def seed() -> Cells:
+        words = np.array([bindings.seed >> 32, bindings.seed & 0xFFFFFFFF], np.uint32)
+        own = program.seed in straight and held is None
+        return {(): words if own else backend.put(words, "key")}
+
+    makers: dict[str, Callable[[], Cells]] = {
+        p.store: partial(param, p) for p in program.params if p.name in bindings.params
+    }
+    if program.seed:
+        makers[program.seed] = seed
+    for store, make in makers.items():
+        if held is not None and store in held.stores:
+            placed[store] = held.cells_of(store, bindings.bounds, make)
+        else:
+            placed[store] = make()
+    return placed
+
+
+def _as_it_is(source: Source | None, item: Input | Param) -> Array | None:
+    """The array of a source, if the device can take it without any change."""
+    if source is None:
+        return None
+    array = source.read()
+    return array if type(array) is np.ndarray and array.dtype == NUMPY[item.dtype] else None
+
+
+_TOGETHER = 256
+"""So many arrays are put on the device with one call."""
+
+
+def _cells(
+    item: Input | Param,
+    outer: tuple[str, ...],
+    reads: Mapping[Point, Callable[[], Array]],
+    store: Layout,
+    sizes: Mapping[str, int],
+    still: bool,
+) -> Cells:
+    """One array for each key, cut and stacked from one array for each ``outer`` point.
+
+    ``still``: nobody changes these while the program runs.
+    """
+    latest: dict[Point, Array] = {}
+
+    def read(point: Point) -> Array:
+        if point not in latest:
+            latest.clear()
+            latest[point] = reads[point]()
+        return latest[point]
+
+    inner = leading_dims(item) if isinstance(item, Param) else item.dims
+    stacked = tuple(d for d in store.axes if d in outer)
+    cells: Cells = {}
+    waiting: dict[Point, Array] = {}
+    for key in itertools.product(*(range(sizes[d]) for d in store.keys)):
+        where = dict(zip(store.keys, key, strict=True))
+        cut = tuple(where.get(d, slice(None)) for d in inner)
+        if not stacked:
+            array = read(tuple(where[d] for d in outer))[cut]
+        else:
+            array = np.empty(store.shape, NUMPY[store.dtype])
+            for point in itertools.product(*(range(sizes[d]) for d in stacked)):
+                here = where | dict(zip(stacked, point, strict=True))
+                part = read(tuple(here[d] for d in outer))[cut]
+                array[tuple(here[d] if d in stacked else slice(None) for d in store.axes)] = part
+        if store.away:
+            cells[key] = backend.put_on_host(array, store.dtype, as_it_is=still)
+        else:
+            waiting[key] = array
+        if len(waiting) == _TOGETHER:
+            cells |= _put(waiting, store.dtype)
+    return cells | _put(waiting, store.dtype)
+
+
+def _put(waiting: dict[Point, Array], dtype: str) -> Cells:
+    """Arrays on the device, none of which wait any more."""
+    found = dict(zip(waiting, backend.put_all(waiting.values(), dtype), strict=True))
+    waiting.clear()
+    return found

@@ -1,0 +1,365 @@
+"""The machine: makes the walk of a program callable, runs it, and explains what goes wrong.
+
+Calls return before the device is done; nothing waits until somebody asks for a value, except that
+the results of checks are looked at every few hundred calls and at the end.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import FunctionType, MappingProxyType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from tempoc.program.analysis.verify import bound_order
+from tempoc.program.nodes.arithmetic import at_point, evaluate, names, text
+from tempoc.program.nodes.nodes import Call, Kernel, Program
+from tempoc.runtime.checkpoint.suspend import Keeper
+from tempoc.runtime.device import backend, faults
+from tempoc.runtime.device.accounting import Ledger
+from tempoc.runtime.device.backend import DeviceArray
+from tempoc.runtime.device.capacity import Rooms
+from tempoc.runtime.device.stores import Cells, KeyedCells, Layout, allocate
+from tempoc.runtime.device.transfers import Moving
+from tempoc.runtime.execution.specialize import Prepared, called
+from tempoc.runtime.host.effects import Show, perform
+from tempoc.runtime.host.externs import Failed, blamed, failure, place
+from tempoc.runtime.host.host_calls import Caller, Hosted, Record
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.report.profile import Trace
+from tempoc.runtime.report.progress import count_calls
+from tempoc.runtime.walk.region_calls import Pace, Turns
+from tempoc.runtime.walk.walk import FILE, Walk, Wishes, is_local
+
+Point = tuple[int, ...]
+Fault = tuple[int, Any, DeviceArray]
+
+
+class Lengths(dict[tuple[int, ...] | int, int]):
+    """The lengths of a bound that are known, by point; elsewhere it may still be the largest.
+
+    A point of one dimension is an integer here; in ``found`` all are tuples.
+    """
+
+    def __init__(self, largest: int) -> None:
+        super().__init__()
+        self.largest = largest
+        self.found: dict[tuple[int, ...], int] = {}
+
+    def __missing__(self, outer: tuple[int, ...] | int) -> int:
+        """The end has not been seen there."""
+        return self.largest
+
+    def put(self, outer: tuple[int, ...], length: int) -> None:
+        """The end has been seen there."""
+        self.found[outer] = length
+        self[outer[0] if len(outer) == 1 else outer] = length
+
+
+def settle(program: Program, bounds: dict[str, int]) -> tuple[str, ...]:
+    """Give bounds that are derived from lengths the values that follow; the names of these."""
+    moved = dict.fromkeys(n.bound for n in program.lengths)
+    fixed = [*moved, *(n.largest for n in program.lengths)]
+    for name in bound_order(program):
+        value = next((b.value for b in program.bounds if b.name == name), None)
+        if name not in fixed and value is not None and any(n in moved for n in names(value)):
+            moved[name] = None
+            bounds[name] = evaluate(value, bounds)
+    return tuple(name for name in moved if name not in fixed)
+
+
+def walked(
+    walk: Walk, scope: dict[str, Any], check: Callable[[], None] | None = None
+) -> dict[int, DeviceArray]:
+    """Run a walk with all that it names; its cells when they are there, after a last check."""
+    linecache.cache[FILE] = walk.lines
+    local: dict[int, DeviceArray] = FunctionType(walk.code, scope)()
+    if check is not None:
+        check()
+    for cell in local.values():
+        backend.wait(cell)
+    return local
+
+
+class Machine:
+    """A program with bounds and kernels, ready to run once.
+
+    ``done[0]`` counts calls if that was wished; ``ledger`` is kept if that was wished.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        walk: Walk,
+        kernels: Sequence[Callable[..., Any]],
+        given: Mapping[str, Cells],
+        wishes: Wishes,
+        show: Show,
+        own: Mapping[str, Hosted] = MappingProxyType({}),
+        trace: Trace | None = None,
+        record: Record | None = None,
+        keeper: Keeper | None = None,
+    ) -> None:
+        program, layouts, bounds = prepared.program, prepared.layouts, prepared.bounds
+        self.program = program
+        self.bounds = dict(bounds)
+        self.show = show
+        self.done = [0]
+        self.rooms = Rooms(prepared.rooms, [sizes[0] for sizes in prepared.rooms])
+        self.layouts = prepared.stores
+        self.ledger = Ledger(self.layouts, self.rooms.now)
+        self.faults: list[Fault] = []
+        self.lengths = {n.bound: Lengths(bounds[n.bound]) for n in program.lengths}
+        self.counting = wishes.count
+        self.regions = prepared.regions
+        self.paces = prepared.paces
+        self.walk = walk
+        self.keyed: dict[str, KeyedCells] = {}
+        self.moving = Moving(self.layouts, self.keyed, prepared.wanted, self.ledger)
+        self.scope: dict[str, Any] = {
+            **prepared.names(walk), "faults": self.faults, "check": self.check,
+            "done": self.done, "wrote": self.ledger.wrote, "freed": self.ledger.freed,
+            "perform": self.perform, "ended": self.ended, "turns": self.turns,
+            "rooms": self.rooms.now, "left": self.rooms.left, "more": self.more,
+            "grown": self.grown, **self.moving.names(),
+        }  # fmt: skip
+        if kernels is not prepared.kernels:
+            self.scope |= called(kernels)
+        self.scope |= {f"n{k}": table for k, table in enumerate(self.lengths.values())}
+        self._add_zeros(layouts)
+        self.callers = [
+            Caller(
+                own[h.extern],
+                h,
+                self.bounds,
+                [layouts[cell.store].shape for cell in h.results],
+                trace,
+                record,
+                unwanted=bool(h.unless) and all(store in given for store in h.unless),
+            )
+            for h in self.walk.hosts
+        ]
+        self.scope |= {f"host{i}": caller for i, caller in enumerate(self.callers)}
+        self._add_stores(prepared, given, wishes.account)
+        self.given_bytes = prepared.given_bytes(walk, given, self.rooms.now)
+        if keeper is not None:
+            self.scope |= keeper.names(self, given)
+
+    def _add_stores(self, prepared: Prepared, given: Mapping[str, Cells], account: bool) -> None:
+        for name, cells in given.items():
+            if name in prepared.filled:
+                self.scope[prepared.filled[name]] = cells[()]
+        for i, store in prepared.several:
+            self._add_store(i, store, prepared.wanted, given.get(store.name))
+        for i, store in enumerate(self.layouts) if account else ():
+            for key in given.get(store.name, ()):
+                bare = key[0] if len(key) == 1 else key
+                (self.ledger.put_away if store.away else self.ledger.wrote)(i, bare)
+
+    def _add_zeros(self, layouts: Mapping[str, Layout]) -> None:
+        """What stands for arguments that are not there."""
+        if self.walk.zeros:
+            numbers = {store.name: i for i, store in enumerate(self.layouts)}
+            for name, store in self.walk.zeros.items():
+                self.scope[name] = allocate(layouts[store], self.rooms.now)
+                self.ledger.wrote(numbers[store], name)
+
+    def _add_store(
+        self, i: int, store: Layout, wanted: frozenset[str], given: Cells | None
+    ) -> None:
+        now = self.rooms.now
+        if not is_local(store):
+            some = given or {}, now, partial(self.ledger.wrote, i)
+            self.keyed[store.name] = KeyedCells(store, store.name in wanted, *some)
+            self.scope[f"s{i}"] = self.keyed[store.name]
+        if store.group >= 0:
+            self.scope[f"zeros{i}"] = partial(allocate, store, now)
+
+    def run(self) -> dict[str, KeyedCells | DeviceArray]:
+        """Walk the tree; the cells of all stores that outputs read. Raises ``RunError``."""
+        try:
+            local = walked(self.walk, self.scope, self.check)
+        except Exception as error:
+            if (found := self.explained(error)) is None:
+                raise
+            raise found from error
+        finally:
+            # The walk and its scope know each other: without this, arrays would wait for the
+            # garbage collector.
+            self.scope.clear()
+        stores = self.program.stores
+        return {stores[i].name: cell for i, cell in local.items()} | self.keyed
+
+    def explained(self, error: Exception) -> RunError | None:
+        """What went wrong in a walk; ``None`` if nothing can be added to the error."""
+        match error:
+            case UnboundLocalError():
+                return self._unwritten(error)
+            case Failed():
+                return self._extern_failed(error)
+            case backend.DeviceError():
+                return self._failed(error)
+        cause = blamed(error, self.program.externs)
+        return self._extern_failed(cause.with_traceback(error.__traceback__)) if cause else None
+
+    def perform(self, number: int, point: Any, values: Sequence[DeviceArray]) -> None:
+        """Give the tensors of an effect to the outside, after all checks so far have held."""
+        self.check()
+        effect = self.walk.effects[number]
+        dims = next(k.dims for k in self.program.kernels if k.name == effect.call.kernel)
+        at = self.known() | dict(zip(dims, np.asarray(point).tolist(), strict=False))
+        arrays = []
+        for value, shown in zip(backend.hosts(values), effect.places, strict=True):
+            true = tuple(slice(evaluate(e, at)) for e in shown.shape)
+            arrays.append(value[true])
+        perform(effect, at, arrays, self.show)
+
+    def more(self, group: int, rows: int) -> None:
+        """Let the stores of a group grow; the walk does the same for those that it has itself."""
+        now = self.rooms.enough(group, rows)
+        if now == self.rooms.now[group]:
+            return
+        self.rooms.now[group] = now
+        for i, store in enumerate(self.layouts):
+            if store.group == group and store.name in self.keyed:
+                cells = self.keyed[store.name]
+                for key, cell in list(cells.items()):
+                    cells[key] = self.grown(i, cell, key)
+
+    def grown(self, number: int, cell: DeviceArray | None, key: object = ()) -> DeviceArray | None:
+        """A cell of a store with as many slots as its group has by now, if there is one."""
+        store = self.layouts[number]
+        size = self.rooms.now[store.group]
+        if cell is None or cell.shape[store.growing] == size:
+            return cell
+        self.ledger.grew(number, key)
+        return backend.longer(cell, store.growing, size)
+
+    def turns(
+        self, number: int, steps: range, outer: Point, left: Callable[[int], int] | None = None
+    ) -> Turns:
+        """The calls of a region."""
+        region = self.regions[self.program.kernels[number].name]
+        pace = self.paces.setdefault(region.kernel, Pace())
+        share = 0.0
+        if self.counting and steps:
+            values = dict(zip(region.point, outer, strict=True))
+            share = count_calls(region.loop, self.bounds | values) / len(steps)
+        return Turns(steps, outer, lambda count: self.add(count * share), left, pace)
+
+    def add(self, calls: float) -> None:
+        """So many more calls are done."""
+        self.done[0] += round(calls)
+
+    def ended(self, bound: str, outer: tuple[int, ...], length: int) -> None:
+        """A bound has its length at a point.
+
+        Raises ``RunError`` if an assumption is violated, or a bound that follows is below 1.
+        """
+        self.check()
+        self.lengths[bound].put(outer, length)
+        self.bounds[at_point(bound, outer)] = length
+        if not outer:
+            settle(self.program, self.bounds)
+        known = self.known() | {bound: length}
+        following = settle(self.program, known)
+        at = place(self._outer(bound), outer)
+        end = f"{bound} ended at {length}" + (f" where {at}" if at else "")
+        for b in self.program.bounds:
+            if b.name in following and b.value is not None and known[b.name] < 1:
+                raise RunError(errors.small_bound(b.name, text(b.value), known[b.name], end))
+        for a in self.program.assumptions:
+            if not evaluate(a.condition, known):
+                values = ", ".join(f"{n} = {known[n]}" for n in names(a.condition))
+                raise RunError(errors.violated_at_end(a.text, values, end))
+
+    def _outer(self, bound: str) -> tuple[str, ...]:
+        return next(n.outer for n in self.program.lengths if n.bound == bound)
+
+    def known(self) -> dict[str, int]:
+        """The values of all bounds by now, and of lengths at points."""
+        return self.bounds | self.found_lengths()
+
+    def found_lengths(self) -> dict[str, int]:
+        """The lengths of bounds with one, ended or not; of others those that were found."""
+        found: dict[str, int] = {}
+        for length in self.program.lengths:
+            if length.outer:
+                table = self.lengths[length.bound].found
+                found |= {at_point(length.bound, point): n for point, n in table.items()}
+            else:
+                found[length.bound] = self.bounds[length.bound]
+        return found
+
+    def check(self) -> None:
+        """Look at all checks so far. Raises ``RunError`` for the first that failed."""
+        for number, point, fault in self.faults:
+            failed, *lane = np.ravel(backend.host(fault)).tolist()
+            if point is None:  # of a region, which says all this itself
+                number, failed, first, *point = failed, *lane
+                lane = [first] * bool(self.program.kernels[number].vector)
+            if failed:
+                kernel = self.program.kernels[number]
+                at = place(*self._point(kernel, np.asarray(point).tolist(), *lane))
+                message = faults.message(kernel.checks, failed, self.bounds)
+                problem = errors.check_failed(message, at, kernel.equations)
+                raise RunError(problem)
+        self.faults.clear()
+
+    def _unwritten(self, error: UnboundLocalError) -> RunError | None:
+        """A local cell that no call has written yet."""
+        words = str(error).split("'")
+        number = words[1].removeprefix("s") if len(words) > 1 else ""
+        if not number.isdigit():
+            return None
+        return RunError(errors.never_written(self.program.stores[int(number)].name, ""))
+
+    def _failed(self, error: Exception) -> RunError:
+        """The device's error, with the kernel whose call it came from if that can be told."""
+        call = self._call_at(error.__traceback__)
+        reason = str(error).split("\n")[0]
+        if call is None:
+            return RunError(errors.device_failed(reason))
+        equations = next(k.equations for k in self.program.kernels if k.name == call.kernel)
+        return RunError(errors.kernel_failed(call.kernel, reason, equations))
+
+    def _extern_failed(self, error: Failed) -> RunError:
+        """The user's function failed: with the point and the equation."""
+        frame = self._frame(error.__traceback__)
+        call = None if frame is None else self.walk.calls.get(frame.tb_lineno)
+        if frame is None or call is None:
+            return failure(error, (), (), ())
+        values = frame.tb_frame.f_locals
+        known = {n[2:]: v for n, v in values.items() if n.startswith("v_")} | self.known()
+        kernel = next(k for k in self.program.kernels if k.name == call.kernel)
+        point = [evaluate(e, known) for e in call.point]
+        return failure(error, *self._point(kernel, point), kernel.equations)
+
+    def _point(
+        self, kernel: Kernel, point: Sequence[int], lane: int = 0
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """The dimensions of a call's point and their values, those of one of its points included.
+
+        ``lane`` counts the points that the kernel computes at once; the first one by default.
+        """
+        at = dict(zip(kernel.dims, point, strict=False))  # lengths may follow
+        for r in reversed(kernel.vector):
+            low, high = evaluate(r.lower, self.bounds), evaluate(r.upper, self.bounds)
+            lane, step = divmod(lane, max(1, high - low))
+            at[r.dim] = low + step
+        dims = tuple(d for d, _ in self.program.dims if d in at)
+        return dims, tuple(at[d] for d in dims)
+
+    def _call_at(self, trace: TracebackType | None) -> Call | None:
+        frame = self._frame(trace)
+        return None if frame is None else self.walk.calls.get(frame.tb_lineno)
+
+    def _frame(self, trace: TracebackType | None) -> TracebackType | None:
+        """Where the walk was."""
+        while trace is not None and trace.tb_frame.f_code.co_filename != FILE:
+            trace = trace.tb_next
+        return trace

@@ -1,0 +1,109 @@
+"""Collects results: cells of stores become one numpy array for each output."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.program.nodes.nodes import Output, Span
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.backend import DeviceArray
+from tempoc.runtime.device.stores import KeyedCells, Layout
+from tempoc.runtime.walk.walk import is_local
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taking:
+    """How the array of an output is taken from a store, for some bounds.
+
+    ``points`` are those that it reads along each dimension of the store, ``spans`` the dimensions
+    that are axes of the output, ``shape`` its spatial extents. ``cuts`` say what it takes of a
+    cell, ``dropped`` which axes of the cell it does not have; ``whole``: it is the cell.
+    """
+
+    layout: Layout
+    dtype: str
+    points: Mapping[str, range]
+    spans: tuple[str, ...]
+    shape: tuple[int, ...]
+    cuts: tuple[slice | tuple[int, ...], ...]
+    dropped: tuple[int, ...]
+    whole: bool
+
+    def __call__(self, cells: KeyedCells | DeviceArray) -> Array:
+        """The output's array: an axis for each span among its entries, then the spatial axes."""
+        if self.whole:
+            return backend.host(cells)
+        outer = tuple(len(self.points[d]) for d in self.spans)
+        if is_local(self.layout):
+            # Either there are no keys, or their only slot holds the only point that can be read.
+            part = self.part(backend.host(cells))
+            if part.shape == (*outer, *self.shape):
+                return part
+            for d in (d for d in self.spans if d in self.layout.keys):
+                part = np.expand_dims(part, self.spans.index(d))
+            return np.broadcast_to(part, (*outer, *self.shape))
+        assert isinstance(cells, KeyedCells)
+        result = np.empty((*outer, *self.shape), NUMPY[self.dtype])
+        keys = self.layout.keys
+        for places in itertools.product(*(range(len(self.points[d])) for d in keys)):
+            pairs = zip(keys, places, strict=True)
+            key = self.layout.slot(tuple(self.points[d][i] for d, i in pairs))
+            where = dict(zip(keys, places, strict=True))
+            target = tuple(where.get(d, slice(None)) for d in self.spans)
+            result[target] = self.part(backend.host(cells[key[0] if len(key) == 1 else key]))
+        return result
+
+    def part(self, array: Array) -> Array:
+        """What one array contributes: its axes cut to the entries, padding dropped."""
+        order = self.layout.order
+        if order != (*range(len(order)),):
+            array = array.transpose([order.index(k) for k in range(len(order))])
+        for axis, cut in enumerate(self.cuts):
+            if isinstance(cut, tuple):
+                array = array.take(cut, axis=axis)
+            elif cut != slice(0, array.shape[axis], 1):
+                array = array[(slice(None),) * axis + (cut,)]
+        return array.squeeze(self.dropped) if self.dropped else array
+
+
+def taking(output: Output, layout: Layout, bounds: Mapping[str, int]) -> Taking:
+    """How to take an output."""
+    entries = dict(zip(output.dims, output.entries, strict=True))
+    points = {dim: _indices(entry, bounds) for dim, entry in entries.items()}
+    shape = tuple(evaluate(e, bounds) for e in output.shape)
+    cuts: list[slice | tuple[int, ...]] = []
+    for dim, ring in zip(layout.axes, layout.rings, strict=True):
+        found = points[dim]
+        if ring:
+            cuts.append(tuple(p % ring for p in found))
+        else:
+            cuts.append(slice(found.start, found.stop, found.step))
+    cuts += [slice(0, n, 1) for n in shape]
+    dropped = tuple(i for i, d in enumerate(layout.axes) if not isinstance(entries[d], Span))
+    plain = layout.order == (*range(len(layout.order)),) and layout.group < 0
+    every = [slice(0, n, 1) for n in layout.shape]
+    return Taking(
+        layout=layout,
+        dtype=output.dtype,
+        points=points,
+        spans=tuple(d for d, e in entries.items() if isinstance(e, Span)),
+        shape=shape,
+        cuts=tuple(cuts),
+        dropped=dropped,
+        whole=plain and not layout.keys and not dropped and cuts == every,
+    )
+
+
+def _indices(entry: object, bounds: Mapping[str, int]) -> range:
+    """The points that an entry reads."""
+    if isinstance(entry, Span):
+        lower, upper = evaluate(entry.lower, bounds), evaluate(entry.upper, bounds)
+        return range(lower, max(lower, upper), entry.step)
+    point = evaluate(entry, bounds)  # type: ignore[arg-type]
+    return range(point, point + 1)

@@ -1,0 +1,288 @@
+"""What runs of a program have in common, made once: sizes, kernels and walks for the same bounds.
+
+Also what was made of given data of the same names, types and shapes: that these are right, and the
+bounds that follow from them.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tempoc.program.analysis.traversal import regions
+from tempoc.program.nodes.bounds import BUDGET
+from tempoc.program.nodes.gpu_commands import commands_of
+from tempoc.program.nodes.nodes import Input, Kernel, Output, Param, Program, Region
+from tempoc.program.nodes.precision import precision_of
+from tempoc.program.nodes.spelling import variable
+from tempoc.runtime.data.bindings import SEEDS, Bindings, Given, Point, bind, tensor_name
+from tempoc.runtime.data.dtypes import NUMPY
+from tempoc.runtime.data.source import Source
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.backend import DeviceArray
+from tempoc.runtime.device.capacity import Rooms, groups
+from tempoc.runtime.device.stores import Cells, Layout, allocate, given_stores, layout
+from tempoc.runtime.execution.outputs import Taking, taking
+from tempoc.runtime.forecast.budget import check_budget
+from tempoc.runtime.load.load import Loaded
+from tempoc.runtime.walk.region_calls import Pace
+from tempoc.runtime.walk.walk import Walk, Wishes, is_local, wanted_stores
+from tempoc.runtime.walk.write_walk import write_walk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A program for some bounds.
+
+    ``stores`` are the layouts in the order of the program; those with several cells, or that grow,
+    are ``several``, by number; ``filled`` are the names in walks of what is given of the others.
+    ``wanted`` are the stores whose cells start as zeros, ``rooms`` the sizes of those that grow.
+    ``scope`` has what walks call, by their names: kernels, makers of zeros. ``is_limited``: the
+    program was compiled for a budget, ``precision``: that of products.
+    """
+
+    program: Program
+    bounds: Mapping[str, int]
+    layouts: Mapping[str, Layout]
+    kernels: Sequence[Callable[..., Any]]
+    regions: Mapping[str, Region]
+    stores: tuple[Layout, ...]
+    several: tuple[tuple[int, Layout], ...]
+    filled: Mapping[str, str]
+    wanted: frozenset[str]
+    rooms: tuple[tuple[int, ...], ...]
+    scope: Mapping[str, Any]
+    is_limited: bool
+    precision: str
+    walks: dict[tuple[frozenset[str], Wishes], Walk] = field(default_factory=dict)
+    scopes: dict[Walk, Mapping[str, Any]] = field(default_factory=dict)
+    constants: dict[Point, DeviceArray] = field(default_factory=dict)
+    sizes: dict[Walk, int] = field(default_factory=dict)
+    takings: dict[str, Taking] = field(default_factory=dict)
+    paces: dict[str, Pace] = field(default_factory=dict)
+    fits: set[tuple[frozenset[str], int | None]] = field(default_factory=set)
+
+    def check_budget(self, given: frozenset[str], budget: int | None) -> None:
+        """Raises ``RunError`` if the stores of a run take more than that; it is found out once."""
+        if (given, budget) not in self.fits:
+            check_budget(self.program, self.bounds, given, budget)
+            self.fits.add((given, budget))
+
+    def constant(self, point: Point) -> DeviceArray:
+        """A point that is the same in every run, on the device."""
+        if point not in self.constants:
+            self.constants[point] = backend.put(np.array(point, np.int32), "i32")
+        return self.constants[point]
+
+    def names(self, walk: Walk) -> Mapping[str, Any]:
+        """The names in a walk that mean the same in every run."""
+        if walk not in self.scopes:
+            points = {name: self.constant(p) for name, p in walk.constants.items()}
+            used = frozenset((*walk.code.co_names, "__builtins__"))
+            scope = {name: value for name, value in self.scope.items() if name in used}
+            self.scopes[walk] = scope | points
+        return self.scopes[walk]
+
+    def is_plain(self, walk: Walk) -> bool:
+        """Whether runs that were checked need nothing of their own for a walk but what is given."""
+        if self.several or self.is_limited or backend.compiles_late():
+            return False
+        known = {*self.names(walk), *self.filled.values(), *vars(builtins)}
+        return known.issuperset(walk.code.co_names)
+
+    @cached_property
+    def takes(self) -> tuple[tuple[str, int, Taking], ...]:
+        """For each output its name, the number of its store, and how to take it from there."""
+        numbers = {store.name: i for i, store in enumerate(self.stores)}
+        outputs = self.program.outputs
+        return tuple((o.name, numbers[o.store], self.take(o)) for o in outputs)
+
+    def given_bytes(
+        self, walk: Walk, placed: Mapping[str, Cells], now: Sequence[int] = ()
+    ) -> int:
+        """How much room what is given takes; the same in every run."""
+        if walk not in self.sizes:
+            sizes = (len(cells) * self.layouts[s].nbytes(now) for s, cells in placed.items())
+            self.sizes[walk] = sum(sizes)
+        return self.sizes[walk]
+
+    def take(self, output: Output) -> Taking:
+        """How to take an output where all bounds are known before the run."""
+        if output.name not in self.takings:
+            layout = self.layouts[output.store]
+            self.takings[output.name] = taking(output, layout, self.bounds)
+        return self.takings[output.name]
+
+    def has_run(self, given: frozenset[str], wishes: Wishes) -> bool:
+        """Whether all kernels are compiled that a run calls."""
+        return (given, wishes) in self.walks and not backend.compiles_late()
+
+    def walk(self, given: frozenset[str], wishes: Wishes) -> Walk:
+        """The walk where these stores are given."""
+        key = given, wishes
+        if key not in self.walks:
+            self.walks[key] = write_walk(self.program, self.layouts, self.bounds, given, wishes)
+        return self.walks[key]
+
+
+def prepare(
+    loaded: Loaded, bounds: Mapping[str, int], precision: str | None = None
+) -> Prepared:
+    """All that runs with these bounds need; tracing kernels again would take long.
+
+    ``precision``: of products, in place of what the program was compiled for.
+    """
+    precision = precision or precision_of(loaded.program)
+    key = "prepared", precision, *bounds.items()
+    found = loaded.known.get(key)
+    if not isinstance(found, Prepared):
+        program = loaded.program
+        growing = groups(program)
+        loops = {region.kernel: region for region in regions(program.tree)}
+        layouts = {store.name: layout(store, bounds, growing) for store in program.stores}
+        stores = tuple(layouts.values())
+        kernels = [
+            _compiled(f, k, bounds, k.name in loops, precision, commands_of(program, k.name))
+            for f, k in zip(loaded.functions, program.kernels, strict=True)
+        ]
+        numbered = tuple(enumerate(stores))
+        makers = {f"zeros{i}": partial(allocate, store) for i, store in numbered}
+        # Libraries in C import with the builtins of the function in Python that called them.
+        scope = {"array": np.array, "i32": np.dtype(np.int32), "__builtins__": builtins}
+        found = Prepared(
+            program=program,
+            bounds=bounds,
+            layouts=layouts,
+            kernels=kernels,
+            regions=loops,
+            stores=stores,
+            several=tuple((i, s) for i, s in numbered if not is_local(s) or s.group >= 0),
+            filled={s.name: f"given{i}" for i, s in numbered if is_local(s)},
+            wanted=wanted_stores(program),
+            rooms=Rooms.of(program, bounds).sizes,
+            scope={**scope, **makers, **called(kernels)},
+            is_limited=BUDGET in dict(program.provenance),
+            precision=precision,
+        )
+        loaded.known[key] = found
+    return found
+
+
+def called(kernels: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """Kernels by their names in walks."""
+    return {f"k{i}": kernel for i, kernel in enumerate(kernels)}
+
+
+def _compiled(
+    function: Callable[..., Any],
+    kernel: Kernel,
+    bounds: Mapping[str, int],
+    loop: bool,
+    precision: str,
+    commands: str,
+) -> Callable[..., Any]:
+    compiled = backend.compile_region if loop else backend.compile_kernel
+    static = {variable(b): bounds[b] for b in kernel.bounds}
+    return compiled(function, static, kernel.donated, precision, commands)
+
+
+class Plain(NamedTuple):
+    """All else that a run takes of which nothing is seen but its outputs.
+
+    ``is_straight``: all that is given goes straight to one call each. ``inputs`` are their names
+    with those in the walk, ``params`` the names of tensors.
+    """
+
+    prepared: Prepared
+    walk: Walk
+    names: Mapping[str, Any]
+    is_straight: bool
+    inputs: tuple[tuple[str, str], ...]
+    params: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Known:
+    """What follows from names, types and shapes of what is given; no data is kept alive here.
+
+    ``params`` are those that are given, with the names of their tensors, ``stores`` all stores that
+    are filled before the run. ``plain`` is there once there was a run, if the walk needs no more.
+    """
+
+    bounds: Mapping[str, int]
+    params: Mapping[str, Mapping[Point, str]]
+    stores: frozenset[str]
+    plain: Plain | None = None
+
+    def repeat(self, prepared: Prepared, walk: Walk, given: Bindings) -> None:
+        """From now on runs are plain if nothing is seen of them but their outputs."""
+        program = prepared.program
+        items: dict[str, tuple[Input | Param, Source | None]] = {
+            i.name: (i, given.inputs[i.name]) for i in program.inputs
+        }
+        tensors: dict[str, tuple[Input | Param, Source | None]] = {
+            self.params[p.name].get((), ""): (p, given.params[p.name].get(()))
+            for p in program.params
+            if p.name in given.params
+        }
+        both = [*items.values(), *tensors.values()]
+        alone = self.stores == walk.straight == {item.store for item, _ in both}
+        fits = all(s is not None and s.dtype == NUMPY[item.dtype] for item, s in both)
+        inputs, params = (
+            tuple((name, prepared.filled[item.store]) for name, (item, _) in some.items())
+            for some in (items, tensors)
+        )
+        names = prepared.names(walk)
+        self.plain = Plain(prepared, walk, names, alone and fits, inputs, params)
+
+
+def known_by(loaded: Loaded, given: Given) -> Known | None:
+    """What is known already of what is given."""
+    found = loaded.known.get(signature(given))
+    return found if isinstance(found, Known) else None
+
+
+def bound(loaded: Loaded, given: Given, found: Known | None = None) -> tuple[Bindings, Known]:
+    """What is given, checked unless it is ``found``, and what follows from its kind.
+
+    All checks are about names, types and shapes: what has passed them once passes them again.
+    Raises ``RunError``.
+    """
+    program = loaded.program
+    if found is None:
+        made = bind(program, given)
+        names = {
+            p.name: {point: tensor_name(p, point) for point in made.params[p.name]}
+            for p in program.params
+            if p.name in made.params
+        }
+        stores = given_stores(program, made)
+        known = Known(bounds=made.bounds, params=names, stores=stores)
+        loaded.known[signature(given)] = known
+        return made, known
+    inputs = given.inputs
+    if len(inputs) > len(program.inputs):
+        inputs = {i.name: inputs[i.name] for i in program.inputs}
+    params = {
+        name: {point: given.params[n] for point, n in tensors.items()}
+        for name, tensors in found.params.items()
+    }
+    bindings = Bindings(bounds=found.bounds, inputs=inputs, params=params, seed=given.seed)
+    return bindings, found
+
+
+def signature(given: Given) -> tuple[object, ...]:
+    """All of what is given that the checks look at."""
+    return (
+        tuple([(name, repr(value)) for name, value in given.bounds.items()]),
+        tuple([(name, s.dtype, s.shape) for name, s in given.inputs.items()]),
+        tuple([(name, s.dtype, s.shape) for name, s in given.params.items()]),
+        given.extra,
+        given.cast_params,
+        given.seed in SEEDS,
+    )

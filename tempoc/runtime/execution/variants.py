@@ -1,0 +1,162 @@
+"""Which program a run takes, where several compute the same.
+
+The first of those that the compiler wrote that keeps to the budget; or another one if that was
+measured to be faster with these bounds on such a device (``program/nodes/variants.py``). What each
+of them takes is known before the run (``forecast/dry_run.py``). A run that goes on from a
+checkpoint takes the one of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes.precision import precision_of
+from tempoc.program.nodes.variants import Choice
+from tempoc.runtime.checkpoint.state import variant_of
+from tempoc.runtime.data.bindings import Bindings, Given
+from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.device import backend
+from tempoc.runtime.device.stores import given_stores
+from tempoc.runtime.execution.specialize import bound, signature
+from tempoc.runtime.forecast.budget import Wanted, budget_of, needed, refused
+from tempoc.runtime.load.directory import load_program
+from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.messages.variants import other_interface
+
+
+def picked(
+    loaded: Loaded,
+    given: Given,
+    budget: int | None = None,
+    precision: str | None = None,
+    resume: Path | None = None,
+) -> Loaded:
+    """The program that is to be run; the others of ``loaded`` are looked at if there are some.
+
+    Raises ``RunError`` for what is wrong with what is given, or if none keeps to the budget.
+    """
+    if not loaded.program.variants and not loaded.choices:
+        return loaded
+    if resume is not None:
+        name = variant_of(resume)
+        return variant(loaded, name) if name in names(loaded) else loaded
+    key = "picked", signature(given), budget, precision
+    if key not in loaded.known:
+        bindings, _ = bound(loaded, given)
+        loaded.known[key] = _pick(loaded, bindings, budget, precision)
+    found = loaded.known[key]
+    assert isinstance(found, str)
+    return variant(loaded, found)
+
+
+def names(loaded: Loaded) -> list[str]:
+    """The folders of all programs that compute the same; this one's is empty."""
+    found = dict.fromkeys(("", *(v.name for v in loaded.program.variants)))
+    return [*found, *(c.name for c in loaded.choices)]
+
+
+def variant(loaded: Loaded, name: str) -> Loaded:
+    """One of them, ready to run. Raises ``RunError``."""
+    if not name or loaded.place is None:
+        return loaded
+    key = "variant", name
+    found = loaded.known.get(key)
+    if not isinstance(found, Loaded):
+        other = load(loaded.place / name, loaded.extern_path)
+        _check(loaded.program, other.program, name)
+        found = replace(other, variant=name, about=about(loaded, name))
+        loaded.known[key] = found
+    return found
+
+
+def about(loaded: Loaded, name: str) -> str:
+    """What is different about one of them, in words."""
+    said = {v.name: v.about for v in loaded.program.variants}
+    return (said | {c.name: c.about for c in loaded.choices}).get(name, "")
+
+
+def condition(
+    program: Program, bounds: Mapping[str, int], instead: str, precision: str | None = None
+) -> Choice:
+    """A choice as it would apply to a run here: only its conditions count.
+
+    ``instead`` is the folder of the program that is run if there is no choice.
+    """
+    free = tuple((b.name, bounds[b.name]) for b in program.bounds if b.value is None)
+    return Choice(
+        name="",
+        about="",
+        digest="",
+        instead=instead,
+        device=backend.device_text(),
+        jax=backend.VERSION,
+        precision=precision or precision_of(program),
+        bounds=free,
+        nanoseconds=0,
+        before=0,
+    )
+
+
+def _pick(
+    loaded: Loaded, bindings: Bindings, budget: int | None, precision: str | None
+) -> str:
+    """The folder of the program for a run."""
+    limit = budget_of(loaded.program, budget)
+    name = "" if limit is None else _first(loaded, bindings, limit)
+    if loaded.choices:
+        here = condition(loaded.program, bindings.bounds, name, precision)
+        for choice in (c for c in loaded.choices if c.applies(here)):
+            if limit is None or needed(*_wanted(loaded, bindings, choice.name)) <= limit:
+                return choice.name
+    return name
+
+
+def _first(loaded: Loaded, bindings: Bindings, limit: int) -> str:
+    """The folder of the first variant that keeps to a budget."""
+    others: list[Wanted] = []
+    for name in (v.name for v in loaded.program.variants):
+        others.append(_wanted(loaded, bindings, name))
+        if needed(*others[-1]) <= limit:
+            return name
+    if others:
+        raise RunError(refused(others, limit))
+    return ""
+
+
+def _wanted(loaded: Loaded, bindings: Bindings, name: str) -> Wanted:
+    """One of the programs with all bounds, also those that only it has, and what is given."""
+    program = loaded.program
+    if name and loaded.place is not None:
+        key = "program", name
+        found = loaded.known.get(key)
+        if not isinstance(found, Program):
+            found = load_program(loaded.place / name)
+            _check(program, found, name)
+            loaded.known[key] = found
+        program = found
+    free = {b.name: bindings.bounds[b.name] for b in program.bounds if b.value is None}
+    bounds = resolve(program, free, (), {})
+    if bounds.problems:
+        raise RunError(*bounds.problems)
+    return Wanted(program, bounds.values, given_stores(program, bindings))
+
+
+def _check(program: Program, other: Program, name: str) -> None:
+    """What can be given to one can be given to the other. Raises ``RunError``."""
+    for (what, mine), others in zip(_faces(program).items(), _faces(other).values(), strict=True):
+        if mine != others:
+            raise RunError(other_interface(name, what))
+
+
+def _faces(program: Program) -> dict[str, object]:
+    """What is given to a program, and what it gives."""
+    return {
+        "bounds": [b.name for b in program.bounds if b.value is None],
+        "inputs": [(i.name, i.dims, i.dtype, i.shape) for i in program.inputs],
+        "params": [(p.name, p.dims, p.dtype, p.shape) for p in program.params],
+        "outputs": [(o.name, o.dtype) for o in program.outputs],
+    }

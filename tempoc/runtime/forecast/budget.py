@@ -1,0 +1,158 @@
+"""Budgets: what a run would take, whether that fits, and the largest bound that does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tempoc.program.nodes.bounds import BUDGET
+from tempoc.program.nodes.nodes import Program
+from tempoc.runtime.data.bounds import LIMIT, resolve
+from tempoc.runtime.forecast.dry_run import forecast
+from tempoc.runtime.messages.memory import no_value, nothing_fits, over_budget
+from tempoc.runtime.messages.problem import Problem, RunError
+from tempoc.runtime.report.progress import count_calls
+
+PATIENCE = 20_000
+"""With more calls of kernels nobody looks for the largest bounds of a program that moves cells."""
+
+
+def usual_given(program: Program) -> frozenset[str]:
+    """The stores that are filled before a run which computes all params that it can."""
+    found = [i.store for i in program.inputs]
+    found += [p.store for p in program.params if not p.has_default]
+    return frozenset(found + ([program.seed] if program.seed else []))
+
+
+class Wanted(NamedTuple):
+    """A program with the bounds of a run, and the stores that are filled before it."""
+
+    program: Program
+    bounds: Mapping[str, int]
+    given: frozenset[str]
+
+
+def budget_of(program: Program, budget: int | None = None) -> int | None:
+    """The budget of a run: this one, or the one that the program was compiled for."""
+    kept = dict(program.provenance).get(BUDGET, "")
+    return int(kept) if budget is None and kept.isdigit() else budget
+
+
+def needed(program: Program, bounds: Mapping[str, int], given: frozenset[str]) -> int:
+    """The most bytes that the stores of a run take."""
+    return forecast(program, bounds, given).peak
+
+
+def check_budget(
+    program: Program, bounds: Mapping[str, int], given: frozenset[str], budget: int | None
+) -> None:
+    """Raises ``RunError`` if the stores of a run take more than that, or than compiled for."""
+    limit = budget_of(program, budget)
+    if limit is not None and needed(program, bounds, given) > limit:
+        raise RunError(refused([Wanted(program, bounds, given)], limit))
+
+
+def refused(runs: Sequence[Wanted], budget: int, *, searched: bool = False) -> Problem:
+    """None of these programs keeps to a budget: the smallest that would do, the largest bounds.
+
+    ``searched``: they are what takes least of all that could be compiled.
+    """
+    largest: dict[str, int] = {}
+    for run in runs if all(map(_can_wait, runs)) else ():
+        for name in [b.name for b in run.program.bounds if b.value is None]:
+            others = run.program, run.bounds, name, run.given
+            try:
+                fitting = largest_bound(*others, budget, run.bounds[name])
+            except RunError:
+                continue
+            largest[name] = max(fitting, largest.get(name, 0))
+    return over_budget(min(needed(*run) for run in runs), budget, largest, searched=searched)
+
+
+def _can_wait(run: Wanted) -> bool:
+    """Whether a forecast takes no time to speak of; where cells move, it looks at all steps."""
+    moves = any(store.away for store in run.program.stores)
+    return not moves or count_calls(run.program.tree, dict(run.bounds)) <= PATIENCE
+
+
+def check_least(program: Program, budget: int) -> None:
+    """Raises ``RunError`` if not even a run with the smallest bounds keeps to a budget."""
+    free = [b.name for b in program.bounds if b.value is None]
+    found = resolve(program, dict.fromkeys(free, 1), (), {})
+    if not found.problems:
+        check_budget(program, found.values, usual_given(program), budget)
+
+
+def largest_bound(
+    program: Program,
+    bounds: Mapping[str, int],
+    name: str,
+    given: frozenset[str],
+    budget: int,
+    below: int = LIMIT,
+) -> int:
+    """The largest value of a bound with which a run fits, all others as they are.
+
+    Raises ``RunError`` if none does. What a run takes is taken to rise with the bound. Only values
+    ``below`` one are looked at.
+    """
+    search = _Search(program, bounds, name, given)
+    least = search.least()
+    if least is None or least >= below:
+        raise RunError(no_value(name))
+    smallest = search.needed(least) or 0
+    if smallest > budget:
+        raise RunError(nothing_fits(name, least, smallest, budget))
+    fits, step = least, 1
+    while (following := min(fits + step, below - 1)) > fits and search.fits(following, budget):
+        fits, step = following, 2 * step
+    over = min(fits + step, below)
+    while over - fits > 1:
+        middle = (fits + over) // 2
+        if search.fits(middle, budget):
+            fits = middle
+        else:
+            over = middle
+    return fits
+
+
+class _Search:
+    """What runs take, by the value of one bound."""
+
+    def __init__(
+        self, program: Program, bounds: Mapping[str, int], name: str, given: frozenset[str]
+    ) -> None:
+        self.program = program
+        self.name = name
+        self.given = given
+        free = [b.name for b in program.bounds if b.value is None]
+        self.bounds = {n: bounds[n] for n in free if n != name}
+
+    def allowed(self, value: int) -> dict[str, int] | None:
+        """All bounds, if that value keeps to the assumptions."""
+        found = resolve(self.program, self.bounds | {self.name: value}, (), {})
+        return None if found.problems else found.values
+
+    def needed(self, value: int) -> int | None:
+        """The bytes of a run; ``None`` if that value is not allowed."""
+        bounds = self.allowed(value)
+        return None if bounds is None else needed(self.program, bounds, self.given)
+
+    def fits(self, value: int, budget: int) -> bool:
+        """Whether a run takes no more."""
+        needed = self.needed(value)
+        return needed is not None and needed <= budget
+
+    def least(self) -> int | None:
+        """The smallest value that is allowed."""
+        found = next((1 << k for k in range(31) if self.allowed(1 << k) is not None), None)
+        if found is None:
+            return None
+        low = found // 2
+        while found - low > 1:
+            middle = (low + found) // 2
+            if self.allowed(middle) is None:
+                low = middle
+            else:
+                found = middle
+        return found

@@ -1,0 +1,134 @@
+"""Effects while a program runs: lines on standard error, files in the output directory."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from tempoc.program.nodes.arithmetic import Arith, evaluate
+from tempoc.program.nodes.nodes import Effect, Guard, Loop, Place, Sequence, Span, Statement
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.data.files import write_below
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+
+_HOLE = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An effect at a point: tensors by the names they go by there, and the file they go to.
+
+    Without a ``path`` they are printed, under ``labels`` (``loss[i=10]``).
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    path: str = ""
+
+
+Show = Callable[[Shown, Many[Array]], None]
+
+
+def perform(effect: Effect, at: Mapping[str, int], values: Many[Array], show: Show) -> None:
+    """Show the tensors of an effect at a point; ``at`` holds bounds and coordinates."""
+    pairs = [(place, v) for place, v in zip(effect.places, values, strict=True)]
+    if not effect.path:
+        labels = tuple(_label(place, at) for place in effect.places)
+        names = tuple(place.name for place in effect.places)
+        show(Shown(names, labels), values)
+        return
+    named = dict(part for place, value in pairs for part in _tensors(place, at, value))
+    show(Shown(tuple(named), (), filled(effect.path, at)), tuple(named.values()))
+
+
+def saves(s: Statement) -> bool:
+    """Whether a file is written somewhere in a statement."""
+    match s:
+        case Sequence(items=items):
+            return any(map(saves, items))
+        case Loop(body=body) | Guard(body=body):
+            return saves(body)
+        case Effect(path=path):
+            return path != ""
+        case _:
+            return False
+
+
+def _label(place: Place, at: Mapping[str, int]) -> str:
+    inside = ", ".join(f"{dim}={_entry(e, at)}" for dim, e in place.entries)
+    return place.name + (f"[{inside}]" if inside else "") + place.part
+
+
+def _tensors(place: Place, at: Mapping[str, int], value: Array) -> Iterator[tuple[str, Array]]:
+    """A tensor under its name in the file, or one for each index that a slice fills in there."""
+    holes = _HOLE.findall(place.name)
+    spans = [dim for dim, e in place.entries if isinstance(e, Span)]
+    indices = {dim: _indices(e, at) for dim, e in place.entries if dim in holes}
+    for chosen in product(*(enumerate(indices[dim]) for dim in indices)):
+        point = {dim: k for dim, (_, k) in zip(indices, chosen, strict=True)}
+        rows = {dim: row for dim, (row, _) in zip(indices, chosen, strict=True)}
+        cut = tuple(rows.get(dim, slice(None)) for dim in spans)
+        yield filled(place.name, point), value[cut]
+
+
+def _indices(entry: Arith | Span, at: Mapping[str, int]) -> Many[int]:
+    if isinstance(entry, Span):
+        return range(evaluate(entry.lower, at), evaluate(entry.upper, at), entry.step)
+    return (evaluate(entry, at),)
+
+
+def filled(path: str, at: Mapping[str, int]) -> str:
+    """A path with the indices of a point."""
+    return _HOLE.sub(lambda hole: str(at[hole[1]]), path)
+
+
+def _entry(entry: Arith | Span, at: Mapping[str, int]) -> str:
+    if not isinstance(entry, Span):
+        return str(evaluate(entry, at))
+    step = f":{entry.step}" if entry.step != 1 else ""
+    return f"{evaluate(entry.lower, at)}:{evaluate(entry.upper, at)}{step}"
+
+
+class Outside:
+    """Prints to standard error and writes below a directory. Raises ``RunError``."""
+
+    def __init__(self, directory: str | Path = ".", taken: Many[str | Path] = ()) -> None:
+        """Files are written when something is saved, each once, but not those ``taken``."""
+        self.directory = Path(directory)
+        self.taken = [Path(path).resolve() for path in taken]
+        self.written: dict[str, None] = {}
+
+    def __call__(self, shown: Shown, values: Many[Array]) -> None:
+        """Perform one effect."""
+        if not shown.path:
+            for label, value in zip(shown.labels, values, strict=True):
+                sys.stderr.write(f"{label} = {text(value, label)}\n")
+            sys.stderr.flush()
+            return
+        path = os.path.normpath(shown.path)
+        if path in self.written:
+            raise RunError(errors.saved_twice(path))
+        if (self.directory / path).resolve() in self.taken:
+            raise RunError(errors.saved_elsewhere(str(self.directory / path)))
+        self.written[path] = None
+        write_below(self.directory, path, dict(zip(shown.names, values, strict=True)))
+
+
+def text(value: Array, label: str = "") -> str:
+    """A tensor as NumPy prints it, rows below each other; bools as in the language."""
+    if value.dtype == NUMPY["bf16"]:
+        value = value.astype(np.float32)
+    if value.dtype == np.bool_:
+        value = np.where(value, "true", "false")
+    if not value.shape:
+        return str(value[()])
+    return np.array2string(value, prefix=f"{label} = ", formatter={"str_kind": str})

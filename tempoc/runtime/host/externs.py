@@ -1,0 +1,204 @@
+"""The user's Python functions: called, their results checked.
+
+An exception inside becomes `Failed`, which the machine turns into a diagnostic with the point.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.program.nodes.functions import ArrayType, Extern
+from tempoc.runtime.data.dtypes import NUMPY, Array, described
+from tempoc.runtime.device import backend
+from tempoc.runtime.host.imports import Function, report, told
+from tempoc.runtime.host.trees import Unfit, heads, packed, unpacked
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+
+FLOATS = ("bf16", "f16", "f32", "f64")
+WIDE = ("i64", "f64")
+
+
+class Failed(Exception):
+    """A Python function raised, or gave back something else than it promised.
+
+    ``trace`` is Python's own report of an exception, empty for a promise that was broken; ``help``
+    says what to do about that.
+    """
+
+    def __init__(self, extern: str, what: str, trace: str = "", help: str | None = None) -> None:
+        super().__init__(what)
+        self.extern = extern
+        self.what = what
+        self.trace = trace
+        self.help = help
+
+
+@dataclass(slots=True, eq=False)
+class Traced:
+    """A function of JAX arrays as kernels call it: its results are checked when JAX traces.
+
+    ``bounds`` must be set before the first call.
+    """
+
+    extern: Extern
+    function: Function
+    bounds: Mapping[str, int] = field(default_factory=dict)
+
+    def __call__(self, *args: Any) -> Any:
+        """The result, or the tuple of results. Raises `Failed`."""
+        found = invoke(self.extern, self.function, args)
+        wanted = expected(self.extern, [a.shape for a in args], self.bounds)
+        arrays = []
+        for type_, value, (dtype, shape) in zip(self.extern.results, found, wanted, strict=True):
+            array = _array(self.extern, type_, value)
+            check(self.extern, type_, array, dtype, shape)
+            arrays.append(array)
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def evaluated(function: Traced, args: Sequence[Array]) -> tuple[Array, ...]:
+    """The results for host arrays, as host arrays. Raises `Failed`."""
+    types = (*function.extern.arguments, *function.extern.results)
+    with backend.session(any(t.dtype in WIDE for t in types)):
+        pairs = zip(function.extern.arguments, args, strict=True)
+        found = backend.precise(function)(*(backend.put(a, t.dtype) for t, a in pairs))
+        several = found if isinstance(found, tuple) else (found,)
+        return tuple(np.array(backend.host(array)) for array in several)
+
+
+def evaluated_back(
+    function: Traced, counts: Sequence[int], args: Sequence[Array]
+) -> tuple[Array, ...]:
+    """The cotangents of float operands, for all operands and the cotangents of float results.
+
+    ``counts`` says how many operands the function has, then its derivatives before this one.
+    Raises `Failed`.
+    """
+    extern = function.extern
+    operands = [t.dtype for t in extern.arguments]
+    results = [t.dtype for t in extern.results if t.dtype in FLOATS]
+    for _ in counts:
+        operands, results = operands + results, [d for d in operands if d in FLOATS]
+    with backend.session(any(dtype in WIDE for dtype in operands)):
+        arrays = [backend.put(a, dtype) for dtype, a in zip(operands, args, strict=True)]
+        derived: Function = function
+        for count in counts:
+            derived = backend.pulled_back(derived, count)
+        try:
+            found = backend.precise(derived)(*arrays)
+        except Failed:
+            raise
+        except Exception as error:
+            raise underivable(extern, error) from error
+        return tuple(np.array(backend.host(array)) for array in found)
+
+
+def underivable(extern: Extern, error: Exception) -> Failed:
+    """JAX finds no derivative of a function."""
+    what = f"{extern.name} cannot be differentiated: {told(error).rstrip('.')}"
+    help = "put stop_gradient around what it gives, or define its derivative with jax.custom_vjp"
+    return Failed(extern.name, what, help=help)
+
+
+def blamed(error: Exception, externs: Sequence[Extern]) -> Failed | None:
+    """What an exception of JAX says about the function that a kernel differentiates, if it does."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        line = frame.line or ""
+        if Path(frame.filename).name == "kernels.py" and "jax.vjp(" in line:
+            extern = next((e for e in externs if e.alias and f" {e.alias}(" in line), None)
+            return None if extern is None else underivable(extern, error)
+    return None
+
+
+def failure(
+    error: Failed, dims: Sequence[str], point: Sequence[int], equations: Sequence[str]
+) -> RunError:
+    """The diagnostic for a function that failed in the call at a point."""
+    at = place(dims, point)
+    if error.trace:
+        raised = errors.extern_raised(error.extern, error.what, error.trace, at, equations)
+        return RunError(raised)
+    return RunError(errors.extern_broke(error.what, at, equations, error.help))
+
+
+def place(dims: Sequence[str], point: Sequence[int]) -> str:
+    """``b = 0, t = 3``, or bare numbers where the dimensions have no names."""
+    if len(dims) != len(point):
+        return ", ".join(map(str, point))
+    return ", ".join(f"{d} = {i}" for d, i in zip(dims, point, strict=True))
+
+
+def _array(extern: Extern, type_: ArrayType, value: Any) -> Any:
+    try:
+        return backend.as_array(value)
+    except (TypeError, ValueError, OverflowError):
+        raise Failed(extern.name, not_an_array(extern, type_, value)) from None
+
+
+def not_an_array(extern: Extern, type_: ArrayType, value: Any) -> str:
+    """What is wrong with a result that is something else."""
+    return f"{which(extern, type_)} is {type(value).__name__}, not an array"
+
+
+def which(extern: Extern, type_: ArrayType) -> str:
+    """How a message calls a result."""
+    return f"result {type_.name} of {extern.name}"
+
+
+def invoke(extern: Extern, function: Function, args: Sequence[Any]) -> list[Any]:
+    """Call the user's function; the leaves of as many results as it promises. Raises `Failed`."""
+    given = packed(extern.arguments, args)
+    try:
+        found = function(*given)
+    except (Exception, SystemExit) as error:
+        raise Failed(extern.name, told(error), report(error)) from error
+    count = len(heads(extern.results))
+    if count == 0:
+        return []
+    if count == 1:
+        found = (found,)
+    elif not isinstance(found, tuple | list):
+        one = "one array" if hasattr(found, "shape") else type(found).__name__
+        what = f"{extern.name} gives {one}, expected a tuple of {count} results"
+        raise Failed(extern.name, what)
+    if len(found) != count:
+        raise Failed(extern.name, f"{extern.name} gives {len(found)} results, expected {count}")
+    try:
+        return unpacked(extern.results, found)
+    except Unfit as error:
+        what = f"result {error.name} of {extern.name} {error.why}"
+        raise Failed(extern.name, what) from None
+
+
+def expected(
+    extern: Extern, shapes: Sequence[tuple[int, ...]], known: Mapping[str, int]
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Dtype and shape of each result for arguments of these shapes; ``known`` are other names."""
+    values = dict(known)
+    for type_, shape in zip(extern.arguments, shapes, strict=True):
+        for e, extent in zip(type_.shape, shape, strict=True):
+            if isinstance(e, str) and e in extern.free:
+                values[e] = extent
+    return [(t.dtype, tuple(evaluate(e, values) for e in t.shape)) for t in extern.results]
+
+
+def check(
+    extern: Extern, type_: ArrayType, array: Any, dtype: str, shape: tuple[int, ...]
+) -> None:
+    """Whether a result is of the type promised. Raises `Failed`."""
+    one = which(extern, type_)
+    if tuple(array.shape) != shape:
+        what = f"{one} has shape {errors.axes(array.shape)}, expected {errors.axes(shape)}"
+        raise Failed(extern.name, what)
+    if np.dtype(array.dtype) != NUMPY[dtype]:
+        what = f"{one} has dtype {described(array.dtype)}, expected {dtype}"
+        wanted = NUMPY[dtype].name
+        raise Failed(extern.name, what, help=f"nothing is cast: make it {wanted} in the function")

@@ -1,0 +1,170 @@
+"""Host functions: NumPy arrays in and out, one call for each point.
+
+All arrays are private copies, both ways: devices read memory late, and the user's code may keep
+what it gets, change it, and reuse what it gave.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tempoc.program.nodes.arithmetic import evaluate
+from tempoc.program.nodes.functions import ArrayType, Extern
+from tempoc.program.nodes.nodes import Host
+from tempoc.runtime.data.dtypes import NUMPY, Array
+from tempoc.runtime.device import backend
+from tempoc.runtime.host.externs import (
+    FLOATS,
+    Failed,
+    check,
+    expected,
+    failure,
+    invoke,
+    not_an_array,
+    which,
+)
+from tempoc.runtime.host.imports import Function
+from tempoc.runtime.report.profile import Trace
+
+_NUMBERS: dict[type, str] = {bool: "b", int: "iu", float: ""}
+"""Python's own numbers, and the kinds of dtypes that each can be besides floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that was made, by the name of the function in the source."""
+
+    extern: str
+    point: tuple[int, ...]
+    args: tuple[Array, ...]
+    results: tuple[Array, ...]
+
+
+Record = dict[str, list[Made]]
+"""The calls into each module, in order."""
+
+
+@dataclass(slots=True, eq=False)
+class Hosted:
+    """A host function that was found."""
+
+    extern: Extern
+    function: Function
+
+    def given(self, args: Sequence[Array], known: Mapping[str, int]) -> tuple[Array, ...]:
+        """Call with arrays of other precision, or that others have too. Raises `Failed`."""
+        pairs = zip(self.extern.arguments, args, strict=True)
+        return self.call([np.array(a, NUMPY[t.dtype]) for t, a in pairs], known)
+
+    def call(self, args: Sequence[Array], known: Mapping[str, int]) -> tuple[Array, ...]:
+        """The results for arguments that the function may keep; ``known`` are the values of bounds
+        and dimensions. Raises `Failed`."""
+        wanted = expected(self.extern, [a.shape for a in args], known)
+        found = invoke(self.extern, self.function, args)
+        arrays = []
+        for type_, value, (dtype, shape) in zip(self.extern.results, found, wanted, strict=True):
+            array = _array(self.extern, type_, value)
+            check(self.extern, type_, array, dtype, shape)
+            arrays.append(array)
+        return tuple(arrays)
+
+
+@dataclass(slots=True, eq=False)
+class Caller:
+    """The calls of one statement, counted. ``rooms`` are the shapes of the cells for results.
+
+    ``unwanted``: there are no calls, and nobody looks at the zeros that come instead.
+    """
+
+    hosted: Hosted
+    host: Host
+    bounds: Mapping[str, int]
+    rooms: Sequence[tuple[int, ...]]
+    trace: Trace | None = None
+    record: Record | None = None
+    unwanted: bool = False
+    count: int = 0
+    seconds: float = 0.0
+
+    def __call__(
+        self, point: tuple[int, ...], *args: backend.DeviceArray
+    ) -> list[backend.DeviceArray]:
+        """Call at a point with arrays of the device. Raises `RunError`."""
+        if self.unwanted:
+            types = zip(self.hosted.extern.results, self.rooms, strict=True)
+            return [backend.zeros(room, t.dtype) for t, room in types]
+        known = {**self.bounds, **dict(zip(self.host.dims, point, strict=True))}
+        arrays = [
+            np.array(a[tuple(slice(evaluate(e, known)) for e in shape)])
+            for a, shape in zip(backend.hosts(args), self.host.shapes, strict=True)
+        ]
+        kept = () if self.record is None else tuple(a.copy() for a in arrays)
+        started = time.perf_counter()
+        try:
+            found = self.hosted.call(arrays, known)
+        except Failed as error:
+            raise failure(error, self.host.dims, point, self.host.equations) from error
+        self.count += 1
+        self.seconds += time.perf_counter() - started
+        extern = self.hosted.extern
+        if self.trace is not None:
+            self.trace.note(f"host {self.host.extern}", list(point), started)
+        if self.record is not None:
+            made = Made(extern.name, point, kept, found)
+            self.record.setdefault(extern.module, []).append(made)
+        # One kernel takes each, once; passed as they are, they cost a fraction of what `put` does.
+        cells = zip(found, extern.results, self.rooms, strict=True)
+        return [np.asarray(_roomy(a, room), NUMPY[t.dtype]) for a, t, room in cells]
+
+
+def totals(callers: Iterable[Caller]) -> dict[str, tuple[int, float]]:
+    """Calls and seconds of each host function, in the order of the program."""
+    found: dict[str, tuple[int, float]] = {}
+    for caller in callers:
+        count, seconds = found.get(caller.host.extern, (0, 0.0))
+        found[caller.host.extern] = (count + caller.count, seconds + caller.seconds)
+    return found
+
+
+def _roomy(array: Array, room: tuple[int, ...]) -> Array:
+    """The array with zeros behind it, where its cell is larger."""
+    if array.shape == room:
+        return array
+    larger = np.zeros(room, array.dtype)
+    larger[tuple(map(slice, array.shape))] = array
+    return larger
+
+
+def _array(extern: Extern, type_: ArrayType, value: Any) -> Array:
+    """A copy of a result, in the byte order of this machine. Raises `Failed`.
+
+    Python's own numbers, and lists of them, take the dtype that is wanted.
+    """
+    wanted = NUMPY[type_.dtype]
+    kind = "f" if type_.dtype in FLOATS else wanted.kind
+    try:
+        if _fits(value, kind):
+            return np.array(value, wanted)
+        array = np.array(value)
+    except OverflowError:
+        what = f"{which(extern, type_)} is {value}, which {type_.dtype} cannot hold"
+        raise Failed(extern.name, what) from None
+    except (TypeError, ValueError):
+        raise Failed(extern.name, not_an_array(extern, type_, value)) from None
+    if array.dtype.kind in "OUSMm":
+        raise Failed(extern.name, not_an_array(extern, type_, value))
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Whether a value consists of Python's own numbers that this kind of dtype can take."""
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and all(_fits(v, kind) for v in value)
+    if type(value) not in _NUMBERS:
+        return False
+    return kind in _NUMBERS[type(value)] or (kind == "f" and type(value) is not bool)

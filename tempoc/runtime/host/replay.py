@@ -1,0 +1,55 @@
+"""Calls of host functions that a run made, given once more to whoever computes the same again.
+
+What is outside has changed since: to call an environment again would give something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tempoc.program.nodes.functions import Extern
+from tempoc.runtime.data.compare import differences
+from tempoc.runtime.data.dtypes import Array
+from tempoc.runtime.host.externs import place
+from tempoc.runtime.host.host_calls import Record
+
+
+class Diverged(Exception):
+    """The run made another call than the one that comes now; the text says which."""
+
+
+class Replayed:
+    """The calls of a run, each module's in order; ``found`` collects arguments that differ."""
+
+    def __init__(self, record: Record) -> None:
+        self.left = {module: list(reversed(calls)) for module, calls in record.items()}
+        self.found: list[str] = []
+
+    def call(
+        self, extern: Extern, dims: Sequence[str], point: tuple[int, ...], args: Sequence[Array]
+    ) -> tuple[Array, ...]:
+        """The results of the next call into the module. Raises `Diverged`."""
+        calls = self.left.get(extern.module, [])
+        shown = _shown(extern.name, place(dims, point))
+        if not calls:
+            raise Diverged(f"the run did not make the call of {shown}")
+        made = calls.pop()
+        if (made.extern, made.point) != (extern.name, point):
+            other = _shown(made.extern, place(dims, made.point))
+            raise Diverged(f"the run called {other} before {shown}")
+        for type_, got, want in zip(extern.arguments, made.args, args, strict=True):
+            what = f"argument {type_.name} of {shown}"
+            self.found += differences({what: got}, {what: want.astype(got.dtype, copy=False)})
+        return made.results
+
+    def unmade(self) -> list[str]:
+        """A line for each module that the run called too often."""
+        return [
+            f"the run called {_shown(calls[-1].extern, place((), calls[-1].point))} once too often"
+            for calls in self.left.values()
+            if calls
+        ]
+
+
+def _shown(name: str, at: str) -> str:
+    return f"{name} at {at}" if at else name

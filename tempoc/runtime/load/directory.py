@@ -1,0 +1,82 @@
+"""The directory of a compiled program, in which nothing is trusted: schema, version, hashes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from tempoc.program.analysis.verify import is_folder, verify
+from tempoc.program.codec import load as decode
+from tempoc.program.codec import load_choices as decode_choices
+from tempoc.program.nodes.errors import ProgramError
+from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes.variants import FILE, FOLDER, Choice, Choices
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.messages.variants import damaged_choices
+
+PROGRAM = "program.json"
+BESIDE = "externs"
+"""Entries of the provenance tell the folders of the program's source: this, ``externs.1``, ..."""
+
+
+def beside(provenance: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The folders of the program's source, the main file's first, if it calls functions."""
+    return tuple(value for key, value in provenance if key.partition(".")[0] == BESIDE)
+
+
+def load_program(directory: str | Path) -> Program:
+    """Read and check ``program.json`` and the digests in it. Raises ``RunError``."""
+    directory = Path(directory)
+    path = directory / PROGRAM
+    if not path.is_file():
+        raise RunError(errors.no_program(str(directory), PROGRAM, directory.is_dir()))
+    try:
+        program = decode(path.read_text(encoding="utf-8"))
+        verify(program)
+    except (OSError, UnicodeDecodeError, ProgramError) as error:
+        raise RunError(errors.damaged_program(str(path), str(error))) from None
+    for name, digest in program.files:
+        check_digest(directory, name, digest)
+    return program
+
+
+def load_choices(directory: str | Path) -> tuple[Choice, ...]:
+    """The choices beside a program that were measured. Raises ``RunError`` if they are damaged."""
+    directory = Path(directory)
+    path = directory / FOLDER / FILE
+    if not path.is_file():
+        return ()
+    try:
+        found = decode_choices(path.read_text(encoding="utf-8"))
+        _verify(found, directory)
+    except (OSError, UnicodeDecodeError, ProgramError) as error:
+        raise RunError(damaged_choices(str(path), str(error))) from None
+    return found.choices
+
+
+def _verify(found: Choices, directory: Path) -> None:
+    """Raises ``ProgramError`` if they are not about this program."""
+    if found.program != digest_of(directory / PROGRAM):
+        raise ProgramError("it is about another program")
+    for choice in found.choices:
+        if not is_folder(choice.name):
+            raise ProgramError(f"{choice.name} is no folder's name")
+        file = directory / choice.name / PROGRAM
+        if not file.is_file() or digest_of(file) != choice.digest:
+            raise ProgramError(f"{choice.name} is not there any more, or has changed")
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_digest(directory: Path, name: str, digest: str) -> None:
+    """A file of a compiled program is there, unchanged. Raises ``RunError``."""
+    path = directory / name
+    if not path.is_file():
+        raise RunError(errors.no_program(str(directory), name, True))
+    if digest_of(path) != digest:
+        raise RunError(errors.changed_file(str(path)))

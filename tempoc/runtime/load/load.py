@@ -1,0 +1,92 @@
+"""Loads a compiled program to run it: its kernels and the functions of the user's they call."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tempoc.program.nodes.nodes import Program
+from tempoc.program.nodes.variants import Choice
+from tempoc.runtime.host.externs import Traced
+from tempoc.runtime.host.host_calls import Hosted
+from tempoc.runtime.host.imports import find
+from tempoc.runtime.load.directory import beside, load_choices, load_program
+from tempoc.runtime.messages import run as errors
+from tempoc.runtime.messages.problem import RunError
+
+KERNELS = "kernels.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A program and the functions of its ``kernels.py``, in the order of ``program.kernels``.
+
+    ``traced`` are the user's functions that they call, ``hosts`` those that the runner calls, by
+    their names in the program. ``known`` is what earlier runs leave to later ones (``prepared``).
+
+    ``place`` is where it was loaded from. Where it is one of several programs that compute the
+    same, ``variant`` is its folder, and ``about`` says what is different; ``choices`` are those
+    among all of them that were measured (``execution/variants.py``).
+    """
+
+    program: Program
+    functions: tuple[Callable[..., Any], ...]
+    traced: tuple[Traced, ...] = ()
+    hosts: Mapping[str, Hosted] = field(default_factory=dict)
+    known: dict[object, object] = field(default_factory=dict)
+    place: Path | None = None
+    extern_path: tuple[str | Path, ...] = ()
+    variant: str = ""
+    about: str = ""
+    choices: tuple[Choice, ...] = ()
+
+
+def load(directory: str | Path, extern_path: Sequence[str | Path] = ()) -> Loaded:
+    """Read, check and import a compiled program and the Python functions that it calls.
+
+    These are looked for in ``extern_path``, then beside the program's source. Raises ``RunError``.
+    """
+    program = load_program(directory)
+    source = Path(directory) / KERNELS
+    if not source.is_file():
+        raise RunError(errors.no_program(str(directory), KERNELS, True))
+    own = find(program.externs, extern_path, beside(program.provenance))
+    scope = _scope(program, source)
+    traced = tuple(Traced(e, own[e]) for e in program.externs if not e.host)
+    scope |= {t.extern.alias: t for t in traced}
+    functions = tuple(scope[k.name] for k in program.kernels)
+    hosts = {e.alias: Hosted(e, own[e]) for e in program.externs if e.host}
+    return Loaded(
+        program=program,
+        functions=functions,
+        traced=traced,
+        hosts=hosts,
+        place=Path(directory),
+        extern_path=tuple(extern_path),
+        choices=load_choices(directory),
+    )
+
+
+def _scope(program: Program, path: Path) -> dict[str, Any]:
+    """The names of the kernels' file, all kernels among them."""
+    text = path.read_text(encoding="utf-8")
+    scope = namespace(text, str(path))
+    missing = [k.name for k in program.kernels if not callable(scope.get(k.name))]
+    if missing:
+        reason = f"it does not define {errors.listed(missing)}"
+        raise RunError(errors.bad_kernels(str(path), reason))
+    return scope
+
+
+def namespace(text: str, path: str) -> dict[str, Any]:
+    """The names that the text of a ``kernels.py`` defines. Raises ``RunError`` if it fails."""
+    scope: dict[str, Any] = {"__name__": "kernels", "__file__": path}
+    try:
+        exec(compile(text, path, "exec"), scope)
+    except Exception as error:
+        raise RunError(errors.bad_kernels(path, f"{type(error).__name__}: {error}")) from None
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    return scope

@@ -1,0 +1,154 @@
+"""Bytes in stores over the time of a run, drawn as a small SVG file.
+
+Time stands still while kernels are compiled: that can take longer than all the rest, says nothing
+about the program, and the next run does not do it again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tempoc.runtime.messages.units import size_text
+
+MOST = 1000
+"""More points than this are thinned out: of four in a row the least and the greatest stay."""
+_SHORT = 0.01
+"""Fewer seconds are not worth a word."""
+_WIDTH, _HEIGHT = 720, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 88, 20, 34, 46
+_STYLE = (
+    "text{font:12px sans-serif;fill:#444}.title{font-weight:bold;fill:#222}"
+    ".grid{stroke:#ddd}.area{fill:#4c72b0;fill-opacity:.18}"
+    ".line{fill:none;stroke:#4c72b0;stroke-width:1.6}"
+    ".said{stroke:#c44e52;stroke-width:1.2;stroke-dasharray:5 4}.told{fill:#c44e52}"
+)
+
+Point = tuple[float, int]
+"""Seconds since the beginning, and the bytes from then on."""
+Span = tuple[float, float]
+"""From when to when, in seconds since the beginning."""
+
+
+@dataclass(slots=True)
+class Curve:
+    """The bytes by time, as the ledger tells them; when kernels were ``compiling``."""
+
+    start: float = field(default_factory=time.perf_counter)
+    points: list[Point] = field(default_factory=list)
+    compiling: list[Span] = field(default_factory=list)
+
+    def note(self, size: int) -> None:
+        """So many bytes from now on."""
+        self.points.append((time.perf_counter() - self.start, size))
+        if len(self.points) > MOST:
+            self.points = [*thinned(self.points)]
+
+    def compiled(self, seconds: float) -> None:
+        """So long something was compiled until now, maybe with what was told before."""
+        last = time.perf_counter() - self.start
+        first = last - seconds
+        while self.compiling and self.compiling[-1][1] > first:
+            first = min(first, self.compiling.pop()[0])
+        self.compiling.append((first, last))
+
+    def svg(self, title: str, predicted: int) -> str:
+        """The file; it begins with the first point and ends now."""
+        last = time.perf_counter() - self.start
+        end = [(last, self.points[-1][1])] if self.points else []
+        points = [*without([*self.points, *end], self.compiling)]
+        begin = points[0][0] if points else 0.0
+        points = [(t - begin, size) for t, size in points]
+        return drawn(points, title, predicted, sum(b - a for a, b in self.compiling))
+
+
+def without(points: Sequence[Point], spans: Sequence[Span]) -> Iterator[Point]:
+    """The points on a clock that stands still during some spans, which follow each other."""
+    lost, k = 0.0, 0
+    for t, size in points:
+        while k < len(spans) and spans[k][1] <= t:
+            lost += spans[k][1] - spans[k][0]
+            k += 1
+        now = max(0.0, t - spans[k][0]) if k < len(spans) else 0.0
+        yield t - lost - now, size
+
+
+def thinned(points: Sequence[Point]) -> Iterator[Point]:
+    """Half of the points, the least and the greatest among them."""
+    for k in range(0, len(points), 4):
+        some = points[k : k + 4]
+        low, high = (f(range(len(some)), key=lambda i: some[i][1]) for f in (min, max))
+        yield from (some[i] for i in dict.fromkeys(sorted((low, high))))
+
+
+def drawn(
+    points: Sequence[Point], title: str, predicted: int, compiling: float = 0.0
+) -> str:
+    """Steps from point to point, and a dashed line at what was predicted for the peak."""
+    most = max([size for _, size in points], default=0)
+    step, unit = _marks(max(most, predicted, 1))
+    top = step * math.ceil(max(most, predicted, 1) / step)
+    last = max((t for t, _ in points), default=0.0) or 1.0
+
+    def x(t: float) -> str:
+        return f"{_LEFT + t / last * (_WIDTH - _LEFT - _RIGHT):.1f}"
+
+    def y(size: float) -> str:
+        return f"{_HEIGHT - _BOTTOM - size / top * (_HEIGHT - _TOP - _BOTTOM):.1f}"
+
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        f'width="{_WIDTH}" height="{_HEIGHT}">',
+        f"<style>{_STYLE}</style>",
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
+        f'<text class="title" x="{_LEFT}" y="20">{_escaped(title)}</text>',
+    ]
+    for k in range(top // step + 1):
+        at, label = y(k * step), f"{k * step / unit[1]:g} {unit[0]}"
+        lines.append(f'<path class="grid" d="M{_LEFT} {at}H{_WIDTH - _RIGHT}"/>')
+        lines.append(f'<text x="{_LEFT - 8}" y="{at}" dy="4" text-anchor="end">{label}</text>')
+    apart = _nice(last / 8)
+    for k in range(int(last / apart + 1e-9) + 1):
+        at, label = x(apart * k), f"{apart * k:g}"
+        below = _HEIGHT - _BOTTOM + 18
+        lines.append(f'<text x="{at}" y="{below}" text-anchor="middle">{label}</text>')
+    seconds = "seconds"
+    if compiling >= _SHORT:
+        seconds += f", without {compiling:.3g} in which kernels were compiled"
+    lines.append(
+        f'<text x="{x(last / 2)}" y="{_HEIGHT - 8}" text-anchor="middle">{seconds}</text>'
+    )
+    if points:
+        path, before = "", ""
+        for t, size in points:
+            if y(size) != before:
+                path, before = f"{path}H{x(t)}V{y(size)}", y(size)
+        path += f"H{x(last)}"
+        begin = f"M{x(points[0][0])} {y(0)}"
+        lines.append(f'<path class="area" d="{begin}{path}V{y(0)}Z"/>')
+        lines.append(f'<path class="line" d="{begin}{path}"/>')
+    said = f"predicted peak {size_text(predicted)}"
+    lines.append(f'<path class="said" d="M{_LEFT} {y(predicted)}H{_WIDTH - _RIGHT}"/>')
+    lines.append(
+        f'<text class="told" x="{_WIDTH - _RIGHT}" y="20" text-anchor="end">{said}</text>'
+    )
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _marks(most: int) -> tuple[int, tuple[str, int]]:
+    """How far marks are apart, about four of them, and in which unit they are told."""
+    units = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("bytes", 1))
+    unit = next(u for u in units if most >= u[1])
+    return max(1, round(_nice(most / unit[1] / 4) * unit[1])), unit
+
+
+def _nice(least: float) -> float:
+    """A round number that is no smaller."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(n * power for n in (1, 2, 2.5, 5, 10) if n * power >= least)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

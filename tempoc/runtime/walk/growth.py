@@ -1,0 +1,123 @@
+"""What a walk does about stores that grow: before a call that needs more, all of a group grow.
+
+Once stores have grown they stay so. What was seen to for one call need not be for the next one with
+the same need, as long as no variable has changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tempoc.program.analysis.traversal import calls, variables
+from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.program.nodes.nodes import (
+    Block,
+    Call,
+    Effect,
+    Loop,
+    Need,
+    Output,
+    Region,
+    Span,
+    Statement,
+)
+from tempoc.program.nodes.nodes import Sequence as Several
+from tempoc.runtime.device.capacity import Group, group_of
+
+Text = Callable[[Arith], str]
+
+
+@dataclass(slots=True)
+class Growing:
+    """Lines that let stores grow. ``local`` are the cells that the walk has itself, by group."""
+
+    groups: Sequence[Group]
+    known: set[tuple[int, str]] = field(default_factory=set)
+    local: dict[int, list[int]] = field(default_factory=dict)
+
+    def lines(self, needs: Sequence[Need], text: Text) -> Iterator[str]:
+        """Let stores grow as far as is needed, if they have not."""
+        for need in needs:
+            number = self.groups.index(group_of(need))
+            for rows in map(text, need.rows):
+                if (number, rows) in self.known:
+                    continue
+                self.known.add((number, rows))
+                yield f"if {rows} > rooms[{number}]:"
+                yield f"    more({number}, {rows})"
+                for i in self.local.get(number, ()):
+                    yield f"    s{i} = grown({i}, s{i})"
+
+    @contextmanager
+    def within(self) -> Iterator[None]:
+        """A part that may not run, or whose variable takes other values: forget what it saw to."""
+        before = set(self.known)
+        yield
+        self.known = before
+
+    def left(self, region: Region, text: Text) -> str:
+        """How many steps of a region may follow each other, as arguments of ``turns``."""
+        var = region.loop.var
+        parts = [
+            f"left({self.groups.index(group_of(need))}, {text(rows)})"
+            for need in region.needs
+            for rows in need.rows
+            if var in names(rows)
+        ]
+        if not parts:
+            return ""
+        least = parts[0] if len(parts) == 1 else f"min({', '.join(parts)})"
+        return f", lambda v_{var}: {least}"
+
+
+def ahead(loop: Loop) -> tuple[Need, ...]:
+    """What a loop is sure to need whatever its variable is."""
+    return tuple(_ahead(loop.body, (loop.var,)))
+
+
+def _ahead(s: Statement, inner: tuple[str, ...]) -> Iterator[Need]:
+    match s:
+        case Several(items=items):
+            for item in items:
+                yield from _ahead(item, inner)
+        case Loop(var=var, body=body):
+            yield from _ahead(body, (*inner, var))
+        case Effect(call=Call(needs=needs)) | Call(needs=needs):
+            for n in needs:
+                rows = tuple(e for e in n.rows if not any(v in names(e) for v in inner))
+                if rows:
+                    yield Need(dim=n.dim, size=n.size, rows=rows)
+        case _:
+            pass
+
+
+def of_block(block: Block, grows: Mapping[str, Group]) -> tuple[Need, ...]:
+    """What the kernel of a block needs, which is not called again for more.
+
+    Stores that are made in it have all rows, and those that it takes beside them must, too.
+    """
+    inner = {*variables(block.body)}
+    found: dict[Group, dict[Arith, None]] = {}
+    for call in calls(block.body):
+        for need in call.needs:
+            for e in need.rows:
+                rows = e if inner.isdisjoint(names(e)) else need.size
+                found.setdefault(group_of(need), {})[rows] = None
+    for name in (*(cells.store for cells in block.made), *block.local):
+        if name in grows:
+            found.setdefault(grows[name], {})[grows[name][1]] = None
+    return tuple(Need(dim=dim, size=size, rows=(*rows,)) for (dim, size), rows in found.items())
+
+
+def at_the_end(outputs: Sequence[Output], grows: Mapping[str, Group]) -> tuple[Need, ...]:
+    """What is read when all is done."""
+    found = []
+    for o in outputs:
+        if o.store in grows:
+            dim, size = grows[o.store]
+            entry = dict(zip(o.dims, o.entries, strict=True))[dim]
+            rows = entry.upper if isinstance(entry, Span) else Operation("+", (entry, 1))
+            found.append(Need(dim=dim, size=size, rows=(rows,)))
+    return tuple(found)

@@ -1,0 +1,223 @@
+"""Which steps of a loop tell what all of them do to memory.
+
+A loop of a million steps has few that differ: the first ones, until all cells that are used in turn
+are there, the last ones, and those around which a condition changes or stores grow. Where that is
+not plain to see, nobody skips anything: where each step has cells of its own, and where a condition
+is not about a straight line.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tempoc.program.analysis.traversal import every, variables
+from tempoc.program.nodes.arithmetic import Arith, Operation, names
+from tempoc.program.nodes.nodes import (
+    Call,
+    Cell,
+    Effect,
+    Evict,
+    Free,
+    Guard,
+    Host,
+    Load,
+    Loop,
+    Need,
+    Region,
+    Statement,
+)
+from tempoc.runtime.device.capacity import Group, group_of
+from tempoc.runtime.device.stores import Layout
+
+_CASES = 64
+"""More cases of one condition than this are not looked into."""
+_AROUND = 3
+"""So many steps before and after one at which something changes."""
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """How many steps come first, and where others count.
+
+    Something changes where one of the ``marks`` is 0, and where a group of stores (by number) must
+    have more than so many ``rows``.
+    """
+
+    first: int
+    marks: tuple[Arith, ...]
+    rows: tuple[tuple[int, Arith], ...]
+
+
+class _Unclear(Exception):
+    """All steps have to be looked at."""
+
+
+def telling(
+    loop: Loop, layouts: Mapping[str, Layout], groups: Sequence[Group]
+) -> Telling | None:
+    """What to know about the loop; ``None`` if each step may differ."""
+    var, first = loop.var, _AROUND
+    marks: dict[Arith, None] = {}
+    rows: dict[tuple[int, Arith], None] = {}
+    inner = variables(loop.body)
+    try:
+        for part in every(loop.body):
+            for cell in _cells(part):
+                first = max(first, _AROUND + _turns(cell, layouts[cell.store], var))
+            for e in _conditions(part):
+                period = _period(e, var)
+                first = max(first, _AROUND + (period or 0))
+                marks |= {} if period else dict.fromkeys(_marks(e, var, inner))
+            for need in _needs(part):
+                number = groups.index(group_of(need))
+                rows |= {(number, e): None for e in need.rows if _is_straight(e, var, inner)}
+    except _Unclear:
+        return None
+    return Telling(first=first, marks=tuple(marks), rows=tuple(rows))
+
+
+def chosen(
+    loop: Loop,
+    steps: str,
+    rehearse: bool,
+    layouts: Mapping[str, Layout],
+    groups: Sequence[Group],
+    text: Callable[[Arith], str],
+) -> str:
+    """The text of a loop's steps; when rehearsing, of those that tell about all."""
+    found = telling(loop, layouts, groups) if rehearse else None
+    if found is None:
+        return steps
+    marks = "".join(f"{text(e)}, " for e in found.marks)
+    rows = "".join(f"({n}, {text(e)}), " for n, e in found.rows)
+    var = f"v_{loop.var}"
+    return f"some({steps}, {found.first}, lambda {var}: ({marks}), lambda {var}: ({rows}))"
+
+
+def some(
+    steps: range,
+    first: int,
+    marks: Sequence[tuple[int, int]],
+    rows: Sequence[tuple[int, int, Sequence[int]]],
+) -> Sequence[int]:
+    """The steps that count.
+
+    ``marks`` are values at the first two steps of what changes something where it is 0; so are
+    ``rows``, each with the sizes that a store has one after the other.
+    """
+    if len(steps) <= 2 * (first + _AROUND):
+        return steps
+    lines = [*marks, *((a - size, b - size) for a, b, sizes in rows for size in sizes)]
+    wanted = {*range(first), *range(len(steps) - _AROUND, len(steps))}
+    for start, then in lines:
+        if start != then:
+            root = -start // (then - start)
+            wanted |= {*range(root - _AROUND, root + _AROUND + 1)}
+    return [steps[k] for k in sorted(wanted) if 0 <= k < len(steps)]
+
+
+def _cells(s: Statement) -> Iterator[Cell]:
+    match s:
+        case Call(args=args, results=results) | Host(args=args, results=results):
+            yield from (*args, *results)
+        case Free(cells=cells) | Load(cells=cells) | Evict(cells=cells):
+            yield from cells
+        case _:
+            pass
+
+
+def _turns(cell: Cell, store: Layout, var: str) -> int:
+    """How many cells of a store a loop has in turn."""
+    count = 1
+    for e, modulo in zip(cell.key, store.moduli, strict=True):
+        if var in names(e):
+            if not modulo:
+                raise _Unclear
+            count *= modulo
+    return count
+
+
+def _conditions(s: Statement) -> Iterator[Arith]:
+    match s:
+        case Guard(condition=condition):
+            yield condition
+        case Loop(lower=lower, upper=upper):
+            yield Operation("<", (lower, upper))
+        case _:
+            yield from (cell.when for cell in _cells(s) if cell.when is not None)
+
+
+def _needs(s: Statement) -> tuple[Need, ...]:
+    match s:
+        case Call(needs=needs) | Region(needs=needs) | Effect(call=Call(needs=needs)):
+            return needs
+        case _:
+            return ()
+
+
+def _period(e: Arith, var: str) -> int | None:
+    """After how many steps a condition is the same again (``t % 50 == 0``), if that is so."""
+    if var not in names(e):
+        return 1
+    if not isinstance(e, Operation):
+        return None
+    if e.op == "%" and isinstance(e.args[1], int) and _degree(e.args[0], var) < 2:
+        return e.args[1]
+    parts = [_period(a, var) for a in e.args]
+    return None if None in parts else math.lcm(*(p for p in parts if p is not None))
+
+
+def _marks(e: Arith, var: str, inner: Sequence[str]) -> Iterator[Arith]:
+    """What is 0 where a condition changes along a loop."""
+    if var not in names(e):
+        return
+    if not isinstance(e, Operation):
+        raise _Unclear
+    if e.op in COMPARISONS:
+        for gap in _cases(Operation("-", e.args)):
+            if _is_straight(gap, var, inner):
+                yield gap
+    elif e.op in ("and", "or", "not"):
+        for arg in e.args:
+            yield from _marks(arg, var, inner)
+    else:
+        raise _Unclear
+
+
+def _cases(e: Arith) -> tuple[Arith, ...]:
+    """An expression without ``min`` and ``max``: what it is in each case.
+
+    Where it is 0, so is that of one case.
+    """
+    if not isinstance(e, Operation):
+        return (e,)
+    parts = [_cases(a) for a in e.args]
+    if e.op in ("min", "max"):
+        return tuple(case for part in parts for case in part)
+    if math.prod(map(len, parts)) > _CASES:
+        raise _Unclear
+    return tuple(Operation(e.op, args) for args in itertools.product(*parts))
+
+
+def _is_straight(e: Arith, var: str, inner: Sequence[str]) -> bool:
+    """Whether an expression names the variable, a straight line then, and no loop further in."""
+    if var not in names(e):
+        return False
+    if _degree(e, var) > 1 or any(v in names(e) for v in inner):
+        raise _Unclear
+    return True
+
+
+def _degree(e: Arith, var: str) -> int:
+    if not isinstance(e, Operation):
+        return int(e == var)
+    degrees = [_degree(a, var) for a in e.args]
+    if e.op in ("+", "-"):
+        return max(degrees, default=0)
+    if e.op == "*":
+        return sum(degrees)
+    return 2 if any(degrees) else 0

@@ -1,0 +1,140 @@
+"""How a walk spells expressions, points, cells and moves: bounds as numbers, variables as `v_t`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tempoc.program.nodes.arithmetic import Arith, Operation, evaluate, names, text
+from tempoc.program.nodes.nodes import Cell, Cells, Evict, Load, Loop, Program
+from tempoc.runtime.device.stores import Layout
+from tempoc.runtime.walk.walk import is_local
+
+
+@dataclass(slots=True, kw_only=True)
+class Spelled:
+    """Names in a walk; ``constants`` are points without variables that it met.
+
+    ``zeros`` are the stores of which a cell of zeros is passed, by its name.
+    """
+
+    layouts: Mapping[str, Layout]
+    numbers: Mapping[str, int]
+    bounds: Mapping[str, int]
+    rename: dict[str, str]
+    constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    zeros: dict[str, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def line(self, depth: int, content: str) -> None:
+        """One more line."""
+        self.lines.append("    " * depth + content)
+
+    def lines_if(self, condition: Arith | None, lines: Sequence[str], depth: int) -> None:
+        """Lines for which a condition must hold."""
+        if condition is not None and lines:
+            self.line(depth, f"if {self.expression(condition)}:")
+            depth += 1
+        for content in lines:
+            self.line(depth, content)
+
+    def move(self, s: Load | Evict, depth: int) -> None:
+        """Bring cells to the device, or take them away from there."""
+        verb = "load" if isinstance(s, Load) else "evict"
+        past = "loaded" if isinstance(s, Load) else "evicted"
+        for cell in s.cells:
+            i, key = self.numbers[cell.store], self.key(cell)
+            text = f"{verb}({i}, {key})" if key else f"s{i} = {past}({i}, s{i})"
+            self.lines_if(cell.when, [text], depth)
+
+    def stale(self, cell: Cell) -> list[str]:
+        """What is to be said of a cell that was written or given back: the host's copy is old."""
+        if not self.layouts[cell.store].away:
+            return []
+        return [f"stale({self.numbers[cell.store]}, {self.key(cell) or '()'})"]
+
+    def expression(self, e: Arith) -> str:
+        """An expression as text."""
+        return text(e, self.rename)
+
+    def steps(self, loop: Loop) -> str:
+        """The steps of a loop that may be there, as far as is known when it begins."""
+        lo, hi = self.expression(loop.lower), self.expression(loop.upper)
+        limit = None if loop.limit is None else self.expression(loop.limit)
+        if limit is not None and loop.step == -1:
+            lo = f"min({lo}, {limit} - 1)"
+        elif limit is not None and loop.step == 1:
+            hi = f"min({hi}, {limit})"
+        return f"range({lo}, {hi}, {loop.step})"
+
+    def length(self, e: Arith) -> str:
+        """A length as arguments: its bound, the point."""
+        bound, *outer = e.args if isinstance(e, Operation) else [e]
+        return f"{bound!r}, ({''.join(f'{self.expression(x)}, ' for x in outer).rstrip()})"
+
+    def point(self, point: tuple[Arith, ...]) -> str:
+        """The kernel's ``at``: a fresh vector, since the device may read it later.
+
+        Nothing for a kernel without coordinates: an array takes time to pass.
+        """
+        if not point:
+            return "()"
+        parts = [self.expression(e) for e in point]
+        if any(self.varies(e) for e in point):
+            return f"array(({', '.join(parts)},), i32)"
+        name = f"at{len(self.constants)}"
+        self.constants[name] = tuple(evaluate(e, self.bounds) for e in point)
+        return name
+
+    def varies(self, e: Arith) -> bool:
+        """Whether an expression has another value at another time."""
+        return any(self.rename[name].startswith(("v_", "n")) for name in names(e))
+
+    def cell(self, cell: Cell) -> str:
+        """A cell, where the walk keeps it."""
+        i, key = self.numbers[cell.store], self.key(cell)
+        return f"s{i}[{key}]" if key else f"s{i}"
+
+    def key(self, cell: Cell) -> str:
+        """The key as text; empty for a store of one cell."""
+        store = self.layouts[cell.store]
+        if is_local(store):
+            return ""
+        parts = []
+        for e, modulo in zip(cell.key, store.moduli, strict=True):
+            inner = self.expression(e)
+            parts.append("0" if modulo == 1 else f"({inner}) % {modulo}" if modulo else inner)
+        return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+    def shared(self, store: str) -> str:
+        """A cell of zeros that nobody changes."""
+        i = self.numbers[store]
+        self.zeros[f"zero{i}"] = store
+        return f"zero{i}"
+
+    def passed(self, cells: Cells) -> str:
+        """The arrays of a store that a region takes."""
+        found = {place: self.cell(cell) for place, cell in self.arrays(cells)}
+        if not cells.places:
+            return next(iter(found.values()))
+        return "{" + ", ".join(f"{place}: {text}" for place, text in found.items()) + "}"
+
+    def arrays(self, cells: Cells) -> Iterator[tuple[str, Cell]]:
+        """The cells of a region, each with the slots by which its kernel knows it."""
+        moduli = self.layouts[cells.store].moduli
+        for key in cells.keys:
+            slots = []
+            for k in cells.places:
+                slot = evaluate(key[k], self.bounds)
+                slots.append(str(slot % moduli[k] if moduli[k] else slot))
+            place = slots[0] if len(slots) == 1 else f"({', '.join(slots)})"
+            yield place, Cell(store=cells.store, key=key)
+
+
+def tables(program: Program) -> dict[str, str]:
+    """The texts for lengths: of a bound with one length, and tables of those with several."""
+    found: dict[str, str] = {}
+    for k, length in enumerate(program.lengths):
+        found[length.bound] = f"n{k}[()]"
+        found[f"{length.bound}[]"] = f"n{k}"
+    return found

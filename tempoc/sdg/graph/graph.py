@@ -1,0 +1,87 @@
+"""The symbolic dependence graph: what is computed.
+
+Grammar::
+
+    Graph  = universe, nodes (by name, in source order), outputs, groups
+    Node   = name, op, domain, inputs: Edge*, types: TensorType*, spans
+    Edge   = source node, output number, entries: (Expr | Slice)*, guard
+
+An edge reads output ``out`` of ``source`` at ``entries``, one for each dimension of the source's
+domain, expressions over the sink's dimensions and the bounds. A slice entry adds a leading spatial
+axis; several slices add several, in domain order. ``guard`` is ``TRUE`` except on edges of a
+``Merge``, where the guards are disjoint conditions over the merge's dimensions that together cover
+its domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tempoc.base.source import Span
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import TensorType
+from tempoc.symbolic.domain import Domain, Universe
+from tempoc.symbolic.expr import TRUE, Entry, Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A dependence of a sink's operand on a source's output."""
+
+    source: str
+    out: int = 0
+    entries: tuple[Entry, ...] = ()
+    guard: Expr = TRUE
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """An operator at every point of a domain.
+
+    ``vector`` names dimensions of the domain whose points are computed all at once (see
+    ``passes/vectorization/vectorize.py``); what the node means does not depend on it.
+    """
+
+    name: str
+    op: Op
+    domain: Domain
+    inputs: tuple[Edge, ...] = ()
+    types: tuple[TensorType, ...]
+    vector: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A result of the program: a tensor read at entries without free dimensions."""
+
+    name: str
+    source: str
+    out: int = 0
+    entries: tuple[Entry, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Nodes of one domain that are executed together as one kernel, in this (topological) order."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """A program.
+
+    ``groups`` is empty until ``fuse`` has run; then it partitions the computed nodes.
+    """
+
+    name: str
+    universe: Universe
+    nodes: Mapping[str, Node]
+    outputs: tuple[Output, ...]
+    groups: tuple[Group, ...] = ()
+    doc: str = ""

@@ -1,0 +1,112 @@
+"""Changes to a graph, each giving a new one: compose accesses, redirect uses, drop the dead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tempoc.ops.control.until import Until
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.graph import Edge, Graph, Group, Node
+from tempoc.sdg.graph.query import reachable
+from tempoc.symbolic.domain import Universe
+from tempoc.symbolic.expr import Entry, Slice, Sym, add, sub
+from tempoc.symbolic.walk import substitute, substitute_entry, symbols
+
+
+def compose(
+    outer: tuple[Entry, ...],
+    dims: tuple[str, ...],
+    inner: tuple[Entry, ...],
+    universe: Universe,
+) -> tuple[Entry, ...] | None:
+    """The entries of a read through a node: ``outer`` reads the node, ``inner`` is its own read.
+
+    ``dims`` are the node's dimensions. ``None`` where no single access means the same: a sliced
+    dimension must occur in exactly one point entry, unscaled, and the slices must come out in the
+    order in which they went in, before those of ``inner``.
+    """
+    at = dict(zip(dims, outer, strict=True))
+    if any(universe.moves(entry, at) for entry in inner):
+        return None  # a length in it is that of another point
+    points = {d: e for d, e in zip(dims, outer, strict=True) if not isinstance(e, Slice)}
+    slices = {d: e for d, e in zip(dims, outer, strict=True) if isinstance(e, Slice)}
+    met: list[str] = []
+    composed: list[Entry] = []
+    seen_inner_slice = False
+    for entry in inner:
+        sliced = [d for d in symbols(entry) if d in slices]
+        if not sliced:
+            seen_inner_slice = seen_inner_slice or isinstance(entry, Slice)
+            composed.append(substitute_entry(entry, points))
+            continue
+        (name, *more) = sliced
+        if isinstance(entry, Slice) or more or seen_inner_slice:
+            return None
+        shift = sub(entry, Sym(name))
+        if name in symbols(shift):
+            return None
+        s = slices[name]
+        by = substitute(shift, points)
+        composed.append(Slice(add(s.lo, by), add(s.hi, by), s.step))
+        met.append(name)
+    return tuple(composed) if met == list(slices) else None
+
+
+def redirect(graph: Graph, to: Mapping[tuple[str, int], tuple[str, int]]) -> Graph:
+    """Every read of an output goes to another output of the same domain; merges and outputs too."""
+    nodes = {}
+    for name, node in graph.nodes.items():
+        if any((e.source, e.out) in to for e in node.inputs):
+            node = replace(node, inputs=tuple(_redirected(e, to) for e in node.inputs))
+        nodes[name] = node
+    outputs = []
+    for output in graph.outputs:
+        source, out = to.get((output.source, output.out), (output.source, output.out))
+        outputs.append(replace(output, source=source, out=out))
+    return replace(graph, nodes=nodes, outputs=tuple(outputs))
+
+
+def _redirected(edge: Edge, to: Mapping[tuple[str, int], tuple[str, int]]) -> Edge:
+    source, out = to.get((edge.source, edge.out), (edge.source, edge.out))
+    return (
+        edge if (source, out) == (edge.source, edge.out) else replace(edge, source=source, out=out)
+    )
+
+
+def replace_node(graph: Graph, node: Node) -> Graph:
+    """The graph with the node of that name replaced (or added at the end)."""
+    return replace(graph, nodes={**graph.nodes, node.name: node})
+
+
+def replace_edge(graph: Graph, reader: str, slot: int, edge: Edge) -> Graph:
+    """The graph with one operand replaced."""
+    node = graph.nodes[reader]
+    inputs = (*node.inputs[:slot], edge, *node.inputs[slot + 1 :])
+    return replace_node(graph, replace(node, inputs=inputs))
+
+
+def drop_dead(graph: Graph) -> Graph:
+    """The graph without nodes that no output, effect or ending needs, be they in cycles or not.
+
+    What is given at run time stays, so that the same data is asked for at every level; only a
+    param that nothing reads and that could compute itself goes.
+    """
+    given = [
+        n.name
+        for n in graph.nodes.values()
+        if isinstance(n.op, Input | Until)
+        or turn(n) is not None
+        or (isinstance(n.op, Param) and not n.inputs)
+    ]
+    kept = reachable(graph, [*given, *(o.source for o in graph.outputs)])
+    if len(kept) == len(graph.nodes):
+        return graph
+    nodes = {name: node for name, node in graph.nodes.items() if name in kept}
+    groups = []
+    for group in graph.groups:
+        members = tuple(m for m in group.members if m in kept)
+        if members:
+            groups.append(Group(name=group.name, members=members))
+    return replace(graph, nodes=nodes, groups=tuple(groups))

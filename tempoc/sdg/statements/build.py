@@ -1,0 +1,288 @@
+"""From the graph to statements and stored tensors: what is executed, what is kept.
+
+A merge is eliminated here. It becomes a tensor with one writer for each branch, and what the
+branch writes is stated in the writer's coordinates: for ``h = {t == 0: h.0; t >= 1: h.1[t-1]}``
+with the targets ``(0)`` and ``(t+1)``, ``h.0`` writes ``h[0]`` and ``h.1`` writes ``h[t+1]`` where
+``t+1 < T``. Everything else that somebody outside the same kernel instance reads is a tensor with
+one writer, at the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from tempoc.base.interned import MEMORY
+from tempoc.ops.control.control import Merge
+from tempoc.ops.control.until import Until
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.random.draws import Seed
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.effect_order import turn
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import mentioned
+from tempoc.sdg.statements.statements import Origin, Read, Statement, Statements, Tensor, Write
+from tempoc.sdg.statements.vectorized import together
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    FALSE,
+    TRUE,
+    ZERO,
+    Const,
+    Entry,
+    Expr,
+    Slice,
+    Sum,
+    Sym,
+    compare,
+    conjunction,
+    mod,
+    sub,
+)  # fmt: skip
+from tempoc.symbolic.walk import substitute, symbols
+
+
+def statements(graph: Graph, space: Space) -> Statements:
+    """The statements and tensors of a graph, each node a statement of its own without groups.
+
+    ``space`` simplifies the conditions of writes and finds forwarded reads. Statements stand in
+    the order of the groups, else of the nodes; tensors in the order of the nodes.
+    """
+    homes = _homes(graph)
+    tensors = _tensors(graph, homes)
+    merges = _merge_writes(graph, space)
+    built = [
+        _together(graph, space, _statement(graph, space, name, members, homes, tensors, merges))
+        for name, members in _parts(graph)
+    ]
+    return Statements(tensors={t.name: t for t in tensors.values()}, statements=tuple(built))
+
+
+def is_computed(node: Node) -> bool:
+    """Whether the node is executed: not given from outside, and not a merge."""
+    return _is_executed(type(node.op))
+
+
+@cache
+def _is_executed(op: type[Op]) -> bool:
+    return not issubclass(op, Input | Param | Seed | Merge)
+
+
+def is_identity(edge: Edge, graph: Graph) -> bool:
+    """Whether the edge reads its source at the very point of the sink."""
+    return edge.entries == identity(graph.nodes[edge.source].domain)
+
+
+@lru_cache(MEMORY)
+def identity(domain: Domain) -> tuple[Expr, ...]:
+    """The entries of an access at the reader's own point."""
+    return tuple(Sym(d) for d in domain.dims)
+
+
+def tensor_name(node: str, out: int) -> str:
+    """How the tensor of a node's output is called."""
+    return node if out == 0 else f"{node}.out{out}"
+
+
+def written_where(merge: Node, branch: int, graph: Graph) -> Expr:
+    """Where, in the coordinates of the branch's source, the point it targets belongs to the branch.
+
+    That is: inside the box and the domain of the merge, and the branch's guard holds there.
+    """
+    assert isinstance(merge.op, Merge)
+    target = dict(zip(merge.domain.dims, merge.op.targets[branch], strict=True))
+    box: list[Expr] = []
+    for dim, at in target.items():
+        if at != Sym(dim):  # the source's own domain keeps unshifted dimensions in range
+            const = at.const if isinstance(at, Sum) else 0
+            box.append(compare(">=", at - const, Const(-const)))
+            box.append(compare("<", at, Sym(graph.universe.dim(dim).bound)))
+    guard = conjunction(merge.domain.where, merge.inputs[branch].guard)
+    return conjunction(*box, substitute(guard, target))
+
+
+def may_meet(domain: Domain, read: tuple[Entry, ...], write: Write, space: Space) -> bool:
+    """Whether at some point of the domain what is read includes what is written there."""
+    parts: list[Expr] = [domain.where, write.where]
+    for entry, at in zip(read, write.point, strict=True):
+        if isinstance(entry, Slice):
+            parts.append(compare("<=", entry.lo, at))
+            parts.append(compare("<", at, entry.hi))
+            parts.append(compare("==", mod(sub(at, entry.lo), entry.step), ZERO))
+        else:
+            parts.append(compare("==", entry, at))
+    meeting = conjunction(*parts)
+    return not space.is_empty(Domain(domain.dims, meeting))
+
+
+# ---------------------------------------------------------------- parts and tensors
+
+
+def _parts(graph: Graph) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Name and members of each future statement."""
+    if graph.groups:
+        yield from ((g.name, g.members) for g in graph.groups)
+    else:
+        yield from ((n.name, (n.name,)) for n in graph.nodes.values() if is_computed(n))
+
+
+def _homes(graph: Graph) -> dict[str, str]:
+    """For each computed node the statement it belongs to."""
+    return {member: name for name, members in _parts(graph) for member in members}
+
+
+def _tensors(graph: Graph, homes: Mapping[str, str]) -> dict[tuple[str, int], Tensor]:
+    """What must be stored, by node and output, in node order."""
+    needed = {(o.source, o.out) for o in graph.outputs}
+    for node in graph.nodes.values():
+        if is_computed(node):
+            needed |= {
+                (e.source, e.out)
+                for e in node.inputs
+                if homes.get(e.source) != homes[node.name]
+                or e.source == node.name
+                or not is_identity(e, graph)
+            }
+    return {
+        (node.name, out): Tensor(
+            name=tensor_name(node.name, out),
+            node=node.name,
+            out=out,
+            domain=node.domain,
+            type=type_,
+            origin=_origin(node),
+        )
+        for node in graph.nodes.values()
+        for out, type_ in enumerate(node.types)
+        if not is_computed(node) or (node.name, out) in needed
+    }
+
+
+def _origin(node: Node) -> Origin:
+    match node.op:
+        case Input() | Seed():
+            return "input"
+        case Param():
+            return "param"
+        case _:
+            return "computed"
+
+
+def _merge_writes(graph: Graph, space: Space) -> dict[str, list[Write]]:
+    """What each node writes into merges and params, by node."""
+    found: dict[str, list[Write]] = {}
+    for node in graph.nodes.values():
+        if not isinstance(node.op, Merge | Param):
+            continue
+        for k, edge in enumerate(node.inputs):
+            source = graph.nodes[edge.source]
+            entries = identity(node.domain)
+            where: Expr = TRUE
+            if isinstance(node.op, Merge):
+                entries = node.op.targets[k]
+                where = space.simplify(written_where(node, k, graph), source.domain)
+            if where == FALSE:  # a branch that is never taken
+                continue
+            write = Write(
+                tensor=tensor_name(node.name, 0),
+                member=source.name,
+                out=edge.out,
+                entries=entries,
+                where=where,
+            )
+            found.setdefault(source.name, []).append(write)
+    return found
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Access:
+    """A read on its way: the edge and where it stands."""
+
+    member: str
+    slot: int
+    edge: Edge
+
+
+def _statement(
+    graph: Graph,
+    space: Space,
+    name: str,
+    members: tuple[str, ...],
+    homes: Mapping[str, str],
+    tensors: Mapping[tuple[str, int], Tensor],
+    merges: Mapping[str, list[Write]],
+) -> Statement:
+    domain = graph.nodes[members[0]].domain
+    writes: list[Write] = []
+    for member in members:
+        node = graph.nodes[member]
+        writes += [
+            Write(tensor=t.name, member=member, out=out, entries=identity(node.domain))
+            for out in range(len(node.types))
+            if (t := tensors.get((member, out))) is not None
+        ]
+        writes += merges.get(member, [])
+    reads = [
+        Read(
+            tensor=tensors[a.edge.source, a.edge.out].name,
+            member=a.member,
+            slot=a.slot,
+            entries=a.edge.entries,
+        )
+        for a in _accesses(graph, members)
+        if homes.get(a.edge.source) != name
+        or a.edge.source == a.member  # a value that needs itself: the scheduler says so
+        or not is_identity(a.edge, graph)
+    ]
+    return Statement(
+        name=name,
+        domain=domain,
+        members=members,
+        reads=tuple(_forwarded(r, domain, members, writes, space) for r in reads),
+        writes=tuple(writes),
+        turn=next((found for m in members if (found := turn(graph.nodes[m])) is not None), None),
+        ends=tuple(op.bound for m in members if isinstance(op := graph.nodes[m].op, Until)),
+        mentions=_mentions(graph, members, writes),
+    )
+
+
+def _together(graph: Graph, space: Space, single: Statement) -> Statement:
+    vector = graph.nodes[single.members[0]].vector
+    return together(single, vector, space) if vector else single
+
+
+def _mentions(graph: Graph, members: tuple[str, ...], writes: list[Write]) -> tuple[Expr, ...]:
+    """What a statement uses besides its reads that names a length."""
+    lengths = graph.universe.lengths
+    if not lengths:
+        return ()
+    found = [e for m in members for e in mentioned(graph.nodes[m])]
+    found += [e for w in writes for e in (*w.point, w.where)]
+    return tuple(dict.fromkeys(e for e in found if any(n in lengths for n in symbols(e))))
+
+
+def _accesses(graph: Graph, members: tuple[str, ...]) -> Iterator[_Access]:
+    for member in members:
+        for slot, edge in enumerate(graph.nodes[member].inputs):
+            yield _Access(member=member, slot=slot, edge=edge)
+
+
+def _forwarded(
+    read: Read, domain: Domain, members: tuple[str, ...], writes: list[Write], space: Space
+) -> Read:
+    """The read, marked if an earlier member of the same instance writes part of what it reads.
+
+    A read of what the reader itself or a later member writes at the same point stays unmarked: it
+    is an ordinary dependence that no order of execution satisfies, and the scheduler says so.
+    """
+    earlier = members[: members.index(read.member)]
+    meets = any(
+        w.tensor == read.tensor and w.member in earlier and may_meet(domain, read.entries, w, space)
+        for w in writes
+    )
+    return replace(read, forwarded=True) if meets else read

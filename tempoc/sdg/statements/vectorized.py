@@ -1,0 +1,152 @@
+"""Statements that compute all points of some dimensions at once, as the scheduler sees them.
+
+A statement whose nodes are marked ``[b*, t]`` runs at each ``t`` for all ``b``: it loses ``b`` from
+its domain, and what single points read and write (``x[b, t]``) becomes the slice that all of them
+touch (``x[0:B, t]``). The statement of a single point is kept: kernels are written from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.statements.statements import Read, Statement, Vector, Write
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import (
+    ONE,
+    ZERO,
+    And,
+    Const,
+    Entry,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Slice,
+    Sum,
+    Sym,
+    add,
+    compare,
+    conjunction,
+    floordiv,
+    maximum,
+    minimum,
+    mul,
+)  # fmt: skip
+from tempoc.symbolic.walk import symbols
+
+Ranges = Mapping[str, Vector]
+
+
+def together(single: Statement, dims: tuple[str, ...], space: Space) -> Statement:
+    """The statement that runs ``single`` at all points of ``dims`` at once.
+
+    ``ValueError`` where ranges or accesses cannot be stated.
+    """
+    found = ranges(single.domain, dims, space)
+    if found is None:
+        raise ValueError(f"{single.name} does not run over whole ranges of {', '.join(dims)}")
+    left = tuple(d for d in single.domain.dims if d not in dims)
+    return replace(
+        single,
+        domain=space.project(single.domain, left),
+        reads=tuple(_read(r, found) for r in single.reads),
+        writes=tuple(_write(w, found) for w in single.writes),
+        vector=tuple(found.values()),
+        single=single,
+    )
+
+
+def ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
+    """From where to where dimensions of a domain run; ``None`` if that varies or has holes.
+
+    So it is if an end names a length: kernels are traced before that is known. Where there are no
+    points, there are no ranges either.
+    """
+    key = ("ranges", domain, tuple(dims))
+    return space.known.once(key, lambda: _ranges(domain, dims, space))
+
+
+def _ranges(domain: Domain, dims: Sequence[str], space: Space) -> dict[str, Vector] | None:
+    parts = domain.where.args if isinstance(domain.where, And) else (domain.where,)
+    found: dict[str, Vector] = {}
+    if space.is_empty(domain):
+        return None
+    for dim in dims:
+        own = [p for p in parts if dim in symbols(p)]
+        if any({*symbols(p)} & ({*domain.dims} - {dim}) for p in own):
+            return None
+        low: Expr = ZERO
+        high: Expr = Sym(space.universe.dim(dim).bound)
+        if own:
+            there = Domain((dim,), conjunction(*own))
+            low = maximum(low, space.lower_bound(Sym(dim), there))
+            high = minimum(high, add(space.upper_bound(Sym(dim), there), ONE))
+            within = compare(">=", Sym(dim), low), compare("<", Sym(dim), high)
+            if not space.equal(there.where, conjunction(*within), Domain((dim,))):
+                return None
+        if any(n in space.universe.lengths for e in (low, high) for n in symbols(e)):
+            return None
+        found[dim] = Vector(dim=dim, lower=low, upper=high)
+    return found
+
+
+def touched(entries: tuple[Entry, ...], vector: Ranges) -> tuple[Entry, ...]:
+    """What the points of the ranges touch together; exact for ``t+c``, else a slice around it."""
+    return tuple(_around(e, vector) for e in entries)
+
+
+def _read(read: Read, vector: Ranges) -> Read:
+    return replace(read, entries=touched(read.entries, vector))
+
+
+def _write(write: Write, vector: Ranges) -> Write:
+    if any(d in symbols(write.where) for d in vector):
+        raise ValueError(f"{write.member} writes {write.tensor} in parts of a range only")
+    return replace(write, entries=touched(write.entries, vector))
+
+
+def _around(entry: Entry, vector: Ranges) -> Entry:
+    """The least slice around an entry that moves with the ranges."""
+    moving = [d for d in symbols(entry) if d in vector]
+    if not moving:
+        return entry
+    if isinstance(entry, Slice):
+        lo = _extreme(entry.lo, vector, greatest=False)
+        step = entry.step if lo == entry.lo else 1
+        return Slice(lo, _extreme(entry.hi, vector, greatest=True), step)
+    low, high = (_extreme(entry, vector, greatest=g) for g in (False, True))
+    return Slice(low, add(high, ONE), stride(entry, moving))
+
+
+def stride(entry: Expr, moving: Sequence[str]) -> int:
+    """How far apart neighbours are read: ``3`` for ``3*t + i``; 1 if that is not plain to see."""
+    if not isinstance(entry, Sum):
+        return 1
+    scales = [abs(c) for c, x in entry.terms if any(d in symbols(x) for d in moving)]
+    plain = all(isinstance(x, Sym) for _, x in entry.terms if any(d in symbols(x) for d in moving))
+    return scales[0] if len(scales) == 1 and plain else 1
+
+
+def _extreme(e: Expr, vector: Ranges, *, greatest: bool) -> Expr:
+    """The least or greatest value, by the rules of interval arithmetic."""
+    match e:
+        case Sym(name=n) if n in vector:
+            return add(vector[n].upper, Const(-1)) if greatest else vector[n].lower
+        case Sum(terms=terms, const=k):
+            parts = (
+                mul(Const(c), _extreme(x, vector, greatest=greatest == (c > 0))) for c, x in terms
+            )
+            return add(Const(k), *parts)
+        case Min(args=args):
+            return minimum(*(_extreme(a, vector, greatest=greatest) for a in args))
+        case Max(args=args):
+            return maximum(*(_extreme(a, vector, greatest=greatest) for a in args))
+        case FloorDiv(arg=a, divisor=k):
+            return floordiv(_extreme(a, vector, greatest=greatest), k)
+        case Mod(divisor=k) if any(d in symbols(e) for d in vector):
+            return Const(k - 1) if greatest else ZERO
+        case _:
+            return e

@@ -1,0 +1,290 @@
+"""The text of a graph read back (``grammar/sdg.lark``); see ``text.py`` for what it looks like.
+
+Operators are found by name in the catalog, and their attributes read by the types of their
+fields. Nodes get the line they stand on as their span. Only what the text itself must get right
+is judged here; ``verification/verify.py`` tells whether the graph makes sense.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import get_type_hints
+
+from tempoc.base.grammar import Grammar, Mismatch, Token, Tree, load
+from tempoc.base.source import Source, Span
+from tempoc.ops.catalog import OPS
+from tempoc.ops.definition.operator import Op
+from tempoc.ops.definition.types import DType, TensorType
+from tempoc.sdg.graph import errors
+from tempoc.sdg.graph.graph import Edge, Graph, Group, Node, Output
+from tempoc.sdg.text.attribute import Attribute, Part, read_attribute
+from tempoc.symbolic.domain import Bound, Dim, Domain, Universe
+from tempoc.symbolic.expr import TRUE, Entry, Expr, Slice, Sym
+from tempoc.symbolic.text import parse as parse_entry
+
+Branch = Tree[Token]
+
+
+def parse_graph(text: str, path: str) -> Graph:
+    """The graph that a text means. Raises ``DiagnosticError`` (RT300, RT301)."""
+    source = Source(path, text)
+    try:
+        tree = _grammar().tree(text, "graph")
+    except Mismatch as error:
+        span = source.span(error.offset, error.offset + len(error.found))
+        wanted = tuple(_spelled(kind) for kind in error.expected)
+        raise errors.unreadable(span, error.found, wanted) from None
+    return _Reader(source).graph(tree)
+
+
+def _spelled(kind: str) -> str:
+    """A token type as a reader of graphs knows it."""
+    text = _grammar().spelling(kind)
+    return f"`{text}`" if text is not None else kind.replace("NEWLINE", "line break").lower()
+
+
+@cache
+def _grammar() -> Grammar:
+    return load(("sdg",), start=("graph",), positions=True)
+
+
+def _branches(tree: Branch, kind: str) -> list[Branch]:
+    return [c for c in tree.children if isinstance(c, Tree) and c.data == kind]
+
+
+def _tokens(tree: Branch, kind: str) -> list[Token]:
+    return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the branches of one text's tree."""
+
+    source: Source
+
+    def graph(self, tree: Branch) -> Graph:
+        """Everything: first what declares names, then what uses them."""
+        (header,) = _branches(tree, "header")
+        (label,) = _branches(header, "label")
+        universe = Universe(
+            bounds=tuple(self.bound(b) for b in _branches(tree, "bound")),
+            dims=tuple(self.dim(d) for d in _branches(tree, "dim")),
+            assumptions=tuple(
+                self.expr(_branches(a, "expr")[0]) for a in _branches(tree, "assume")
+            ),
+        )
+        lines: dict[str, tuple[Branch, Domain]] = {}
+        for line in _branches(tree, "node"):
+            name = self.node_name(line)
+            if name in lines:
+                raise errors.meaningless(self.span(line), f"there are two nodes `%{name}`")
+            lines[name] = (line, self.domain(_branches(line, "domain")[0], universe))
+        domains = {name: domain for name, (_, domain) in lines.items()}
+        docs = [json.loads(str(_tokens(d, "STRING")[0])) for d in _branches(tree, "doc")]
+        return Graph(
+            name=self.label(label),
+            universe=universe,
+            nodes={name: self.node(name, line, domains) for name, (line, _) in lines.items()},
+            outputs=tuple(self.output(o, domains) for o in _branches(tree, "output")),
+            groups=tuple(self.group(g, domains) for g in _branches(tree, "group")),
+            doc="\n".join(docs),
+        )
+
+    # ------------------------------------------------------------ universe
+
+    def bound(self, tree: Branch) -> Bound:
+        """``bound N = (T+3)//4``, ``bound T until stop over i``."""
+        (name,) = _branches(tree, "name")
+        values = _branches(tree, "expr")
+        ends = [self.words(n) for u in _branches(tree, "until") for n in _branches(u, "name")]
+        return Bound(
+            name=self.words(name),
+            value=self.expr(values[0]) if values else None,
+            until=ends[0] if ends else "",
+            outer=tuple(ends[1:]),
+        )
+
+    def dim(self, tree: Branch) -> Dim:
+        """``dim t < T``."""
+        name, bound = _branches(tree, "name")
+        return Dim(name=self.words(name), bound=self.words(bound))
+
+    def domain(self, tree: Branch, universe: Universe) -> Domain:
+        """``[b, t | t >= 1]``."""
+        names = [n for axis in _branches(tree, "axis") for n in _branches(axis, "name")]
+        dims = tuple(self.words(n) for n in names)
+        for name, branch in zip(dims, names, strict=True):
+            if not universe.is_dim(name):
+                raise errors.meaningless(self.span(branch), f"there is no dimension `{name}`")
+        where = _branches(tree, "expr")
+        return Domain(dims, self.expr(where[0]) if where else TRUE)
+
+    def vector(self, tree: Branch) -> tuple[str, ...]:
+        """The dimensions of a node's domain that are marked by a star."""
+        axes = [a for d in _branches(tree, "domain") for a in _branches(d, "axis")]
+        for axis in axes:
+            for sign in _tokens(axis, "SIGN"):
+                if sign != "*":
+                    why = f"`{sign}` does not fit here, only a star"
+                    raise errors.meaningless(self.span(axis), why)
+        return tuple(self.words(_branches(a, "name")[0]) for a in axes if _tokens(a, "SIGN"))
+
+    # ------------------------------------------------------------ nodes
+
+    def node_name(self, tree: Branch) -> str:
+        """The name on the left of a line."""
+        name, out = self.port(_tokens(tree, "NODE")[0])
+        if out:
+            raise errors.meaningless(self.span(tree), "a node is named without `@`")
+        return name
+
+    def node(self, name: str, tree: Branch, domains: dict[str, Domain]) -> Node:
+        """``%h = add %x, %y[t-1] : [t] f32[8]``."""
+        (operands,) = _branches(tree, "operands")
+        (types,) = _branches(tree, "types")
+        span = self.span(tree)
+        return Node(
+            name=name,
+            op=self.op(tree),
+            domain=domains[name],
+            inputs=tuple(self.edge(o, domains) for o in _branches(operands, "operand")),
+            types=tuple(self.type(t) for t in _branches(types, "type")),
+            vector=self.vector(tree),
+            spans=(span,),
+        )
+
+    def op(self, tree: Branch) -> Op:
+        """``reduce{kind="sum", axis=0}``."""
+        (name,) = _branches(tree, "name")
+        cls = OPS.get(self.words(name))
+        if cls is None:
+            raise errors.meaningless(self.span(name), f"no operator `{self.words(name)}`")
+        hints = get_type_hints(cls)
+        known = [f.name for f in fields(cls)]
+        given: dict[str, Attribute] = {}
+        for tree_ in _branches(tree, "attributes"):
+            for item in _branches(tree_, "attribute"):
+                key = self.words(_branches(item, "name")[0])
+                if key not in known:
+                    why = f"operator `{cls.name}` has no attribute `{key}`"
+                    raise errors.meaningless(self.span(item), why)
+                try:
+                    given[key] = read_attribute(self.part(item.children[-1]), hints[key])
+                except ValueError as error:
+                    raise errors.meaningless(self.span(item), str(error)) from None
+        try:
+            op: Op = cls(**given)
+        except (TypeError, ValueError) as error:
+            raise errors.meaningless(self.span(name), f"`{cls.name}`: {error}") from None
+        return op
+
+    def part(self, tree: Branch | Token) -> Part:
+        """A value as text, and its members if it is a tuple."""
+        if isinstance(tree, Token):
+            return Part(str(tree))
+        if tree.data == "op":
+            return Part(self.words(tree), op=self.op(tree))
+        only = tree.children[0] if len(tree.children) == 1 else None
+        if isinstance(only, Tree) and only.data == "tuple":
+            members = [c for c in only.children if isinstance(c, Tree)]
+            return Part(self.words(tree), tuple(self.part(m) for m in members))
+        return Part(self.words(tree))
+
+    def type(self, tree: Branch) -> TensorType:
+        """``~f32[8, t+1]``."""
+        (name,) = _branches(tree, "name")
+        try:
+            dtype = DType(self.words(name))
+        except ValueError:
+            raise errors.meaningless(self.span(name), f"no dtype `{self.words(name)}`") from None
+        extents = [e for x in _branches(tree, "extents") for e in _branches(x, "expr")]
+        weak = not isinstance(tree.children[0], Tree)
+        return TensorType(dtype, tuple(self.expr(e) for e in extents), weak)
+
+    # ------------------------------------------------------------ accesses
+
+    def edge(self, tree: Branch, domains: dict[str, Domain]) -> Edge:
+        """``%h@1[t-1] when t >= 1``."""
+        source, out = self.port(_tokens(tree, "NODE")[0])
+        entries = self.entries(tree)
+        if entries is None:
+            domain = self.known(source, tree, domains)
+            entries = tuple(Sym(d) for d in domain.dims)
+        self.known(source, tree, domains)
+        guards = [self.expr(_branches(g, "expr")[0]) for g in _branches(tree, "guard")]
+        return Edge(
+            source=source,
+            out=out,
+            entries=entries,
+            guard=guards[0] if guards else TRUE,
+            span=self.span(tree),
+        )
+
+    def output(self, tree: Branch, domains: dict[str, Domain]) -> Output:
+        """``output h = %h[0:T]``."""
+        (label,) = _branches(tree, "label")
+        source, out = self.port(_tokens(tree, "NODE")[0])
+        self.known(source, tree, domains)
+        return Output(
+            name=self.label(label),
+            source=source,
+            out=out,
+            entries=self.entries(tree) or (),
+            span=self.span(tree),
+        )
+
+    def group(self, tree: Branch, domains: dict[str, Domain]) -> Group:
+        """``group h = %h.mul, %h.add``."""
+        (label,) = _branches(tree, "label")
+        members = tuple(self.port(t)[0] for t in _tokens(tree, "NODE"))
+        for member in members:
+            self.known(member, tree, domains)
+        return Group(name=self.label(label), members=members)
+
+    def known(self, name: str, tree: Branch, domains: dict[str, Domain]) -> Domain:
+        """The domain of a node that must exist."""
+        if name not in domains:
+            raise errors.meaningless(self.span(tree), f"there is no node `%{name}`")
+        return domains[name]
+
+    def entries(self, tree: Branch) -> tuple[Entry, ...] | None:
+        """What stands in brackets; None without brackets."""
+        for entries in _branches(tree, "entries"):
+            return tuple(self.entry(c) for c in entries.children if isinstance(c, Tree))
+        return None
+
+    # ------------------------------------------------------------ words
+
+    def port(self, token: Token) -> tuple[str, int]:
+        """``%top@1``: node and output."""
+        name, _, out = str(token)[1:].partition("@")
+        return name, int(out) if out else 0
+
+    def label(self, tree: Branch) -> str:
+        """A name, plain or quoted."""
+        text = self.words(tree)
+        return str(json.loads(text)) if text.startswith('"') else text
+
+    def expr(self, tree: Branch) -> Expr:
+        """An index expression or condition."""
+        entry = self.entry(tree)
+        if isinstance(entry, Slice):
+            raise errors.meaningless(self.span(tree), "a slice cannot stand here")
+        return entry
+
+    def entry(self, tree: Branch) -> Entry:
+        """An index expression or slice."""
+        try:
+            return parse_entry(self.words(tree))
+        except ValueError as error:
+            raise errors.meaningless(self.span(tree), str(error)) from None
+
+    def words(self, tree: Branch) -> str:
+        """The text of a branch."""
+        return self.span(tree).text
+
+    def span(self, tree: Branch) -> Span:
+        """The place of a branch."""
+        return self.source.span(tree.meta.start_pos, tree.meta.end_pos)

@@ -1,0 +1,293 @@
+"""What holds of every graph, checked: a broken rule is a bug of the pass that ran last.
+
+- names are identifiers joined by dots, and each node stands under its own;
+- edges name existing nodes and outputs, with an entry for each dimension of the source, over
+  dimensions of the sink and declared bounds; point entries are index expressions;
+- the dimensions of a domain are declared, in declaration order; its condition uses no others;
+- declared types are what the operator infers from its operands;
+- every read stays inside its source's domain, and what an operator takes of an axis by index
+  expressions inside the axis, as far as that is affine;
+- a merge has a target and a guard for each branch, its guards are disjoint and cover its domain,
+  and its branches are computed by nodes of their own, each read where its target writes;
+- each bound that a tensor ends has one node that says so, at all steps of a dimension with that
+  bound and all points of the dimensions before it over which the length varies;
+- outputs read at entries without dimensions;
+- groups, if there are any, partition the computed nodes, and members share one domain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tempoc.ops.control.control import Merge
+from tempoc.ops.control.until import Until
+from tempoc.ops.definition.operator import OperandError
+from tempoc.ops.definition.types import TensorType
+from tempoc.ops.tensor.source import Input, Param
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.graph.graph import Edge, Graph, Node
+from tempoc.sdg.graph.query import expressions, mentioned, operand_types
+from tempoc.sdg.statements.build import identity, is_computed
+from tempoc.sdg.text.text import show_domain, show_type
+from tempoc.symbolic.domain import Domain
+from tempoc.symbolic.expr import TRUE, Expr, Slice, conjunction, disjunction
+from tempoc.symbolic.text import show as show_expr
+from tempoc.symbolic.walk import is_affine, is_condition, substitute, symbols
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
+
+
+class VerifyError(Exception):
+    """A graph breaks a rule; a bug in tempoc, unless the graph was written by hand."""
+
+    def __init__(self, where: str, why: str, after: str) -> None:
+        super().__init__(f"{where}: {why}" + (f" (after {after})" if after else ""))
+        self.where = where
+        self.why = why
+        self.after = after
+
+
+@dataclass(frozen=True, slots=True)
+class DomainFacts:
+    """What holds at every point of a domain, for the shape rules of operators."""
+
+    space: Space
+    domain: Domain
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        """Whether two extents agree there."""
+        return a == b or self.space.equal(a, b, self.domain)
+
+    def holds(self, condition: Expr) -> bool:
+        """Whether a condition holds there."""
+        return self.space.implies(self.domain, condition)
+
+
+def verify(graph: Graph, space: Space, *, after: str = "") -> None:
+    """Check everything; raises ``VerifyError`` that names the node and the pass ``after`` which."""
+    checker = _Checker(graph=graph, space=space, after=after)
+    for name, node in graph.nodes.items():
+        checker.node(name, node)
+    for node in graph.nodes.values():  # now that every edge is known to lead somewhere
+        checker.reads(node)
+        checker.types(node)
+        if isinstance(node.op, Merge):
+            checker.merge(node, node.op)
+    checker.endings()
+    checker.outputs()
+    checker.groups()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checker:
+    """One check of one graph."""
+
+    graph: Graph
+    space: Space
+    after: str
+
+    def require(self, holds: bool, where: str, why: str) -> None:
+        """Raise unless the rule holds."""
+        if not holds:
+            raise VerifyError(where, why, self.after)
+
+    # ------------------------------------------------------------ names, domains, edges
+
+    def node(self, name: str, node: Node) -> None:
+        """A node by itself."""
+        self.require(name == node.name, name, f"stands under another name than `{node.name}`")
+        self.require(bool(_NAME.fullmatch(name)), name, "is no name")
+        dims = node.domain.dims
+        given = isinstance(node.op, Input | Param)
+        universe = self.graph.universe
+        known = dims == (universe.sorted(dims) if given else universe.ordered(dims))
+        self.require(known, name, f"has unordered or unknown dimensions {list(dims)}")
+        self.only(symbols(node.domain.where), dims, name, "condition of the domain")
+        self.condition(node.domain.where, name)
+        merged = given or isinstance(node.op, Merge)
+        for e in (node.domain.where, *(() if merged else mentioned(node))):
+            whole = universe.has_lengths(e, dims)
+            self.require(whole, name, f"`{show_expr(e)}` varies with more")
+        for type_ in node.types:
+            for extent in type_.shape:
+                self.only(symbols(extent), dims, name, f"extent `{show_expr(extent)}`")
+        if not isinstance(node.op, Merge):  # whose targets are in the coordinates of its sources
+            for e in expressions(node.op):
+                self.only(symbols(e), dims, name, f"attribute `{show_expr(e)}`")
+        for slot, edge in enumerate(node.inputs):
+            self.edge(edge, dims, f"{name}, operand {slot}")
+            guarded = isinstance(node.op, Merge) or edge.guard == TRUE
+            self.require(guarded, name, "has a guard on an operand, but is no merge")
+
+    def edge(self, edge: Edge, dims: tuple[str, ...], where: str) -> None:
+        """An edge by itself."""
+        source = self.graph.nodes.get(edge.source)
+        if source is None:
+            raise VerifyError(where, f"reads `{edge.source}`, which does not exist", self.after)
+        self.require(
+            edge.out < len(source.types), where, f"reads output {edge.out} of {edge.source}"
+        )
+        counts = len(edge.entries), len(source.domain.dims)
+        message = f"has {counts[0]} entries for {counts[1]} dimensions of {edge.source}"
+        self.require(counts[0] == counts[1], where, message)
+        for entry in edge.entries:
+            self.only(symbols(entry), dims, where, f"entry `{show_expr(entry)}`")
+            self.require(is_affine(entry), where, f"entry `{show_expr(entry)}` is not affine")
+            for part in (entry.lo, entry.hi) if isinstance(entry, Slice) else (entry,):
+                self.require(not is_condition(part), where, "has a condition for an entry")
+        self.only(symbols(edge.guard), dims, where, "guard")
+        self.condition(edge.guard, where)
+
+    def condition(self, e: Expr, where: str) -> None:
+        """Conditions are boolean and affine."""
+        good = is_condition(e) and is_affine(e)
+        self.require(good, where, f"`{show_expr(e)}` is no affine condition")
+
+    def only(self, names: Iterable[str], dims: Sequence[str], where: str, what: str) -> None:
+        """Names are bounds, or among these dimensions."""
+        bounds = [b.name for b in self.graph.universe.bounds]
+        for name in names:
+            self.require(name in dims or name in bounds, where, f"{what} uses `{name}`")
+
+    # ------------------------------------------------------------ reads and types
+
+    def reads(self, node: Node) -> None:
+        """Reads stay inside."""
+        for edge in node.inputs:
+            sink = node.domain
+            if edge.guard != TRUE:
+                sink = Domain(sink.dims, conjunction(sink.where, edge.guard))
+            source = self.graph.nodes[edge.source].domain
+            found = self.space.outside(sink, edge.entries, source)
+            if found is not None:
+                why = f"reads {edge.source} at {list(found.index)} at the point {dict(found.point)}"
+                raise VerifyError(node.name, f"{why}, outside {show_domain(source)}", self.after)
+
+    def types(self, node: Node) -> None:
+        """Types are what the operator says, up to what is provable at all points."""
+        facts = DomainFacts(self.space, node.domain)
+        if isinstance(node.op, Merge):
+            self.branch_types(node)
+            return
+        operands = operand_types(self.graph, node)
+        try:
+            found = node.op.infer(operands, facts)
+        except OperandError as error:
+            raise VerifyError(node.name, error.message, self.after) from None
+        for condition in node.op.within(operands):
+            inside = not is_affine(condition) or facts.holds(condition)
+            why = f"leaves an axis where `{show_expr(condition)}` does not hold"
+            self.require(inside, node.name, why)
+        same = len(found) == len(node.types) and all(
+            _fits(a, b, facts) for a, b in zip(found, node.types, strict=True)
+        )
+        if not same:
+            has, gets = (", ".join(show_type(t) for t in ts) for ts in (node.types, found))
+            raise VerifyError(
+                node.name, f"has type {has}, but its operator gives {gets}", self.after
+            )
+
+    def branch_types(self, node: Node) -> None:
+        """Each branch of a merge has the merge's type where it is used."""
+        for edge, type_ in zip(node.inputs, operand_types(self.graph, node), strict=True):
+            where = conjunction(node.domain.where, edge.guard)
+            facts = DomainFacts(self.space, Domain(node.domain.dims, where))
+            why = f"branch {edge.source} is {show_type(type_)}, not {show_type(node.types[0])}"
+            self.require(_fits(type_, node.types[0], facts), node.name, why)
+
+    # ------------------------------------------------------------ merges
+
+    def merge(self, node: Node, op: Merge) -> None:
+        """The branches of a merge."""
+        where = node.name
+        self.require(len(op.targets) == len(node.inputs), where, "has not one target a branch")
+        for edge, target in zip(node.inputs, op.targets, strict=True):
+            source = self.graph.nodes[edge.source]
+            self.require(is_computed(source), where, f"branch {edge.source} is not computed")
+            self.require(len(target) == len(node.domain.dims), where, "has a target of other rank")
+            for entry in target:
+                self.only(symbols(entry), source.domain.dims, where, "target")
+            points = all(isinstance(e, Expr) for e in edge.entries)
+            self.require(points, where, "has a slice for a branch")
+        self.covers(node)
+        for edge, target in zip(node.inputs, op.targets, strict=True):
+            self.round_trip(node, edge, target)
+
+    def round_trip(self, node: Node, edge: Edge, target: tuple[Expr, ...]) -> None:
+        """What a branch reads writes exactly where it is read."""
+        source = self.graph.nodes[edge.source].domain
+        pairs = zip(source.dims, edge.entries, strict=True)
+        at = {dim: entry for dim, entry in pairs if isinstance(entry, Expr)}
+        here = Domain(node.domain.dims, conjunction(node.domain.where, edge.guard))
+        for dim, written in zip(identity(node.domain), target, strict=True):
+            back = self.space.equal(substitute(written, at), dim, here)
+            message = f"target {show_expr(written)} of {edge.source} is not what the branch reads"
+            self.require(back, node.name, message)
+
+    def covers(self, node: Node) -> None:
+        """Guards exclude each other and leave no point."""
+        guards = [e.guard for e in node.inputs]
+        whole = self.space.implies(node.domain, disjunction(*guards))
+        self.require(
+            whole, node.name, f"has no branch at some points of {show_domain(node.domain)}"
+        )
+        for k, guard in enumerate(guards):
+            others = disjunction(*guards[:k])
+            apart = k == 0 or self.space.disjoint(guard, others, node.domain)
+            self.require(apart, node.name, f"guard {show_expr(guard)} overlaps earlier ones")
+
+    # ------------------------------------------------------------ the whole
+
+    def endings(self) -> None:
+        """Each bound that is ended has its node."""
+        universe = self.graph.universe
+        found = [n for n in self.graph.nodes.values() if isinstance(n.op, Until)]
+        ended = {b.name: b for b in universe.ended}
+        for node in found:
+            assert isinstance(node.op, Until)
+            bound = ended.get(node.op.bound)
+            if bound is None:
+                raise VerifyError(node.name, f"ends {node.op.bound} unasked", self.after)
+            steps = [d for d in node.domain.dims if d not in bound.outer]
+            fits = len(steps) == 1 and universe.dim(steps[0]).bound == bound.name
+            fits = fits and node.domain.dims == (*bound.outer, steps[0])
+            whole = self.space.implies(Domain(node.domain.dims), node.domain.where)
+            self.require(fits and whole, node.name, f"is not at all steps of {bound.name}")
+        bounds = [n.op.bound for n in found if isinstance(n.op, Until)]
+        self.require(sorted(bounds) == sorted(ended), "endings", "not one for each ended bound")
+
+    def outputs(self) -> None:
+        """Outputs are edges from nowhere."""
+        names = [o.name for o in self.graph.outputs]
+        self.require(len({*names}) == len(names), "outputs", "two have one name")
+        for output in self.graph.outputs:
+            edge = Edge(source=output.source, out=output.out, entries=output.entries)
+            self.edge(edge, (), f"output {output.name}")
+            source = self.graph.nodes[output.source].domain
+            found = self.space.outside(Domain(()), output.entries, source)
+            if found is not None:
+                where = f"output {output.name}"
+                raise VerifyError(where, f"reads outside at {list(found.index)}", self.after)
+
+    def groups(self) -> None:
+        """Groups partition the computed nodes."""
+        if not self.graph.groups:
+            return
+        members = [m for g in self.graph.groups for m in g.members]
+        computed = [n.name for n in self.graph.nodes.values() if is_computed(n)]
+        self.require(sorted(members) == sorted(computed), "groups", "do not partition the nodes")
+        names = [g.name for g in self.graph.groups]
+        self.require(len({*names}) == len(names), "groups", "two have one name")
+        for group in self.graph.groups:
+            domains = {self.graph.nodes[m].domain for m in group.members}
+            self.require(len(domains) == 1, f"group {group.name}", "has members of other domains")
+
+
+def _fits(found: TensorType, declared: TensorType, facts: DomainFacts) -> bool:
+    return (
+        found.dtype == declared.dtype
+        and len(found.shape) == len(declared.shape)
+        and all(facts.equal(a, b) for a, b in zip(found.shape, declared.shape, strict=True))
+    )

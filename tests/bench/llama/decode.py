@@ -1,0 +1,138 @@
+"""Decoding a small Llama (`decode.rt`), with all positions so far and with the last 256 of them.
+
+    python -m tests.bench.decode KIND T B WINDOW
+
+decodes once, in a process of its own, so that somebody else can see how much memory that takes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+
+from tests.bench.compiled import ROOT, Ready, ready
+from tests.bench.llama import decode_jax
+from tests.bench.measure import Row, in_turns
+
+SOURCE = ROOT / "tests" / "bench" / "decode.rt"
+WINDOW = 256
+STEPS = (1024, 4096, 8192)
+QUICK = STEPS[:1]
+BATCHES = (1, 4)
+ROUNDS = 2
+FEW = 256
+"""Over padded caches each token takes as long as any other: so many are enough."""
+TIE = 1e-4
+"""Scores as close as this depend on rounding."""
+LONG = 2048
+"""A sequence of more steps is decoded once; compilation, a few seconds of minutes, is timed too."""
+
+
+def decode(lengths: Sequence[int] = STEPS) -> Iterator[Row]:
+    """Seconds for a token, and what a sequence adds to a process; what takes longest comes last."""
+    for steps in lengths:
+        for batch in BATCHES:
+            yield from compared(steps, batch, WINDOW, ("padded", "ring"))
+        for batch in BATCHES:
+            yield from compared(steps, batch, 0, ("padded", "bucketed"))
+        for window, kinds in ((0, ("padded", "bucketed")), (WINDOW, ("padded", "ring"))):
+            mine = memory("ours", steps, window)
+            for kind in kinds:
+                name = f"{about(steps, 1, window)}, memory, to {kind}"
+                theirs = memory(kind, steps, window)
+                yield Row(name=name, ours=mine, theirs=theirs, unit="MB")
+
+
+def compared(steps: int, batch: int, window: int, kinds: tuple[str, ...]) -> Iterator[Row]:
+    """Our program and others, whole runs in turns; of a padded one the first tokens."""
+    runs = [Kept(runner(kind, steps, batch, window)) for kind in ("ours", *kinds)]
+    if steps > LONG:
+        times = in_turns(runs, 1, warm=True)
+    else:
+        times = in_turns(runs, ROUNDS)
+    first, *others = (run.found for run in runs)
+    for other in others:
+        agree(first, other, window)
+    counts = [run.found.shape[1] for run in runs]
+    mine, *theirs = (min(found) / n for found, n in zip(times, counts, strict=True))
+    for kind, seconds in zip(kinds, theirs, strict=True):
+        name = f"{about(steps, batch, window)}, to {kind}"
+        yield Row(name=name, ours=mine, theirs=seconds)
+
+
+def agree(found: np.ndarray, other: np.ndarray, window: int) -> None:
+    """Raise if texts `i32[B, T]` differ, unless where one begins to differ both words score alike.
+
+    Of thousands of choices some are that close, and from there on all may be different.
+    """
+    for mine, theirs in zip(found, other, strict=True):
+        (places,) = np.nonzero(mine[: len(theirs)] != theirs)
+        if len(places):
+            at = places[0]
+            device = decode_jax.on_device(decode_jax.weights())
+            score = decode_jax.scores(device, jnp.array(mine[:at]), window)
+            assert abs(score[mine[at]] - score[theirs[at]]) < TIE, "the programs disagree"
+
+
+class Kept:
+    """Decodes; the tokens of the last time are kept: `i32[B, T]`."""
+
+    def __init__(self, run: Callable[[], np.ndarray]) -> None:
+        self.run = run
+        self.found = np.zeros((0, 0), np.int32)
+
+    def __call__(self) -> None:
+        self.found = self.run()
+
+
+def about(steps: int, batch: int, window: int) -> str:
+    """What is decoded."""
+    return f"B {batch}, T {steps}" + (f", window {window}" if window else "")
+
+
+def runner(kind: str, steps: int, batch: int, window: int) -> Callable[[], np.ndarray]:
+    """A way to decode, ready to run: the tokens `i32[B, T]`."""
+    weights, first = decode_jax.weights(), np.arange(batch, dtype=np.int32)
+    if kind == "ours":
+        program = ready(SOURCE, "-D", f"window={window}", inputs={"first": first}, params=weights)
+        return partial(_ours, program, steps, batch)
+    device = decode_jax.on_device(weights)
+    match kind:
+        case "padded":
+            return partial(decode_jax.padded, device, first, min(FEW, steps), window, room=steps)
+        case "bucketed":
+            return partial(decode_jax.bucketed, device, first, steps, max(256, steps // 8))
+        case "ring":
+            return partial(decode_jax.ring, device, first, steps, window)
+    raise ValueError(kind)
+
+
+def _ours(program: Ready, steps: int, batch: int) -> np.ndarray:
+    return program(B=batch, T=steps).outputs["tok"]
+
+
+def memory(kind: str, steps: int, window: int) -> float:
+    """The bytes by which a process is larger at most when it decodes a sequence of this length."""
+    few, many = (peak(kind, count, window) for count in (WINDOW, steps))
+    return float(many - few)
+
+
+def peak(kind: str, steps: int, window: int) -> int:
+    """The most memory of a process that decodes once, in bytes."""
+    command = [sys.executable, "-m", "tests.bench.llama.decode", kind, str(steps), "1", str(window)]
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return usage.ru_maxrss * 1024
+
+
+if __name__ == "__main__":
+    runner(sys.argv[1], *map(int, sys.argv[2:5]))()

@@ -1,0 +1,112 @@
+"""The tile rule of every operator: parts of the operands give parts of the results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tempoc.ops.axis_links import OPAQUE, RULES, Link, Part, links, narrowed
+from tempoc.ops.catalog import OPS
+from tempoc.ops.definition.dtype_text import numpy_dtype
+from tempoc.ops.definition.shapes import axes_of
+from tempoc.passes.tiling.partial_results import combination
+from tempoc.symbolic.expr import Const
+from tempoc.symbolic.walk import evaluate
+from tests.ops.harness import Array, Case, Sampled, points
+from tests.ops.test_agreement import CASES
+
+STEP = 2
+
+
+def axes(case: Case) -> tuple[Link, ...]:
+    """All axes that can be followed through the operator."""
+    types = tuple(a.type for a in case.args)
+    return links(case.op, types, case.types, Sampled(case.least).equal)
+
+
+FOLLOWED = [c for c in CASES if axes(c)]
+
+
+def test_every_operator_has_a_rule_or_is_opaque() -> None:
+    assert not {*RULES} & {*OPAQUE}
+    assert {*RULES} | {*OPAQUE} == {*OPS}
+
+
+def test_every_rule_is_tried() -> None:
+    assert {c.op.name for c in FOLLOWED} == {*RULES}
+
+
+@pytest.mark.parametrize("case", FOLLOWED, ids=str)
+def test_parts_make_the_whole(case: Case) -> None:
+    rng = np.random.default_rng(7)
+    for at in points(case):
+        arrays = [a.draw(rng, at) for a in case.args]
+        whole = case.op.evaluate(tuple(arrays), at)
+        for link in axes(case):
+            found = [cut(case, link, arrays, start, at) for start in starts(link, arrays, whole)]
+            if link.is_reduced:
+                assert_combined(case, found, whole, at)
+            else:
+                for k, axis in enumerate(link.results):
+                    assert axis is not None
+                    joined = np.concatenate([f[k] for f in found], axis) if found else whole[k]
+                    assert_close(case, joined, whole[k])
+
+
+def starts(link: Link, arrays: list[Array], whole: tuple[Array, ...]) -> range:
+    """Where the parts begin."""
+    operands = zip(arrays, link.operands, strict=True)
+    sizes = [a.shape[k] for a, k in operands if k is not None]
+    sizes += [y.shape[k] for y, k in zip(whole, link.results, strict=True) if k is not None]
+    assert len({*sizes}) == 1, "the axis has one extent"
+    return range(0, sizes[0], STEP)
+
+
+def cut(
+    case: Case, link: Link, arrays: list[Array], start: int, at: dict[str, int]
+) -> tuple[Array, ...]:
+    """The operator on one part of the link's axis."""
+    parts = [
+        x if axis is None else np.take(x, range(start, min(start + STEP, x.shape[axis])), axis)
+        for x, axis in zip(arrays, link.operands, strict=True)
+    ]
+    if link.is_reduced:
+        how = combination(case.op, tuple(a.type for a in case.args), case.types[0].dtype)
+        op = case.op if how is None else how.part
+        if how is not None and case.op.name not in ("matmul", "einsum"):
+            wide = numpy_dtype(how.dtype)
+            narrow = [p.dtype == numpy_dtype(case.types[0].dtype) for p in parts]
+            parts = [p.astype(wide) if n else p for p, n in zip(parts, narrow, strict=True)]
+        return op.evaluate(tuple(parts), at)
+    results = [
+        evaluate(case.types[k].shape[a], at) for k, a in enumerate(link.results) if a is not None
+    ]
+    part = Part(Const(start), Const(min(STEP, results[0] - start)))
+    return narrowed(case.op, link, part).evaluate(tuple(parts), at)
+
+
+def assert_combined(
+    case: Case, found: list[tuple[Array, ...]], whole: tuple[Array, ...], at: dict[str, int]
+) -> None:
+    """What is found for the parts, taken in one after another, is what the whole gives."""
+    types = tuple(a.type for a in case.args)
+    how = combination(case.op, types, case.types[0].dtype)
+    if how is None:
+        return
+    total = np.full(whole[0].shape, how.start, numpy_dtype(how.dtype))
+    for (part,) in found:
+        both = (total, part.astype(total.dtype))
+        (total,) = how.more.evaluate((np.stack(both),) if how.stacked else both, at)
+    if how.divided:
+        shape = types[0].shape
+        sizes = [evaluate(shape[a], at) for a in axes_of(case.op.axes, len(shape))]
+        with np.errstate(all="ignore"):
+            total = total / total.dtype.type(np.prod(sizes))
+    assert_close(case, total, whole[0])
+
+
+def assert_close(case: Case, found: Array, wanted: Array) -> None:
+    assert found.shape == wanted.shape
+    half = numpy_dtype(case.types[0].dtype).itemsize == 2
+    a, b = (np.asarray(x).astype(np.float64) for x in (found, wanted))
+    np.testing.assert_allclose(a, b, rtol=2e-2 if half else 1e-5, atol=2e-2 if half else 1e-5)

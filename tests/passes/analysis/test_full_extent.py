@@ -1,0 +1,66 @@
+"""What is kept whole along a dimension, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.passes.analysis.full_extent import kept_whole
+from tests.support.generators.graphs import graph
+
+LOOP = """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%h.0 = copy %x[0] : [] f32
+%h.1 = add %h[t-1], %x : [t | t >= 1] f32
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32
+%e = exp %h : [t] f32
+"""
+CASES = {
+    "what is given": ("output s = %h[T-1]", "x"),
+    "what the loop itself reads is not": ("%s = neg %e : [t] f32\noutput s = %s[T-1]", "x"),
+    "a result": ("output e = %e[0:T]", "e x"),
+    "a slice that grows": (
+        "%s = max{axes=(0,)} %e[0:t+1] : [t] f32\noutput s = %s[T-1]",
+        "e x",
+    ),
+    "a window is not": (
+        "%s = max{axes=(0,)} %e[max(0, t-3):t+1] : [t] f32\noutput s = %s[T-1]",
+        "x",
+    ),
+    "what is added up on the way is not": (
+        "%s = sum{axes=(0,)} %e[0:T] : [] f32\noutput s = %s",
+        "x",
+    ),
+    "what is read again when all is known": (
+        "%s = sum{axes=(0,)} %e[0:T] : [] f32\n%d = div %h, %s : [t] f32\noutput d = %d[T-1]",
+        "h x",
+    ),
+    "what is added up together with what comes later": (
+        "%s = sum{axes=(0,)} %e[0:T] : [] f32\n%d = div %h, %s : [t] f32\n"
+        '%p = einsum{spec="t,t->"} %e[0:T], %d[0:T] : [] f32\noutput p = %p',
+        "e h x",
+    ),
+    "what a few steps ahead make needs no more": (
+        "%s = sum{axes=(0,)} %e[t:min(t+3, T)] : [t] f32\n%d = mul %s, %h : [t] f32\n"
+        "%p = sum{axes=(0,)} %d[0:T] : [] f32\noutput p = %p",
+        "x",
+    ),
+    "what all steps to come make": (
+        "%s = sum{axes=(0,)} %e[t:T] : [t] f32\n%d = mul %s, %h : [t] f32\n"
+        "%p = sum{axes=(0,)} %d[0:T] : [] f32\noutput p = %p",
+        "e h x",
+    ),
+    "what a loop backwards reads": (
+        "%g.0 = copy %e[T-1] : [] f32\n%g.1 = add %g[t+1], %e : [t | t+1 < T] f32\n"
+        "%g = merge{targets=((T-1,), (t,))} %g.0 when t == T-1, %g.1 when t+1 < T : [t] f32\n"
+        "output g = %g[0]",
+        "e x",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kept_whole(name: str) -> None:
+    text, whole = CASES[name]
+    assert sorted(kept_whole(graph(f"{LOOP}{text}\n"), "t")) == whole.split()

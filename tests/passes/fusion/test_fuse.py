@@ -1,0 +1,224 @@
+"""Islands: what is grouped, what must not be, and what the groups are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.passes.fusion.fuse import Fuse
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.statements.build import statements
+from tests.support.generators.graphs import Story
+from tests.support.golden import Golden
+
+RNN = """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%w = param{template="w", dtype=f32, shape=(4, 4)} : [] f32[4, 4]
+%h.0 = full{shape=(4,), value=0.0, dtype=f32} : [] f32[4]
+%s.matmul = matmul %w, %h : [t] f32[4]
+%s = add %s.matmul, %x : [t] f32[4]
+%h.1 = tanh %s : [t] f32[4]
+%h = merge{targets=((0,), (t+1,))} %h.0 when t == 0, %h.1[t-1] when t >= 1 : [t] f32[4]
+%y = sum{axes=(0,)} %s : [t] f32
+output y = %y[0:T]
+"""
+ATTENTION = """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%w = param{template="w", dtype=f32, shape=(4, 4)} : [] f32[4, 4]
+%k = matmul %w, %x : [t] f32[4]
+%two = literal{value=2.0, dtype=f32, weak=true} : [] ~f32
+%s.matmul = matmul %k[0:t+1], %x : [t] f32[t+1]
+%s = div %s.matmul, %two : [t] f32[t+1]
+%a = matmul %s, %k[0:t+1] : [t] f32[4]
+%b = mul %a, %two : [t] f32[4]
+output b = %b[0:T]
+"""
+CASES = {
+    "a recurrent network is two kernels": RNN,
+    "attention reads what its own instance writes": ATTENTION,
+    "a path that leaves and returns within an instance": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = exp %x : [t] f32
+%all = sum %a[0:T] : [] f32
+%y = div %a, %all : [t] f32
+output y = %y[0:T]
+""",
+    "two loops that run in opposite directions": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%zero = literal{value=0.0, dtype=f32} : [] f32
+%f.1 = add %f[t-1], %x : [t | t >= 1] f32
+%f = merge{targets=((0,), (t,))} %zero when t == 0, %f.1 when t >= 1 : [t] f32
+%g.1 = add %g[t+1], %f : [t | t+1 < T] f32
+%g.0 = copy %x[T-1] : [] f32
+%g = merge{targets=((T-1,), (t,))} %g.0 when t == T-1, %g.1 when t+1 < T : [t] f32
+output g = %g[0:T]
+""",
+    "a read of later points does not turn a loop around": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = exp %x : [t] f32
+%b = sum{axes=(0,)} %a[t:min(t+3, T)] : [t] f32
+%c = neg %b : [t] f32
+output a = %a[0:T]
+output c = %c[0:T]
+""",
+    "a recurrence that runs backwards is one kernel": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%zero = literal{value=0.0, dtype=f32} : [] f32
+%g.mul = mul %g[t+1], %x : [t | t+1 < T] f32
+%g.1 = add %g.mul, %x : [t | t+1 < T] f32
+%g = merge{targets=((T-1,), (t,))} %zero when t == T-1, %g.1 when t+1 < T : [t] f32
+output g = %g[0:T]
+""",
+    "side by side, with constants of their own": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%two = literal{value=2.0, dtype=f32} : [] f32
+%t = index{expr=t} : [t] i32
+%a = mul %x, %two : [t] f32
+%b = add %x, %t : [t] f32
+%late.mul = mul %x[t-1], %two : [t | t >= 1] f32
+%late = add %late.mul, %t[t-1] : [t | t >= 1] f32
+output a = %a[0:T]
+output b = %b[0:T]
+output late = %late[1:T]
+""",
+    "defaults of params keep to themselves": """
+%two = full{shape=(2,), value=2.0, dtype=f32} : [] f32[2]
+%w.exp = exp %two : [] f32[2]
+%w.neg = neg %w.exp : [] f32[2]
+%w = param{template="w", dtype=f32, shape=(2,), has_default=true} %w.neg : [] f32[2]
+%v.exp = exp %two : [] f32[2]
+%v = param{template="v", dtype=f32, shape=(2,), has_default=true} %v.exp : [] f32[2]
+%a = add %w, %v : [] f32[2]
+%b = mul %a, %v : [] f32[2]
+output b = %b
+""",
+    "dimensions in turn": """
+bound I
+bound T
+dim i < I
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%zero = literal{value=0.0, dtype=f32} : [] f32
+%w.next = sum{axes=(0,)} %act[i, 0:T] : [i] f32
+%w = merge{targets=((0,), (i+1,))} %zero when i == 0, %w.next[i-1] when i >= 1 : [i] f32
+%act.add = add %w, %x : [i, t] f32
+%act = tanh %act.add : [i, t] f32
+output w = %w[0:I]
+""",
+}
+
+
+def test_fuse(golden: Golden) -> None:
+    story = Story()
+    for name, text in CASES.items():
+        story.tell(name, text, Fuse())
+    golden("passes/fuse.txt", story.text)
+
+
+def groups(text: str, step: Fuse | None = None) -> list[tuple[str, ...]]:
+    outcome = Story().tell("", text, step or Fuse())
+    return [g.members for g in outcome.graph.groups]
+
+
+@pytest.mark.parametrize(
+    ("names", "group"),
+    [
+        (("net.w.1", "net.b.1"), "net.1"),
+        (("net.w.1", "net.b.early"), "net"),
+        (("a.f.x", "a.f.y"), "a.f"),
+        (("x.f", "x.g"), "x.g"),  # there is an x already
+        (("l.d.u.mul", "l.d.w"), "l.d.w"),  # all cotangents begin so
+        (("a.f", "b.f"), "b.f"),
+        (("a.f", "c"), "c"),
+    ],
+)
+def test_names_of_groups(names: tuple[str, str], group: str) -> None:
+    a, b = names
+    text = f"""
+bound T
+dim t < T
+%x = input{{dtype=f32}} : [t] f32
+%{a} = exp %x : [t] f32
+%{b} = sin %x : [t] f32
+output p = %{a}[0:T]
+output q = %{b}[0:T]
+"""
+    assert [g.name for g in Story().tell("", text, Fuse()).graph.groups] == [group]
+
+
+def test_a_limit() -> None:
+    assert max(map(len, groups(RNN, Fuse(limit=2)))) == 2
+    assert max(map(len, groups(RNN))) > 2
+
+
+def test_side_by_side_can_be_switched_off() -> None:
+    text = CASES["side by side, with constants of their own"]
+    assert len(groups(text, Fuse(horizontal=False))) > len(groups(text))
+
+
+@pytest.mark.parametrize("text", CASES.values(), ids=CASES)
+def test_statements_of_groups(text: str) -> None:
+    graph = Story().tell("", text, Fuse()).graph
+    found = statements(graph, Space(graph.universe))
+    assert [s.name for s in found.statements] == [g.name for g in graph.groups]
+    for statement in found.statements:
+        for read in statement.reads:
+            assert read.tensor in found.tensors
+            own = {w.tensor for w in statement.writes}
+            assert read.tensor in own or not read.forwarded
+
+
+def test_a_forwarded_read() -> None:
+    graph = Story().tell("", ATTENTION, Fuse()).graph
+    (statement,) = statements(graph, Space(graph.universe)).statements
+    assert [(r.tensor, r.forwarded) for r in statement.reads if r.tensor == "k"] == [
+        ("k", True),
+        ("k", True),
+    ]
+
+
+def test_what_calls_need_is_not_fused_with_what_later_calls_give() -> None:
+    call = 'extern_host{extern="f", module="m", function="f", arguments=("f32",), results=("f32",)'
+    text = f"""
+bound T
+dim t < T
+%x = input{{dtype=f32}} : [t] f32
+%k = sin %x : [t] f32
+%a = {call}, turn=0}} %k : [t] f32
+%b = {call}, turn=1}} %x : [t] f32
+%w = cos %b : [t] f32
+%v = exp %x : [t] f32
+output a = %a[0:T]
+output w = %w[0:T]
+output v = %v[0:T]
+"""
+    assert groups(text) == [("k", "v"), ("a",), ("b",), ("w",)]
+
+
+def test_domains_are_spelled_so_that_ranges_can_be_read() -> None:
+    text = """
+bound J
+bound K
+dim j < J
+dim k < K
+%x = input{dtype=f32} : [j, k] f32
+%a = exp %x : [j, k | j != 0 and (j < 1 or k != K-1)] f32
+%b = sin %x : [j, k* | k < K-1 and j >= 1] f32
+output a = %a[1:J, 0:K-1]
+output b = %b[1:J, 0:K-1]
+"""
+    graph = Story().tell("", text, Fuse()).graph
+    assert [s.name for s in statements(graph, Space(graph.universe)).statements] == ["a", "b"]

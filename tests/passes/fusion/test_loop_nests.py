@@ -1,0 +1,76 @@
+"""Joins one after the other: the answers are those of a test from scratch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tempoc.passes.analysis.dependence import Dependence, is_schedulable
+from tempoc.passes.fusion.loop_nests import Nests
+from tempoc.sdg.graph.query import components
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+SIGNS = st.sampled_from([(0,), (1,), (-1,), (0, 1), (-1, 0), (-1, 0, 1)])
+DIMS = ("i", "t")
+
+
+def need(sink: str, source: str, signs: tuple[tuple[int, ...], ...]) -> Dependence:
+    listed = tuple((d, frozenset(s)) for d, s in zip(DIMS, signs, strict=True))
+    return Dependence(sink=sink, source=source, signs=listed)
+
+
+needs = st.lists(
+    st.builds(need, st.sampled_from(NAMES), st.sampled_from(NAMES), st.tuples(SIGNS, SIGNS)),
+    max_size=12,
+)
+joins = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=10)
+
+
+def contracted(found: list[Dependence], a: str, b: str) -> list[Dependence]:
+    """The dependences when the second is part of the first."""
+    result: dict[Dependence, None] = {}
+    for d in found:
+        sink, source = (a if end == b else end for end in (d.sink, d.source))
+        whole = d.sink == d.source or sink != source
+        for part in (d,) if whole else d.moving():
+            result[replace(part, sink=sink, source=source)] = None
+    return list(result)
+
+
+def around(name: str, left: list[str], found: list[Dependence]) -> tuple[str, ...]:
+    """What is in a cycle with a statement, itself included."""
+    sources: dict[str, list[str]] = {n: [] for n in left}
+    for d in found:
+        sources[d.sink].append(d.source)
+    return next(part for part in components(left, sources.__getitem__) if name in part)
+
+
+@given(needs, joins)
+@settings(max_examples=400, deadline=None)
+def test_joins_are_judged_as_from_scratch(
+    found: list[Dependence], pairs: list[tuple[str, str]]
+) -> None:
+    dims = dict.fromkeys(NAMES, DIMS)
+    nests, left = Nests(NAMES, found, dims), list(NAMES)
+    for a, b in pairs:
+        if a == b or a not in left or b not in left:
+            continue
+        after = contracted(found, a, b)
+        rest = [n for n in left if n != b]
+        expected = is_schedulable(around(a, rest, after), after, dims)
+        assert nests.may_join(a, b) is expected
+        if expected:
+            nests.join(a, b)
+            found, left = after, rest
+            mine = {d for name in left for d in (*nests.touching[name], *nests.own[name])}
+            assert mine == {*found}
+
+
+@given(needs, st.sampled_from(DIMS))
+def test_cycles_along_one_dimension(found: list[Dependence], dim: str) -> None:
+    nests = Nests(NAMES, found, dict.fromkeys(NAMES, DIMS))
+    along = [d for d in found if all(0 in s or k == dim for k, s in d.signs)]
+    for a, b in (("a", "b"), ("c", "a")):
+        assert nests.is_cyclic(a, b, dim) is (b in around(a, list(NAMES), along))

@@ -1,0 +1,281 @@
+"""Which cycles become scans, which stay loops, and that both mean the same."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+
+from tempoc.base.source import Source
+from tempoc.driver.elaborate import elaborate
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.ops.control.recurrence import Recurrence
+from tempoc.passes.context import PassContext
+from tempoc.passes.fusion.fuse import Fuse
+from tempoc.passes.lifting.recurrence_to_scan import Scans
+from tempoc.passes.simplify.canonicalize import Canonicalize
+from tempoc.passes.vectorization.vectorize import Vectorize
+from tempoc.pipeline.manager import run_pipeline
+from tempoc.poly.relations.space import Space
+from tempoc.sdg.text.parse import parse_graph
+from tempoc.sdg.text.text import show
+from tempoc.sdg.verification.verify import verify
+from tests.support.generators.graphs import Story, assert_same
+from tests.support.golden import Golden
+
+CASES = {
+    "returns: from the end, with what ends an episode": """
+bound T
+dim t < T
+%r = input{dtype=f32} : [t] f32
+%done = input{dtype=bool} : [t] bool
+%zero = literal{value=0.0, dtype=f32} : [] f32
+%gamma = literal{value=0.9, dtype=f32} : [] f32
+%after = where %done, %zero, %gamma : [t] f32
+%g.mul = mul %after, %g[t+1] : [t | t < T-1] f32
+%g.0 = add %r, %g.mul : [t | t < T-1] f32
+%g.1 = copy %r : [t | t == T-1] f32
+%g = merge{targets=((t,), (t,))} %g.0 when t < T-1, %g.1 when t == T-1 : [t] f32
+%y = exp %g : [t] f32
+output g = %g[0:T]
+output y = %y[0:T]
+""",
+    "a complex number is two states of one scan": """
+bound T
+dim t < T
+%a = input{dtype=f32, shape=(2,)} : [] f32[2]
+%b = input{dtype=f32, shape=(2,)} : [] f32[2]
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%re.mul = mul %a, %re : [t | t+1 < T] f32[2]
+%re.mul2 = mul %b, %im : [t | t+1 < T] f32[2]
+%re.sub = sub %re.mul, %re.mul2 : [t | t+1 < T] f32[2]
+%re.1 = add %re.sub, %x[t+1] : [t | t+1 < T] f32[2]
+%im.mul = mul %a, %im : [t | t+1 < T] f32[2]
+%im.mul2 = mul %b, %re : [t | t+1 < T] f32[2]
+%im.1 = add %im.mul, %im.mul2 : [t | t+1 < T] f32[2]
+%re.0 = copy %x[0] : [] f32[2]
+%im.0 = full{shape=(2,), value=0.0, dtype=f32} : [] f32[2]
+%re = merge{targets=((0,), (t+1,))} %re.0 when t == 0, %re.1[t-1] when t >= 1 : [t] f32[2]
+%im = merge{targets=((0,), (t+1,))} %im.0 when t == 0, %im.1[t-1] when t >= 1 : [t] f32[2]
+output re = %re[0:T]
+output im = %im[T-1]
+""",
+    "a batch of maxima; operands that are turned round or taken apart": """
+bound B
+bound T
+dim b < B
+dim t < T
+%x = input{dtype=f32} : [b, t] f32
+%w = input{dtype=f32} : [t] f32
+%s.0 = copy %x[b, 0] : [b] f32
+%s.in = maximum %s[b, t-1], %x : [b, t | t >= 1] f32
+%s.back = minimum %s.in, %w[T-1-t] : [b, t | t >= 1] f32
+%s.sum = sum{axes=(0,)} %x[0:B, t] : [t] f32
+%s.1 = maximum %s.back, %s.sum : [b, t | t >= 1] f32
+%s = merge{targets=((b, 0), (b, t))} %s.0 when t == 0, %s.1 when t >= 1 : [b, t] f32
+output s = %s[0:B, 0:T]
+""",
+    "a matrix, and more than one equation at the start": """
+bound T
+dim t < T
+%m = input{dtype=f32, shape=(2, 2)} : [t] f32[2, 2]
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%h.dot = matmul %m, %h[t-1] : [t | t >= 2] f32[2]
+%h.2 = add %h.dot, %x : [t | t >= 2] f32[2]
+%a = full{shape=(2,), value=1.0, dtype=f32} : [t | t == 0] f32[2]
+%b = copy %x : [t | t == 1] f32[2]
+%h = merge{targets=((t,), (t,), (t,))} %a when t == 0, %b when t == 1, %h.2 when t >= 2 : [t] f32[2]
+output h = %h[0:T]
+""",
+    "parts of what a step makes": """
+bound T
+dim t < T
+%w = input{dtype=f32, shape=(4, 2)} : [] f32[4, 2]
+%x = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%dot = matmul %w, %h[t-1] : [t | t >= 1] f32[4]
+%both = add %dot, %x : [t | t >= 1] f32[4]
+%gates = split{sections=2, axis=0} %both : [t | t >= 1] f32[2], f32[2]
+%c.mul = mul %gates, %c[t-1] : [t | t >= 1] f32[2]
+%c.1 = add %c.mul, %gates@1 : [t | t >= 1] f32[2]
+%h.1 = tanh %c : [t | t >= 1] f32[2]
+%zero = full{shape=(2,), value=0.0, dtype=f32} : [] f32[2]
+%h.0 = copy %zero : [] f32[2]
+%c.0 = copy %zero : [] f32[2]
+%c = merge{targets=((0,), (t,))} %c.0 when t == 0, %c.1 when t >= 1 : [t] f32[2]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[2]
+output h = %h[0:T]
+output gates = %gates@1[1:T]
+""",
+    "a derivative: nodes of the cycle read at a distance": """
+bound T
+dim t < T
+%a = input{dtype=f32} : [t] f32
+%g = input{dtype=f32} : [t] f32
+%d.mul = mul %d, %a : [t | t >= 1] f32
+%d.0 = add %g, %d.mul[t+1] : [t | t < T-1] f32
+%d.1 = copy %g : [t | t == T-1] f32
+%d = merge{targets=((t,), (t,))} %d.0 when t < T-1, %d.1 when t == T-1 : [t] f32
+%y.0 = copy %d.mul : [t | t >= 1] f32
+%y.1 = copy %d[0] : [] f32
+%y = merge{targets=((t,), (0,))} %y.0 when t >= 1, %y.1 when t == 0 : [t] f32
+output d = %d[0:T]
+output y = %y[0:T]
+""",
+    "whole numbers and truth values, one made of the other": """
+bound T
+dim t < T
+%x = input{dtype=i32} : [t] i32
+%five = literal{value=5, dtype=i32} : [] i32
+%n.add = add %n[t-1], %x : [t | t >= 1] i32
+%n.1 = mod %n.add, %five : [t | t >= 1] i32
+%n.0 = copy %x[0] : [] i32
+%n = merge{targets=((0,), (t,))} %n.0 when t == 0, %n.1 when t >= 1 : [t] i32
+%e.eq = eq %n, %five : [t | t >= 1] bool
+%e.1 = or %e.eq, %e[t-1] : [t | t >= 1] bool
+%e.0 = eq %n[0], %five : [] bool
+%e = merge{targets=((0,), (t,))} %e.0 when t == 0, %e.1 when t >= 1 : [t] bool
+output n = %n[0:T]
+output e = %e[0:T]
+""",
+    "a branch has values where the state takes none": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%n = tanh %s : [t] f32
+%s.0 = copy %x : [t | t < 2] f32
+%s = merge{targets=((t,), (t+1,))} %s.0 when t < 2, %n[t-1] when t >= 2 : [t] f32
+output n = %n[0:T]
+output s = %s[0:T]
+""",
+    "the same, a result of several": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(2,)} : [t] f32[2]
+%both = concat{axis=0} %s, %x : [t] f32[4]
+%n = split{sections=2, axis=0} %both : [t] f32[2], f32[2]
+%s.0 = copy %x : [t | t < 2] f32[2]
+%s = merge{targets=((t,), (t+1,))} %s.0 when t < 2, %n@1[t-1] when t >= 2 : [t] f32[2]
+%y = mul %n, %n@1 : [t] f32[2]
+output y = %y[0:T]
+output s = %s[0:T]
+""",
+    "inside a loop over another dimension": """
+bound I
+bound T
+dim i < I
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%w.0 = literal{value=0.5, dtype=f32} : [] f32
+%h.mul = mul %w, %h[i, t-1] : [i, t | t >= 1] f32
+%h.1 = add %h.mul, %x : [i, t | t >= 1] f32
+%h.0 = copy %x[0] : [i] f32
+%h = merge{targets=((i, 0), (i, t))} %h.0 when t == 0, %h.1 when t >= 1 : [i, t] f32
+%w.sum = sum{axes=(0,)} %h[i, 0:T] : [i | i+1 < I] f32
+%w.1 = tanh %w.sum : [i | i+1 < I] f32
+%w.2 = copy %w.0 : [] f32
+%w = merge{targets=((0,), (i+1,))} %w.2 when i == 0, %w.1[i-1] when i >= 1 : [i] f32
+output h = %h[I-1, 0:T]
+""",
+    "what a loop makes, and only for the next step, stays in that loop": """
+bound T
+dim t < T
+%x = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%s.sort = sort %s[t-1] : [t | t >= 1] f32[4]
+%s.1 = add %s.sort, %x : [t | t >= 1] f32[4]
+%s.0 = copy %x[0] : [] f32[4]
+%s = merge{targets=((0,), (t,))} %s.0 when t == 0, %s.1 when t >= 1 : [t] f32[4]
+%r = exp %s : [t] f32[4]
+%h.1 = add %h[t-1], %r : [t | t >= 1] f32[4]
+%h.0 = copy %r[0] : [] f32[4]
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32[4]
+output h = %h[T-1]
+""",
+    "two steps back, and all that was before": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%f.1 = add %f[t-1], %f[t-2] : [t | t >= 2] f32
+%f.0 = copy %x : [t | t < 2] f32
+%f = merge{targets=((t,), (t,))} %f.0 when t < 2, %f.1 when t >= 2 : [t] f32
+%p.sum = sum{axes=(0,)} %p[0:t] : [t | t >= 1] f32
+%p.1 = mul %p.sum, %x : [t | t >= 1] f32
+%p.0 = copy %x[0] : [] f32
+%p = merge{targets=((0,), (t,))} %p.0 when t == 0, %p.1 when t >= 1 : [t] f32
+output f = %f[0:T]
+output p = %p[0:T]
+""",
+}  # fmt: skip
+
+
+def test_scans(golden: Golden) -> None:
+    story = Story()
+    for name, text in CASES.items():
+        story.tell(name, text, Vectorize(), Scans(), Vectorize())
+    golden("passes/scans.txt", story.text)
+
+
+STATES = ("h", "g")
+BEFORE = ("{s}", "{s}", "tanh({s})", "{a} * {s}", "{s} * {a} + {b}", "-{s}", "{s} - {b} * {s}")
+"""What a step makes of a state, given `a` and `b`."""
+MORE = ("maximum({x}, {y})", "{x} + {y}", "{x} * {y} + {x}", "where({c}, {x}, {y})", "{x} - {y}")
+
+
+@st.composite
+def recurrences(draw: st.DrawFn) -> str:
+    """A program with one recurrence of one or two states, forwards or backwards, read anyhow."""
+
+    def choose(*options: str) -> str:
+        return draw(st.sampled_from(options))
+
+    batch, back = draw(st.booleans()), draw(st.booleans())
+    dims = "b, t" if batch else "t"
+    before, first = ("t+1", "T-1") if back else ("t-1", "0")
+    shape = choose("", "[3]")
+    states = STATES[: draw(st.integers(1, 2))]
+    lines = ["dim b < B", "dim t < T", f"input x[{dims}]: f32{shape}", f"input y[t]: f32{shape}"]
+    lines += [f"input done[{dims}]: bool{shape}"]
+    lead = "b, " if batch else ""
+
+    def operand() -> str:
+        return choose("x", "y", "0.5", "exp(-x * x)", "y[T-1-t]", f"x[{lead}T-1-t]", "x * y")
+
+    def term() -> str:
+        s = f"{choose(*states)}[{lead}{before}]"
+        return choose(*BEFORE).format(s=s, a=operand(), b=operand())
+
+    def step() -> str:
+        x, y = term(), choose(term(), operand())
+        return f"0.7 * ({choose(*MORE).format(x=x, y=y, c='done')})"
+
+    for s in states:
+        if draw(st.booleans()):
+            lines.append(f"{s}[{lead}{first}] = x[{lead}{first}]")
+        else:
+            lines.append(f"{s}[{lead}{first}] = {choose('', 'tanh')}(y[{first}])")
+        lines.append(f"{s}[{lead}t] = {step()} + {operand()}")
+        lines.append(f"{s}r = {s} * x + {s}[{lead}T-1] + sum({s}[t = 0:t+1], axis = 0)")
+    lines.append(f"loss = sum({states[0]}[{'b = 0:B, ' if batch else ''}t = 0:T])")
+    lines.append("slope = grad(loss, x)")
+    shown = [*states, *(f"{s}r" for s in states), "slope"]
+    return "\n".join([*lines, f"output {', '.join(shown)}", ""])
+
+
+@given(text=recurrences())
+@settings(
+    max_examples=14,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+def test_recurrences_become_scans_and_mean_the_same(text: str) -> None:
+    note(text)
+    graph = elaborate(load_source(Source("generated.rt", text)), {})
+    space = Space(graph.universe)
+    steps = (Canonicalize(), Vectorize(), Scans(), Vectorize(), Fuse())
+    outcome = run_pipeline(
+        graph, steps, PassContext(space), verify=lambda g, s: verify(g, space, after=s)
+    )
+    assert any(isinstance(n.op, Recurrence) for n in outcome.graph.nodes.values())
+    assert parse_graph(show(outcome.graph), "generated.sdg") == outcome.graph
+    assert_same(graph, outcome.graph)

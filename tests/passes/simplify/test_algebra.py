@@ -1,0 +1,54 @@
+"""Identities fire where they hold for every number, or up to rounding, and only there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tempoc.passes.simplify.algebra import Algebra
+from tempoc.passes.simplify.rules.table import ROWS
+from tempoc.pipeline.manager import Outcome
+from tempoc.sdg.graph.graph import Graph
+from tests.passes.simplify.identities import EXACT, ROUNDED, SILENT, program
+from tests.support.generators.graphs import Story, graph
+from tests.support.golden import Golden
+
+
+def test_each_row_has_a_case() -> None:
+    assert [row.name for row in ROWS if row.exact] == list(EXACT)
+    assert [row.name for row in ROWS if not row.exact] == list(ROUNDED)
+
+
+def fired(outcome: Outcome[Graph]) -> set[str]:
+    """The rows that were applied."""
+    return {r.message.split(": ", 1)[1] for r in outcome.remarks}
+
+
+def test_algebra(golden: Golden) -> None:
+    story = Story()
+    for name, lines in EXACT.items():
+        assert name in fired(story.tell(name, program(lines), Algebra(exact=True)))
+    for name, lines in ROUNDED.items():
+        assert name in fired(story.tell(name, program(lines), Algebra(), rounded=True))
+    golden("passes/algebra.txt", story.text)
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_what_is_no_identity_stays(name: str) -> None:
+    text = program(SILENT[name])
+    outcome = Story().tell(name, text, Algebra())
+    assert outcome.remarks == ()
+    assert outcome.graph == graph(text)
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_what_rounds_can_be_left_out(name: str) -> None:
+    """All that is left then holds to the last bit."""
+    outcome = Story().tell(name, program(ROUNDED[name]), Algebra(exact=True))
+    assert name not in fired(outcome)
+
+
+@pytest.mark.parametrize("name", [*EXACT, *ROUNDED])
+def test_it_is_done_after_once(name: str) -> None:
+    text = program((EXACT | ROUNDED)[name])
+    once = Story().tell(name, text, Algebra(), rounded=True).graph
+    assert Story().tell(name, text, Algebra(), Algebra(), rounded=True).graph == once

@@ -1,0 +1,117 @@
+"""Stars: which dimensions are computed all at once, and which stay loops."""
+
+from __future__ import annotations
+
+from tempoc.passes.fusion.fuse import Fuse
+from tempoc.passes.vectorization.vectorize import Vectorize
+from tests.support.generators.graphs import Story
+from tests.support.golden import Golden
+
+CASES = {
+    "a batch of recurrences: the batch at once, time step by step": """
+bound B
+bound T
+dim b < B
+dim t < T
+%x = input{dtype=f32, shape=(4,)} : [b, t] f32[4]
+%h.0 = copy %x[b, 0] : [b] f32[4]
+%h.add = add %h[b, t-1], %x : [b, t | t >= 1] f32[4]
+%h.1 = tanh %h.add : [b, t | t >= 1] f32[4]
+%h = merge{targets=((b, 0), (b, t))} %h.0 when t == 0, %h.1 when t >= 1 : [b, t] f32[4]
+%y = sum{axes=(0,)} %h : [b, t] f32
+output y = %y[0:B, 0:T]
+""",
+    "what surrounds a recurrence stays with it, unless it is kept whole anyway": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = exp %x : [t] f32
+%h.0 = copy %a[0] : [] f32
+%h.1 = add %h[t-1], %a : [t | t >= 1] f32
+%h = merge{targets=((0,), (t,))} %h.0 when t == 0, %h.1 when t >= 1 : [t] f32
+%b = exp %x : [t] f32
+%c = sum{axes=(0,)} %b[0:T] : [] f32
+%d = mul %b, %c : [t] f32
+output h = %h[T-1]
+output d = %d[0:T]
+""",
+    "a stencil: one dimension carries the other": """
+bound I
+bound X
+dim i < I
+dim x < X
+%u.0 = input{dtype=f32} : [x] f32
+%u.2 = copy %u.0 : [x] f32
+%u.1 = add %u[i, max(0, x-1)], %u[i, x] : [i, x | i+1 < I] f32
+%u = merge{targets=((0, x), (i+1, x))} %u.2 when i == 0, %u.1[i-1, x] when i >= 1 : [i, x] f32
+output u = %u[I-1, 0:X]
+""",
+    "points that depend on another dimension stay loops": """
+bound N
+dim i < N
+dim j < N
+%x = input{dtype=f32} : [i, j] f32
+%y = exp %x : [i, j | j <= i] f32
+%z = exp %x[i, i] : [i] f32
+output z = %z[0:N]
+output y = %y[N-1, 0:N]
+""",
+    "causal attention over a whole sequence": """
+bound T
+dim t < T
+%k = input{dtype=f32, shape=(4,)} : [t] f32[4]
+%s = matmul %k[0:t+1], %k : [t] f32[t+1]
+%a = matmul %s, %k[0:t+1] : [t] f32[4]
+output a = %a[0:T]
+""",
+    "kernels do not read at once what they write at once": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = exp %x : [t] f32
+%b = sum{axes=(0,)} %a[0:t+1] : [t] f32
+%c = mul %a, %b : [t] f32
+output c = %c[0:T]
+""",
+    "a node of which a merge has only some points": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = exp %x : [t] f32
+%b = mul %a, %x[t+2] : [t | t+2 < T] f32
+%y = merge{targets=((t,), (t,))} %b when t+2 < T, %a when t+2 >= T : [t] f32
+output y = %y[0:T]
+""",
+    "the same in a loop": """
+bound T
+dim t < T
+%x = input{dtype=f32} : [t] f32
+%a = add %x, %c : [t] f32
+%b = exp %a : [t] f32
+%c.0 = copy %x[0] : [] f32
+%c = merge{targets=((0,), (t+1,), (t+1,))} \
+%c.0 when t == 0, %a[t-1] when t >= 1 and t < 3, %b[t-1] when t >= 3 : [t] f32
+output c = %c[0:T]
+""",
+}
+
+
+def test_vectorize(golden: Golden) -> None:
+    story = Story()
+    for name, text in CASES.items():
+        story.tell(name, text, Vectorize())
+    golden("passes/vectorize.txt", story.text)
+
+
+def test_fused_kernels_have_the_same_stars() -> None:
+    for text in CASES.values():
+        graph = Story().tell("", text, Vectorize(), Fuse()).graph
+        for group in graph.groups:
+            assert len({graph.nodes[m].vector for m in group.members}) == 1
+
+
+def test_a_kernel_that_would_read_its_neighbours_is_cut() -> None:
+    text = CASES["kernels do not read at once what they write at once"]
+    graph = Story().tell("", text, Vectorize(), Fuse()).graph
+    homes = {m: g.name for g in graph.groups for m in g.members}
+    assert homes["a"] != homes["b"]

@@ -1,0 +1,68 @@
+"""Inverse accesses, in the words of the source."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tempoc.poly.relations.inverse import covering, readers
+from tempoc.symbolic.text import show, show_entries
+from tempoc.symbolic.walk import evaluate
+from tests.poly.relations.worlds import at, bounds, dom, points, reads, space
+
+S = space()
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected", "where"),
+    [
+        ("t", "[t]", "true"),
+        ("t+3", "[t-3]", "t >= 3"),
+        ("t-1", "[t+1]", "t < T-1"),
+        ("max(0, t-3):t+1", "[t:min(t+4, T)]", "true"),
+        ("t:T", "[0:t+1]", "true"),
+        ("0:T", "[0:T]", "true"),
+        ("0:t+1", "[t:T]", "true"),
+        ("t:min(t+5, T)", "[max(0, t-4):t+1]", "true"),
+        ("T-1-t", "[T-1-t]", "true"),
+        ("0", "[0:T]", "t == 0"),
+        ("2*t", "[t//2]", "t % 2 == 0"),
+        ("t//2", "[2*t:min(2*t+2, T)]", "true"),
+    ],
+)
+def test_inverse(entry: str, expected: str, where: str) -> None:
+    pieces = readers(S, dom("t"), at(entry), dom("t"))
+    assert pieces is not None
+    (found,) = pieces
+    assert (show_entries(found.entries), show(found.where), found.exact) == (expected, where, True)
+
+
+FORMS = ["t", "t-1", "t+2", "0:t+1", "t:T", "t:T:2", "T-1-t", "t//2", "2*t", "max(0,t-2):t", "P-1"]
+FORMS += ["(3*t) % 7", "t%3:t+1:2", "min(t, T-t):T"]
+WHERES = ["true", "t % 2 == 0", "t >= 2", "t < T-1"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(FORMS), st.sampled_from(WHERES))
+def test_readers_by_enumeration(entry: str, where: str) -> None:
+    sink, source = dom("t", where), dom("t")
+    pieces, cover = readers(S, sink, at(entry), source), covering(S, sink, at(entry), source)
+    for env in bounds(range(1, 6)):
+        for here in points(source, env):
+            wanted = {
+                (p["t"],) for p in points(sink, env) if (here["t"],) in set(reads(at(entry), p))
+            }
+            covered = set(reads(cover.entries, here)) if evaluate(cover.where, here) else set()
+            assert wanted <= covered
+            if pieces is not None:
+                found = [
+                    r for p in pieces if evaluate(p.where, here) for r in reads(p.entries, here)
+                ]
+                assert sorted(found) == sorted(wanted)
+
+
+def test_covering_is_as_short_as_can_be_said() -> None:
+    found = covering(S, dom("tl"), at("t+l"), dom("t"))
+    assert show_entries(found.entries) == "[max(0, t-L+1):t+1, 0:min(t+1, L)]"
+    assert not found.exact

@@ -1,0 +1,243 @@
+"""Blocks: what needs no host between is one call; it computes the same as call after call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tempoc.program.analysis.traversal import blocks
+from tempoc.program.nodes import nodes
+from tempoc.runtime.data.bindings import Given
+from tempoc.runtime.data.source import as_sources
+from tempoc.runtime.execution.specialize import prepare
+from tempoc.runtime.run import Settings, run_given
+from tempoc.runtime.walk import blocks as limits
+from tempoc.runtime.walk.walk import Wishes
+from tests.support.agreement import agree, compile_text
+
+LOOPS = "canonicalize,fuse"
+
+RETURNS = """
+import rl
+dim t < T
+input r[t]: f32
+input v[t]: f32
+input done[t]: bool
+y = rl.gae(r, v, done, 0.0, t)
+z = rl.returns(r, done, 0.0, t)
+output y
+output z
+"""
+SHOWN = """
+dim i < I
+dim t < T
+input x[t]: f32
+w[0] = 0.5
+m[i, 0] = w[i] * x[0]
+m[i, t] = tanh(m[i, t-1] + w[i] * x[t]) when t >= 1
+n[i, 0] = m[i, T-1]
+n[i, t] = 0.5 * n[i, t-1] + m[i, t] when t >= 1
+w[i+1] = w[i] + n[i, T-1] when i < I - 1
+print w[i] when i % 2 == 1
+output w
+output m[I-1, 0:T] as m
+"""
+SOME = """
+dim t < T
+input x[t]: f32[3]
+a[t] = x[t] * 2.0 when t < 2
+a[t] = a[t-1] + a[t-2] when t >= 2
+b = sum(a[0:t+1])
+c[t] = b when t >= 3
+c[t] = 0.0 when t < 3
+s = c[T-1] + sum(x[t])
+output s
+output b
+"""
+BACK = """
+dim i < N
+dim j < M
+input x[i, j]: f32
+s[i, j] = x when i == 0 or j == 0
+s[i, j] = x * s[i-1, j-1] + s[i-1, j] * s[i, j-1]
+loss = s[N-1, M-1]
+output s
+dx = grad(loss, x)
+output dx
+"""
+PROGRAMS = {"returns": RETURNS, "shown": SHOWN, "some": SOME, "back": BACK}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("passes", [None, LOOPS])
+def test_programs_agree(name: str, passes: str | None) -> None:
+    text = PROGRAMS[name]
+    loaded = compile_text(text, 2, passes)[1]
+    assert [*blocks(loaded.program.tree)]
+    given = [b.name for b in loaded.program.bounds if b.value is None]
+    agree(text, *({b: n + k for k, b in enumerate(given)} for n in (2, 5)), passes=passes)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_after_the_other_they_compute_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LONG", 0)
+    text = PROGRAMS[name]
+    given = [b.name for b in compile_text(text, 2)[1].program.bounds if b.value is None]
+    agree(text, *({b: n + k for k, b in enumerate(given)} for n in (1, 3)))
+
+
+def walk(text: str, *, account: bool = False, **bounds: int) -> str:
+    loaded = compile_text(text, 2)[1]
+    given = frozenset(i.store for i in loaded.program.inputs)
+    return prepare(loaded, bounds).walk(given, Wishes(account=account)).text
+
+
+def test_a_run_is_one_call_without_stores() -> None:
+    text = walk(RETURNS, T=100)
+    assert text.count("= k") == 1
+    assert "zeros" not in text
+
+
+def test_long_loops_and_accounts_take_several_calls() -> None:
+    steps = "dim t < T\ninput x[t]: f32\na[0] = x[0]\na[t] = sin(a[t-1]) when t >= 1\noutput a\n"
+    loaded = compile_text(steps, 2, LOOPS)[1]
+    given = frozenset(i.store for i in loaded.program.inputs)
+    for bound, account, called in ((9, False, 0), (9, True, 1), (limits.LONG + 2, False, 1)):
+        found = prepare(loaded, {"T": bound}).walk(given, Wishes(account=account)).text
+        assert found.count("turns(") == called
+
+
+def test_a_brief_loop_is_one_call_however_many_steps_it_has() -> None:
+    steps = "dim t < T\ninput x: f32\na[0] = x\na[t] = sin(a[t-1]) when t >= 1\n"
+    steps += "output a[T-1] as a\n"
+    loaded = compile_text(steps, 2, LOOPS)[1]
+    given = frozenset(i.store for i in loaded.program.inputs)
+    for bound, called in ((limits.LONG + 2, 0), (limits.BRIEF + 2, 1)):
+        found = prepare(loaded, {"T": bound}).walk(given, Wishes())
+        assert found.text.count("turns(") == called
+        assert found.straight == given
+        assert "zeros" not in found.text.split("turns(")[0].split("if ")[0]
+    agree(steps, {"T": limits.LONG + 2}, passes=LOOPS)
+
+
+def test_what_leaves_a_block_in_a_loop_of_the_host() -> None:
+    """Only what others read, or the next step, comes out of it; the rest is local."""
+    found = [*blocks(compile_text(SHOWN, 2, LOOPS)[1].program.tree)]
+    inner = [b for b in found if b.point == ("i",)]
+    assert inner
+    outside = {c.store for b in inner for c in (*b.carried, *b.made)}
+    assert not outside & {store for b in inner for store in b.local}
+
+
+COPIED = "dim t < T\ninput x[t]: f32[4]\ny = x[t]\nz = y + x[t]\noutput y\noutput z\noutput x\n"
+
+
+def test_outputs_share_no_memory_with_inputs() -> None:
+    loaded = compile_text(COPIED, 2)[1]
+    x = np.zeros(4 * 64 + 16, np.float32)
+    start = (-x.ctypes.data % 64) // 4
+    x = x[start : start + 4 * 64].reshape(64, 4)
+    x[...] = 1.0
+    for _ in range(3):
+        given = Given(bounds={"T": 64}, inputs=as_sources({"x": x}), params={})
+        found = run_given(loaded, given, Settings()).outputs
+        x += 1.0
+        assert all(not np.may_share_memory(value, x) for value in found.values())
+        np.testing.assert_array_equal(found["y"], x - 1.0)
+        np.testing.assert_array_equal(found["z"], 2 * (x - 1.0))
+
+
+def test_runs_on_other_data_of_the_same_shapes() -> None:
+    """What runs leave to each other is not data."""
+    loaded = compile_text(RETURNS, 2)[1]
+    random = np.random.default_rng(0)
+    for steps in (5, 9, 5):
+        data = {
+            "r": random.uniform(-1, 1, steps).astype(np.float32),
+            "v": random.uniform(-1, 1, steps).astype(np.float32),
+            "done": random.random(steps) < 0.3,
+        }
+        bounds = {"T": steps}
+        found = run_given(
+            loaded, Given(bounds=bounds, inputs=as_sources(data), params={}), Settings()
+        )
+        wanted = np.zeros(steps + 1, np.float32)
+        for t in range(steps)[::-1]:
+            wanted[t] = data["r"][t] + (0.0 if data["done"][t] else 0.99) * wanted[t + 1]
+        np.testing.assert_allclose(found.outputs["z"], wanted[:-1], rtol=1e-4, atol=1e-5)
+
+
+LEARNED = """
+dim t < T
+input x[t]: f32[4]
+param w: f32[4, 4]
+h[0] = x[0]
+h[t] = tanh(w @ h[t-1] + x[t] + 0.1 * random.normal([4])) when t >= 1
+output h
+"""
+
+
+def test_weights_and_the_seed_go_straight_to_one_call() -> None:
+    loaded = compile_text(LEARNED, 2, LOOPS)[1]
+    program = loaded.program
+    given = frozenset((program.inputs[0].store, program.params[0].store, program.seed))
+    assert prepare(loaded, {"T": 6}).walk(given, Wishes()).straight == given
+    x, w = np.ones((6, 4), np.float32), np.eye(4, dtype=np.float32)
+
+    def run(w: object, seed: int = 1) -> np.ndarray:
+        data = as_sources({"x": x}), as_sources({"w": w})
+        return run_given(
+            loaded, Given(bounds={}, inputs=data[0], params=data[1], seed=seed), Settings()
+        ).outputs["h"]
+
+    first = run(w)
+    for other in (w, np.asfortranarray(w), w[::-1][::-1], w.view(np.matrix)):
+        np.testing.assert_array_equal(run(other), first)
+    assert np.abs(run(2 * w) - first).max() > 0.01
+    assert np.abs(run(w, seed=2) - first).max() > 0.01
+    np.testing.assert_array_equal(run(w), first)
+
+
+def test_a_block_is_a_statement_of_the_program() -> None:
+    tree = compile_text(RETURNS, 2)[1].program.tree
+    items = tree.items if isinstance(tree, nodes.Sequence) else (tree,)
+    assert [type(item) for item in items] == [nodes.Block]
+
+
+DECODED = """
+import nn
+dim b < B
+dim t < T
+dim l < L = 3
+param w[l]: f32[3, 32, 32]
+input x[b]: f32[32]
+h[b, 0, 0] = x
+h[b, t, 0] = y[b, t-1, L-1] when t >= 1
+h[b, t, l] = y[b, t, l-1]
+k = w[l][0] @ h
+v = w[l][1] @ h
+y = tanh(h + w[l][2] @ (nn.softmax(k[t = 0:t+1] @ h) @ v[t = 0:t+1]))
+output y[t = T-1, l = L-1] as last
+"""
+
+
+def test_a_block_of_which_xla_would_copy_a_store_is_several_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loaded = compile_text(DECODED, 2)[1]
+    inner = [b.kernel for b in blocks(loaded.program.tree) if b.point == ("l",)]
+    assert len(inner) == 1
+    given = frozenset(i.store for i in loaded.program.inputs)
+    for often, batch, steps, whole in (
+        (1, 1, 2000, False),
+        (64, 1, 2000, True),
+        (1, 1, 8, True),
+        (1, 2, 2000, True),
+    ):
+        monkeypatch.setattr(limits, "OFTEN", often)
+        bounds = {"B": batch, "T": steps, "L": 3}
+        layouts = prepare(loaded, bounds).layouts
+        found = limits.whole_blocks(loaded.program, bounds, given, layouts)
+        assert (inner[0] in found) == whole

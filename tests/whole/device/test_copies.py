@@ -1,0 +1,120 @@
+"""Stores are updated in place by loops on the device: no step copies one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.driver.report.copies import audit
+from tempoc.footprint.compiled import Compiled
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.runtime.walk import blocks
+from tests.support.examples import EXAMPLES, ROOT, compiled
+
+FEEDBACK = """
+import nn
+dim t < T
+input x[t]: f32[16]
+param w: f32[4, 16, 16]
+before[0] = x[0]
+before[t] = x[t] + 0.1 * y[t-1] when t >= 1
+k = w[0] @ before
+v = w[1] @ before
+y1 = before + nn.softmax(k[SEEN] @ before) @ v[SEEN]
+k2 = w[2] @ y1
+v2 = w[3] @ y1
+y = y1 + nn.softmax(k2[SEEN] @ y1) @ v2[SEEN]
+output y
+"""
+"""Two layers of attention over what they said themselves: XLA copies `y` if `before` is carried."""
+BATCH = """
+import nn
+dim b < B
+dim t < T
+input x[b]: f32[16]
+param w: f32[3, 64, 16]
+param back: f32[16, 64]
+before[b, 0] = x
+before[b, t] = y[b, t-1] when t >= 1
+q = reshape(w[0] @ before, [2, 2, 16])
+k = reshape(w[1] @ before, [2, 32])[:, 0:16]
+v = reshape(w[2] @ before, [2, 32])[:, 16:32]
+y = tanh(before + back @ reshape(nn.grouped_attention(q, k[t=0:t+1], v[t=0:t+1]), [64]))
+output y[t = T-1] as last
+"""
+SEQUENCES = {
+    "causal": FEEDBACK.replace("SEEN", "0:t+1"),
+    "window": FEEDBACK.replace("SEEN", "max(0, t-7):t+1"),
+    "one of a batch": BATCH,
+    "one of a batch, fed back": BATCH.replace("y[t = T-1] as last", "y"),
+    "one of a batch, until": BATCH.replace("t < T", "t < T until stop")
+    + "u = sum(y)\nstop = sum(u[b = 0:B]) > 100.0\n",
+    "until": """
+dim t < T until stop
+input a: f32[16]
+x[0] = a
+y[t] = 0.5 * x[t] + 1.0
+x[t+1] = sin(y[t]) + y[t]
+stop = sum(x[t]) < 0.0
+output x, y
+""",
+    "two rows": """
+dim t < T
+input a[t]: f32[16]
+re[0] = a[0]
+im[0] = a[0]
+re[t] = 0.9 * re[t-1] - a[t] * im[t-1] when t >= 1
+im[t] = 0.9 * im[t-1] + a[t] * re[t-1] when t >= 1
+output re, im
+""",
+}
+"""Programs with one loop each; that of the last becomes one recurrence of two tensors."""
+SIZES = {"N": 500, "M": 400, "T": 600, "I": 8}
+"""Bounds of examples at which stores are larger than what steps compute; 7 for all others."""
+COPIED = {
+    "03_heat_equation": {"f32[2,500]": ("u",)},
+    "10_viterbi": {"s32[600]": ("path",)},
+}
+"""Copies that are known. One step writes a row in three parts, each made of the row before; one
+takes the element before as an index and checks it: XLA does not see in which order that works.
+"""
+
+
+@pytest.mark.usefixtures("operations_as_users")
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "LONG", 0)
+    monkeypatch.setattr(blocks, "BRIEF", 0)
+    source = load_source(Source("m.rt", SEQUENCES[name]))
+    bounds = {"T": 512, "B": 1} if "dim b" in source.main.source.text else {"T": 512}
+    found = _audit(Compilation(source, Options()), bounds, tmp_path)
+    loops = [c for c in found if c.loop]
+    assert bool(loops) == (name != "two rows")
+    for function in loops:
+        assert function.updated == function.given > 0
+    assert [c.copies for c in found] == [()] * len(found)
+
+
+@pytest.mark.usefixtures("operations_as_users")
+@pytest.mark.parametrize("name", [e.name for e in EXAMPLES])
+def test_examples(name: str, tmp_path: Path) -> None:
+    compilation = compiled(ROOT / "examples" / f"{name}.rt")
+    free = [b.name for b in compilation.emitted.program.bounds if b.value is None]
+    found = _audit(compilation, {name: SIZES.get(name, 7) for name in free}, tmp_path)
+    assert found
+    for function in found:
+        if function.loop:
+            assert function.updated == function.given
+    copies = {copy.type: copy.stores for function in found for copy in function.copies}
+    assert copies == COPIED.get(name, {})
+
+
+def _audit(
+    compilation: Compilation, bounds: dict[str, int], folder: Path
+) -> tuple[Compiled, ...]:
+    compilation.write(str(folder / "out"))
+    return audit(str(folder / "out"), bounds)

@@ -1,0 +1,58 @@
+"""What XLA makes of loops for a GPU, without one (see ``tests/support/cuda.py``).
+
+Stores are updated in place there too, no step copies one, and the host is not asked after each step
+whether there is another one: the number of steps is known.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.driver.report.copies import audit
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.runtime.walk import blocks
+from tests.support.cuda import IS_THERE, Gpu, gpu
+from tests.support.examples import EXAMPLES, ROOT, compiled
+from tests.whole.device.test_copies import SEQUENCES, SIZES
+
+__all__ = ["gpu"]
+pytestmark = pytest.mark.skipif(not IS_THERE, reason="XLA's compiler for CUDA is not installed")
+
+
+# Loops of which data say how long they last, or loops around them.
+UNKNOWN = ("until", "one of a batch, until", "11_collatz", "13_lbfgs")
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences(name: str, gpu: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "LONG", 0)
+    monkeypatch.setattr(blocks, "BRIEF", 0)
+    source = load_source(Source("m.rt", SEQUENCES[name]))
+    bounds = {"T": 512, "B": 1} if "dim b" in source.main.source.text else {"T": 512}
+    assert look(Compilation(source, Options()), bounds, gpu, tmp_path) == (name not in UNKNOWN)
+
+
+@pytest.mark.parametrize("name", [e.name for e in EXAMPLES])
+def test_examples(name: str, gpu: Gpu, tmp_path: Path) -> None:
+    compilation = compiled(ROOT / "examples" / f"{name}.rt")
+    free = [b.name for b in compilation.emitted.program.bounds if b.value is None]
+    bounds = {name: SIZES.get(name, 7) for name in free}
+    assert look(compilation, bounds, gpu, tmp_path) == (name not in UNKNOWN)
+
+
+def look(compilation: Compilation, bounds: dict[str, int], gpu: Gpu, folder: Path) -> bool:
+    """Look at all functions; whether XLA knows how many steps their loops have."""
+    compilation.write(str(folder / "out"))
+    found = []
+    for function in audit(str(folder / "out"), bounds):
+        assert function.copies == ()
+        if function.loop:
+            assert function.updated == function.given
+        found += re.findall(r" while\(.*", gpu.texts[function.kernel])
+    return all("known_trip_count" in loop for loop in found)

@@ -1,0 +1,277 @@
+"""Loops on the device: regions compute what the equations say, in place, and say what failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tempoc.base.names import Names
+from tempoc.base.source import Source
+from tempoc.cli.main import status
+from tempoc.codegen.program.assemble import Emitted
+from tempoc.codegen.regions.context import Known
+from tempoc.codegen.regions.regions import Regions
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.program.analysis.traversal import regions
+from tempoc.program.nodes import nodes
+from tempoc.program.nodes.arithmetic import Operation
+from tempoc.runtime.load.load import namespace
+from tempoc.schedule import regions as places
+from tests.support.agreement import agree
+
+LOOPS = "canonicalize,fuse"
+"""Passes that leave all loops as they are."""
+
+RNN = """
+dim t < T
+input x[t]: f32[4]
+input W: f32[4, 4]
+h[0] = tanh(x[0])
+h[t] = tanh(W @ h[t-1] + x[t]) when t >= 1
+output h
+"""
+BACKWARDS = """
+dim t < T
+input r[t]: f32
+g[T-1] = r[T-1]
+g[t] = r[t] + 0.5 * g[t+1] when t < T - 1
+output g[0]
+"""
+WINDOW = """
+import nn
+const w = 3
+dim t < T
+input x[t]: f32[4]
+k[0] = x[0]
+k[t] = tanh(k[t-1] + x[t]) when t >= 1
+s = k[max(0, t - w + 1):t+1] @ x[t]
+y = nn.softmax(s) @ k[max(0, t - w + 1):t+1]
+output y
+"""
+CAUSAL = """
+import nn
+dim t < T
+input x[t]: f32[4]
+k[0] = x[0]
+y = nn.softmax(k[0:t+1] @ x[t]) @ k[0:t+1]
+k[t] = tanh(y[t-1] + x[t]) when t >= 1
+output y
+"""
+LAYERS = """
+dim t < T
+dim l < L = 3
+input x[t]: f32[4]
+input W[l]: f32[4, 4]
+before = x[t] if l == 0 else s[t, max(l - 1, 0)]
+s[t, l] = tanh(W[l] @ before + 0.5 * s[max(t - 1, 0), L - 1]) when t >= 1
+s[0, l] = W[l] @ x[0]
+output s[0:T, L-1] as last
+"""
+TABLE = """
+dim i < N
+dim j < M
+input x[i]: i32
+input y[j]: i32
+d[0, j] = j
+d[i, 0] = i when i >= 1
+other = where(x[i] == y[j], 0, 1)
+d[i, j] = minimum(minimum(d[i-1, j], d[i, j-1]) + 1, d[i-1, j-1] + other) when i >= 1 and j >= 1
+output d[N-1, M-1] as distance
+"""
+FEW = """
+dim i < I
+dim t < T
+input x[t]: f32
+w[0] = 0.1
+m[i, 0] = w[i] * x[0]
+m[i, t] = tanh(m[i, t-1] + w[i] * x[t]) when t >= 1
+w[i+1] = w[i] + m[i, T-1] when i < I - 1
+output w
+"""
+SKIPS = """
+dim t < T
+input x[t]: f32
+a[0] = x[0]
+a[t] = a[t-1] + x[t] when t >= 1 and t % 3 != 1
+a[t] = 0.5 * a[t-1] when t >= 1 and t % 3 == 1
+output a
+"""
+WIDE = """
+dim t < T
+input x[t]: f64
+a[0] = x[0]
+a[t] = sin(a[t-1]) + x[t] when t >= 1
+output a
+"""
+PROGRAMS = {
+    "rnn": RNN, "backwards": BACKWARDS, "window": WINDOW, "causal": CAUSAL, "layers": LAYERS,
+    "table": TABLE, "few": FEW, "skips": SKIPS, "wide": WIDE,
+}  # fmt: skip
+
+
+def emitted(text: str, passes: str | None = LOOPS) -> Emitted:
+    options = Options(passes=passes, verify_each=True, regions=True)
+    return Compilation(load_source(Source("m.rt", text)), options).emitted
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_agree(name: str) -> None:
+    text = PROGRAMS[name]
+    assert [*regions(emitted(text).program.tree)]
+    given = [b.name for b in emitted(text).program.bounds if b.value is None]
+    sizes = ({b: size + k for k, b in enumerate(given)} for size in (1, 8))
+    agree(text, *sizes, passes=LOOPS, regions=True)
+
+
+def test_a_long_loop_takes_several_calls() -> None:
+    agree(RNN.replace("4", "2"), {"T": 300}, passes=LOOPS, regions=True)
+
+
+def test_text() -> None:
+    text = emitted(LAYERS).kernels
+    found = text[text.index("def loop_t") :]
+    assert "for l in range(0, L):" in found or "for l in range(1, L):" in found
+    assert "lax.fori_loop(0, count, step_t, " in found
+
+
+def test_loops_with_effects_stay_with_the_host() -> None:
+    program = emitted(RNN + "print h[t]\n").program
+    assert not [*regions(program.tree)]
+
+
+
+def test_stores_are_updated_in_place() -> None:
+    """No copy of a whole store in a step, and all that is carried is given away for good."""
+    found = emitted(RNN + "y = h[t] * 2.\noutput y\n")
+    (region,) = regions(found.program.tree)
+    loop = namespace(found.kernels, "kernels.py")[region.kernel]
+    size = 50_000
+    kernel = next(k for k in found.program.kernels if k.name == region.kernel)
+    arrays = [shape(found.program, cells, size) for cells in (*region.carried, *region.read)]
+    donated = tuple(k + 1 for k in kernel.donated)
+    bounds = dict.fromkeys(kernel.bounds, size)
+    at = jax.ShapeDtypeStruct((2 + len(region.point),), np.int32)
+    lowered = jax.jit(lambda *a: loop(*a, **bounds), donate_argnums=donated).lower(at, *arrays)
+    memory = lowered.compile().memory_analysis()
+    carried = sum(4 * int(np.prod(a.shape)) for a in arrays[: len(region.carried)])
+    assert memory.alias_size_in_bytes == carried
+    assert memory.temp_size_in_bytes < 10_000
+
+
+def shape(program: nodes.Program, cells: nodes.Cells, size: int) -> jax.ShapeDtypeStruct:
+    store = next(s for s in program.stores if s.name == cells.store)
+    sizes = [a.size if isinstance(a.size, int) else size for a in store.axes]
+    inner = [e for e in store.shape if isinstance(e, int)]
+    return jax.ShapeDtypeStruct((*sizes, *inner), np.float32)
+
+
+CHECKED = """
+dim t < T
+input x[t]: f32[5]
+input n[t]: i32
+a[0] = x[0]
+a[t] = a[t-1] + x[t][n[t]] when t >= 1
+output a
+"""
+
+
+@pytest.mark.parametrize("wrong", [1, 3, 7])
+def test_what_failed_first(wrong: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, data = tmp_path / "m.rt", tmp_path / "data.npz"
+    source.write_text(CHECKED)
+    n = np.zeros(9, np.int32)
+    n[[wrong, 8]] = 5
+    np.savez(data, x=np.ones((9, 5), np.float32), n=n)
+    said = []
+    for level in ("-O1", "-O2"):
+        out = str(tmp_path / f"out{level}")
+        more = ["--regions", "--passes", LOOPS] if level == "-O2" else []
+        assert status(["compile", str(source), "-o", out, level, *more]) == 0
+        assert status(["run", out, "--input", str(data)]) == 1
+        said.append(capsys.readouterr().err)
+    assert f"t = {wrong}" in said[1]
+    assert said[0] == said[1]
+
+
+def test_they_are_the_default_of_the_last_level() -> None:
+    def found(**options: Any) -> list[nodes.Region]:
+        loaded = load_source(Source("m.rt", TABLE))
+        return [*regions(Compilation(loaded, Options(**options)).emitted.program.tree)]
+
+    assert found()
+    assert found(level=1, regions=True)
+    assert not found(level=1)
+    assert not found(regions=False)
+
+
+def remarks(text: str, **options: Any) -> list[str]:
+    compilation = Compilation(load_source(Source("m.rt", text)), Options(**options))
+    assert compilation.emitted
+    return [r.message for r in compilation.remarks if r.step == "regions"]
+
+
+def test_it_is_said_which_loops_run_on_the_device() -> None:
+    assert "the loop over `t` runs on the device" in remarks(RNN, passes=LOOPS)
+    (why,) = remarks(RNN + "print h[t]\n", passes=LOOPS)
+    assert "is not on the device" in why and "is printed or saved" in why
+
+
+def test_too_many_layers_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay with the host where they have weights, else they are a loop of the device."""
+    monkeypatch.setattr(places, "MANY", 3)
+    weights = LAYERS.replace("input W", "param W")
+    found = remarks(weights, passes=LOOPS)
+    assert any("with the loop over `l` written out it would have" in said for said in found)
+    assert not [*regions(emitted(weights).program.tree)]
+    assert "lax.fori_loop(1, L, step_l" in emitted(LAYERS).kernels
+    agree(LAYERS, *({"T": size} for size in (1, 2, 8)), passes=LOOPS)
+
+
+THIN = """
+dim b < B
+dim t < T
+dim l < L = 2
+input x[b, t]: f32[3]
+input pick[b]: i32
+input W[l]: f32[3, 3]
+h[b, 0, l] = x[b, 0] * 0.5
+h[b, t, l] = tanh(W[l] @ h[b, t-1, l] + mean(h[b, 0:t, L-1], axis = 0) + x[b, t]) when t >= 1
+late[b, t] = sum(h[b, max(0, t-2):t+1, 0], axis = 0)
+back[b, T-1] = late[b, T-1]
+back[b, t-1] = 0.5 * back[b, t] + late[b, t-1] * x[b, t][pick[b] % 3]
+output h, back
+"""
+"""All `b` at once: axes of length 1 where there is one, in stores that loops update."""
+
+
+def test_axes_of_length_one() -> None:
+    text = emitted(THIN, passes=None).kernels
+    assert "= updated(" in text and "= looped(" in text
+    sizes = ((1, 1), (1, 2), (1, 5), (3, 1), (2, 4))
+    agree(THIN, *({"B": b, "T": t} for b, t in sizes), levels=(1, 2))
+
+
+def test_a_store_that_is_never_there_is_not_squeezed() -> None:
+    """A kernel updates two stores; the loop knows that one of them is for longer batches only."""
+    axis = nodes.Axis(dim="t", size="T")
+    stores = {n: nodes.Store(name=n, dtype="f32", axes=(axis,), shape=(1,)) for n in ("a", "b")}
+    cells = nodes.Cell(store="a"), nodes.Cell(store="b", when=Operation(">=", ("B", 5)))
+    call = nodes.Call(kernel="k", point=("t",), args=cells, results=cells)
+    known = Known(
+        stores=stores,
+        kernels={"k": nodes.Kernel(name="k", dims=("t",), donated=(0, 1))},
+        bounds={"T": None, "B": 2},
+        x64=False,
+        narrow={"k": frozenset(stores)},
+    )
+    loop = nodes.Loop(var="t", lower=0, upper="T", step=1, body=call, place="device")
+    made = Regions(known=known, names=Names([]))
+    made.convert(loop, frozenset(stores))
+    (region,) = made.made
+    assert "(a,) = looped(0, count, step_t, (a,), (0,))" in region.text

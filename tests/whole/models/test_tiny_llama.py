@@ -1,0 +1,126 @@
+"""The language model's program at a size at which the reference evaluator can follow it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from tempoc.cli.main import status
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.ops.tensor.source import Param
+from tempoc.sdg.evaluation.interpret import evaluate
+from tests.support.examples import ROOT
+
+SOURCE = str(ROOT / "examples" / "llama" / "model.rt")
+SIZES = {"D": 10, "F": 14, "V": 23, "H": 4, "KV": 2, "G": 3, "L": 2}
+BLOCK = "model.layers.{l}."
+
+
+def shapes(d: int, f: int, v: int, h: int, kv: int, g: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the parameters by template."""
+    return {
+        "model.embed_tokens.weight": (v, d),
+        "model.norm.weight": (d,),
+        BLOCK + "input_layernorm.weight": (d,),
+        BLOCK + "self_attn.q_proj.weight": (kv * g * h, d),
+        BLOCK + "self_attn.k_proj.weight": (kv * h, d),
+        BLOCK + "self_attn.v_proj.weight": (kv * h, d),
+        BLOCK + "self_attn.o_proj.weight": (d, kv * g * h),
+        BLOCK + "post_attention_layernorm.weight": (d,),
+        BLOCK + "mlp.gate_proj.weight": (f, d),
+        BLOCK + "mlp.up_proj.weight": (f, d),
+        BLOCK + "mlp.down_proj.weight": (d, f),
+    }
+
+
+def weights(layers: int) -> dict[str, np.ndarray]:
+    """Random parameters by template; those of layers are stacked."""
+    random = np.random.default_rng(7)
+    sizes = (SIZES[name] for name in ("D", "F", "V", "H", "KV", "G"))
+    return {
+        name: random.standard_normal(((layers,) if "{l}" in name else ()) + shape, np.float32)
+        for name, shape in shapes(*sizes).items()
+    }
+
+
+def in_file(stacked: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same as a file holds them: one tensor for each layer."""
+    plain = {name: value for name, value in stacked.items() if "{l}" not in name}
+    return plain | {
+        name.replace("{l}", str(layer)): value[layer]
+        for name, value in stacked.items()
+        if "{l}" in name
+        for layer in range(len(value))
+    }
+
+
+@pytest.mark.parametrize("window", [0, 3])
+def test_evaluator_and_compiled_program_agree(window: int, tmp_path: Path) -> None:
+    defines = {name: str(value) for name, value in (SIZES | {"window": window}).items()}
+    stacked = weights(SIZES["L"])
+    inputs = {
+        "prompt": np.array([[3, 5, 7, 2], [4, 1, 0, 0]], np.int32),
+        "length": np.array([4, 2], np.int32),
+    }
+    graph = Compilation.from_path(SOURCE, Options(level=0, defines=defines)).graph
+    params = {
+        name: stacked[node.op.template]
+        for name, node in graph.nodes.items()
+        if isinstance(node.op, Param)
+    }
+    save_file(in_file(stacked), tmp_path / "params.safetensors")
+    np.savez(tmp_path / "inputs.npz", **inputs)
+    out = tmp_path / "out"
+    options = [word for name, value in defines.items() for word in ("-D", f"{name}={value}")]
+    assert status(["compile", SOURCE, "-o", str(out), *options]) == 0
+    for steps in (1, 5, 9):
+        bounds = {"B": 2, "P": 4, "S": 2, "T": steps}
+        wanted = evaluate(graph, bounds, inputs, params, float64=True)["tok"]
+        found = run(out, tmp_path, steps)
+        np.testing.assert_array_equal(found, wanted)
+        for row, prompt, length in zip(found, inputs["prompt"], inputs["length"], strict=True):
+            assert row[:length].tolist() == prompt[: min(length, steps)].tolist()
+
+
+def test_sampling_ends_when_all_texts_have(tmp_path: Path) -> None:
+    source = str(ROOT / "examples" / "llama" / "sample.rt")
+    defines = {name: str(value) for name, value in SIZES.items()} | {"heat": "6.0"}
+    stacked = weights(SIZES["L"])
+    inputs = {
+        "prompt": np.array([[3, 5, 7, 2], [4, 1, 0, 0]], np.int32),
+        "length": np.array([4, 2], np.int32),
+    }
+    graph = Compilation.from_path(source, Options(level=0, defines=defines)).graph
+    nodes = [node for node in graph.nodes.values() if isinstance(node.op, Param)]
+    params = {node.name: stacked[node.op.template] for node in nodes}
+    save_file(in_file(stacked), tmp_path / "params.safetensors")
+    np.savez(tmp_path / "inputs.npz", **inputs)
+    out = tmp_path / "out"
+    options = [word for name, value in defines.items() for word in ("-D", f"{name}={value}")]
+    assert status(["compile", source, "-o", str(out), *options]) == 0
+    steps = []
+    for seed in (0, 1):
+        bounds = {"B": 2, "P": 4, "S": 2, "T": 40}
+        wanted = evaluate(graph, bounds, inputs, params, seed=seed)["tok"]
+        found = run(out, tmp_path, 40, "--seed", str(seed))
+        np.testing.assert_array_equal(found, wanted)
+        steps.append(found.shape[1])
+        ends = []
+        for row, length in zip(found, inputs["length"], strict=True):
+            new = row[length:].tolist()
+            ends.append(length + new.index(2) if 2 in new else 40)
+            assert all(token == 2 for token in row[ends[-1] :])
+        assert found.shape[1] == min(max(ends) + 1, 40)
+    assert len({*steps}) > 1
+
+
+def run(out: Path, folder: Path, steps: int, *more: str) -> np.ndarray:
+    command = ["run", str(out), "--bounds", f"T={steps},S=2", "--input", str(folder / "inputs.npz")]
+    command += ["--params", str(folder / "params.safetensors"), *more]
+    assert status([*command, "--output", str(folder / "results.npz")]) == 0
+    with np.load(folder / "results.npz") as file:
+        return np.array(file["tok"])

@@ -1,0 +1,115 @@
+"""Products in the form that suits their shapes: vectors of many points, keys of many steps."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tempoc.ops.tensor.contraction import MATVEC, TRANSPOSED_MATMUL
+from tests.support.agreement import agree, all_equal, compile_text
+from tests.whole.device.test_buckets import emitted
+
+MATRIX = """
+dim b < B
+dim i < N = 4
+input W: f32[3, 5]
+input x[b]: f32[5]
+input y[b, i]: f32[5]
+one = W @ tanh(x)
+each = W @ tanh(y)
+output one, each
+"""
+
+ATTENTION = """
+import nn
+const window = 0
+const windowed = min(window, 1)
+dim b < B
+dim t < T
+input x[b, t]: f32[8]
+q = reshape(tanh(x), [2, 2, 2])
+k[b, t] = reshape(sin(x + reshape(h, [8])), [2, 4])[:, 0:2]
+v[b, t] = reshape(cos(x + reshape(h, [8])), [2, 4])[:, 2:4]
+h[b, 0] = zeros([2, 2, 2])
+h[b, t] = a[b, t-1]
+a[b, t] = nn.grouped_attention(
+  q,
+  k[t = max(0, (t+1-window)*windowed):t+1],
+  v[t = max(0, (t+1-window)*windowed):t+1],
+)
+output a
+"""
+
+
+def test_kernels_say_how_many_points_there_are() -> None:
+    found = emitted(MATRIX, None).kernels
+    assert "matvec(W, jnp.tanh(x), B)" in found
+    assert "matvec(W, jnp.tanh(y), B*N)" in found
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_any_number_of_points_will_do(count: int) -> None:
+    agree(MATRIX, *all_equal(MATRIX, count))
+
+
+@pytest.mark.parametrize(("points", "first"), [(1, "matrix"), (16, "matrix"), (17, "vector")])
+def test_a_matrix_comes_first_for_few_vectors(points: int, first: str) -> None:
+    names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+    exec(MATVEC, names)
+    matvec, matrix, vector = names["matvec"], np.eye(3, 2), np.arange(2.0)
+    assert callable(matvec)
+    np.testing.assert_array_equal(matvec(matrix, vector, points), matrix @ vector)
+    traced = jax.make_jaxpr(lambda m, v: matvec(m, v, points))(matrix, vector)
+    product = next(e for e in traced.eqns if e.primitive.name == "dot_general")
+    assert (product.invars[0].aval.ndim == 2) == (first == "matrix")
+
+
+@pytest.mark.parametrize("rows", [(200,), (4, 50), (7,), (1,), (0,)])
+@pytest.mark.parametrize("widths", [(3, 5), (5, 3), (2, 2), (1, 4)])
+def test_outer_products_are_summed(rows: tuple[int, ...], widths: tuple[int, int]) -> None:
+    names: dict[str, object] = {"jax": jax, "jnp": jnp, "lax": jax.lax}
+    exec(TRANSPOSED_MATMUL, names)
+    transposed_matmul = names["transposed_matmul"]
+    assert callable(transposed_matmul)
+    random = np.random.default_rng(0)
+    x, y = (random.standard_normal((*rows, n)).astype(np.float32) for n in widths)
+    wanted = x.reshape(-1, widths[0], 1) * y.reshape(-1, 1, widths[1])
+    np.testing.assert_allclose(transposed_matmul(x, y), wanted.sum(0), rtol=1e-4, atol=1e-5)
+
+
+OUTER = """
+dim t < T
+input x[t]: f32[150, 3]
+input y[t]: f32[150, 2]
+input z[t]: f32[1, 2]
+input n[t]: i32[150, 3]
+a = einsum("ij,ik->jk", x, y)
+b = einsum("ij,ik->kj", x, y)
+c = einsum("tij,tik->jk", x[t = 0:t+1], y[t = 0:t+1])
+d = einsum("ij,ik->jk", x, z)
+e = einsum("ij,ik->jk", n, n)
+f = einsum("ij,ij->j", x, x)
+output a, b, c, d, e, f
+"""
+
+
+def test_sums_of_outer_products() -> None:
+    """In both orders, over an axis that grows; an axis of length 1 is one operand's alone."""
+    agree(OUTER, *all_equal(OUTER, 3))
+    found = emitted(OUTER, None).kernels
+    calls = re.findall(r"(?<!def )transposed_matmul\((\w+), (\w+)\)", found)
+    assert ("x_t", "y_t") in calls and ("y_t", "x_t") in calls and len(calls) == 3, calls
+
+
+@pytest.mark.parametrize("window", [0, 3])
+def test_keys_have_their_steps_last(window: int) -> None:
+    text = ATTENTION.replace("window = 0", f"window = {window}")
+    _, loaded = compile_text(text, 2)
+    behind = {s.name: [a.behind for a in s.axes if a.behind] for s in loaded.program.stores}
+    assert (behind["k"], behind["v"]) == ([2], [1])
+    agree(text, *all_equal(text, 5), bucket=2)
+    agree(text, *all_equal(text, 2), special=True, regions=False)

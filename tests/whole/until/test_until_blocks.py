@@ -1,0 +1,116 @@
+"""Blocks that are told lengths or find them out: the same as call after call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tempoc.base.source import Source
+from tempoc.driver.compilation import Compilation
+from tempoc.driver.options import Options
+from tempoc.frontend.syntax.load_modules import load_source
+from tempoc.program.analysis.traversal import blocks
+from tempoc.runtime.data.bounds import resolve
+from tempoc.runtime.execution.specialize import prepare
+from tempoc.runtime.load.load import Loaded, load
+from tempoc.runtime.messages.problem import RunError
+from tempoc.runtime.run import run
+from tempoc.runtime.walk import blocks as limits
+from tempoc.runtime.walk.walk import Wishes
+from tests.support.agree import compiled
+from tests.whole.until.test_until import COLLATZ, collatz
+from tests.whole.until.test_until_each import MANY
+from tests.whole.until.test_until_regions import TWO
+from tests.whole.until.until_runs import Agreeing
+
+REREAD = """
+dim t < T until stop
+input x[t]: f32
+w = x * sum(x[0:t+1])
+stop = w > 4.0
+y = sum((w[0:t+1] - w) ** 2)
+output y
+"""
+JUDGED = """
+dim t < T until stop
+assume T >= 3
+input n[t]: i32
+input x: f32[5]
+stop = n < 0
+total = sum(n[t = 0:T])
+picked = x[abs(total)]
+output picked, total
+"""
+
+
+def quickly(text: str, folder: Path) -> Path:
+    """A program that other tests verify."""
+    Compilation(load_source(Source("m.rt", text)), Options()).write(str(folder / "out"))
+    return folder / "out"
+
+
+def walk(loaded: Loaded, **bounds: int) -> str:
+    """What the runner does if all inputs are given."""
+    given = frozenset(i.store for i in loaded.program.inputs)
+    found = resolve(loaded.program, bounds, [], {}).values
+    return prepare(loaded, found).walk(given, Wishes()).text
+
+
+@pytest.mark.parametrize(("text", "ends"), [(COLLATZ, ["T"]), (TWO, ["T", "S"])])
+def test_a_run_that_finds_its_lengths_is_one_call(
+    text: str, ends: list[str], tmp_path: Path
+) -> None:
+    loaded = load(quickly(text, tmp_path))
+    bounds = {b.name: 9 for b in loaded.program.bounds if b.value is None}
+    found = walk(loaded, **bounds)
+    assert found.count("= k") == 1
+    assert "turns(" not in found
+    assert [found.count(f"ended({bound!r}, ()") for bound in ends] == [1] * len(ends)
+    long = walk(loaded, **dict.fromkeys(bounds, limits.BRIEF + 2))
+    assert long.count("turns(") == len(ends)
+
+
+def test_blocks_in_a_loop_over_what_ends(tmp_path: Path) -> None:
+    """Each step is told, and finds out, its own length."""
+    loaded = load(quickly(MANY, tmp_path))
+    found = [b for b in blocks(loaded.program.tree) if b.point == ("i",)]
+    assert [b.kernel for b in found if b.endings]
+    assert all(b.lengths for b in found)
+    assert "turns(" not in walk(loaded, T=9, I=3)
+
+
+def test_one_after_the_other_they_compute_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LONG", 0)
+    monkeypatch.setattr(limits, "BRIEF", 0)
+    out = compiled(COLLATZ, tmp_path)
+    assert "turns(" in walk(load(out), T=9)
+    found = run(out, {"T": 9}, {"c0": np.int32(6)})
+    assert found.outputs["c"].tolist() == collatz(6, 9)
+
+
+def test_stores_that_may_stay_small_are_not_made_as_large_as_may_be(tmp_path: Path) -> None:
+    program = Agreeing(REREAD, tmp_path)
+    loaded = load(program.folders[2])
+    assert "turns(" not in walk(loaded, T=500)
+    assert "more(" in walk(loaded, T=1500)
+    for most in (5, 600):
+        x = np.linspace(0.0, 1.0, num=most, dtype=np.float32)
+        found = program({"T": most}, {"x": x})
+        assert len(found["y"]) == program.lengths["T"]
+
+
+def test_nothing_is_checked_before_the_length_is_judged(tmp_path: Path) -> None:
+    program = Agreeing(JUDGED, tmp_path)
+    x = np.arange(5, dtype=np.float32)
+    found = program({"T": 4}, {"n": np.array([1, 2, -1, 9], np.int32), "x": x})
+    assert (found["picked"], found["total"]) == (2.0, 2)
+    for n, message in (
+        ((9, -1, 7, 7), "does not hold for T = 2"),
+        ((9, 9, -1, 7), "out of range"),
+    ):
+        with pytest.raises(RunError, match=message):
+            run(program.folders[2], {"T": 4}, {"n": np.array(n, np.int32), "x": x})

@@ -1,0 +1,47 @@
+"""Programs with `until`, compiled once at all levels and run often, against the evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tempoc.runtime.run import run
+from tempoc.sdg.evaluation.interpret import evaluate
+from tempoc.sdg.graph.graph import Graph
+from tests.support.agree import LEVELS, compiled
+from tests.support.elaborated import graph_of
+
+Arrays = Mapping[str, Any]
+
+
+class Agreeing:
+    """A program at all levels; a call runs it everywhere and gives what all agree on."""
+
+    def __init__(self, text: str, folder: Path, levels: tuple[int, ...] = LEVELS) -> None:
+        self.graph: Graph = graph_of(text)
+        self.folders = {level: compiled(text, folder, level) for level in levels}
+        self.lengths: dict[str, int] = {}
+
+    def __call__(
+        self,
+        bounds: Mapping[str, int],
+        inputs: Arrays | None = None,
+        params: Arrays | None = None,
+        seed: int = 0,
+    ) -> dict[str, Any]:
+        inputs, params = inputs or {}, params or {}
+        wanted = evaluate(self.graph, bounds, inputs, params, seed=seed)
+        for level, folder in self.folders.items():
+            found = run(folder, bounds, inputs, params, seed=seed)
+            self.lengths = dict(found.lengths)
+            assert list(found.outputs) == list(wanted)
+            for name, value in wanted.items():
+                shown = f"{name} with {dict(bounds)} at -O{level}"
+                assert found.outputs[name].shape == value.shape, shown
+                np.testing.assert_allclose(
+                    found.outputs[name], value, rtol=1e-4, atol=1e-5, err_msg=shown
+                )
+        return wanted
