@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from tests.fuzz.learning import LEARNING
-from tests.fuzz.models import MODELS
-from tests.fuzz.sequences import SEQUENCES
+from tests.fuzz.families.learning import LEARNING
+from tests.fuzz.families.models import MODELS
+from tests.fuzz.families.sequences import SEQUENCES
+from tests.fuzz.families.states import state
 from tests.fuzz.sketch import Dim, Sketch, Tensor
-from tests.fuzz.states import state
 
 DIMS = (
     "t", "t", "t", "b t", "b t", "t b", "i t", "i t", "e t", "t l", "t l", "l t", "t s", "i b t",

@@ -42,7 +42,7 @@ RANKS = {
 # The sub-packages of each package, the lowest first; "" stands for the files beside them.
 FLOORS = {
     "cli": ("options", "reports", "", "commands"),
-    "codegen": ("", "text", "kernels", "regions", "program"),
+    "codegen": ("", "text", "stores", "kernels", "regions", "program"),
     "driver": ("", "search", "report"),
     "frontend": (
         "syntax", "environment", "format", "errors", "expressions", "equations", "calls",

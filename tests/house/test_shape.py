@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from statistics import median
 
 import pytest
 
-from tests.house.source import PACKAGE, ROOT, files_of, functions, rooms, statements
+from tests.house.source import PACKAGE, ROOT, files, files_of, functions, rooms, statements
 
 FILE_LINES = 600
+MEDIAN_LINES = 200
+FOLDER_FILES = 15
 FUNCTION_LINES = 60
 ORDERLESS = {"all", "any", "frozenset", "len", "max", "min", "set", "sorted", "sum"}
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core", "util", "helper"}
@@ -20,6 +24,16 @@ each_room = pytest.mark.parametrize("room", ["", *rooms()])
 @each_room
 def test_files_are_short(room: str) -> None:
     assert [f.name for f in files_of(room) if f.text.count("\n") > FILE_LINES] == []
+
+
+def test_most_files_fit_a_few_screens() -> None:
+    assert median(file.text.count("\n") for file in files()) <= MEDIAN_LINES
+
+
+@pytest.mark.parametrize("top", ["tempoc", "tests"])
+def test_no_folder_is_crowded(top: str) -> None:
+    folders = Counter(path.parent for path in (ROOT / top).rglob("*.py"))
+    assert [str(f.relative_to(ROOT)) for f, count in folders.items() if count > FOLDER_FILES] == []
 
 
 @each_room

@@ -10,13 +10,13 @@ import ast
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.array_sizes import lines as room_lines
-from tempoc.codegen.kernels.array_sizes import rooms, with_rooms
-from tempoc.codegen.kernels.context import Argument, Result, Stages
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import windows
 from tempoc.codegen.kernels.vector_body import Together
-from tempoc.codegen.kernels.window_axis import Window
+from tempoc.codegen.stores.array_sizes import lines as room_lines
+from tempoc.codegen.stores.array_sizes import rooms, with_rooms
+from tempoc.codegen.stores.context import Argument, Result, Stages
+from tempoc.codegen.stores.window_axis import Window
 from tempoc.codegen.text.inline_values import folded
 from tempoc.codegen.text.naming import RESERVED, is_source_name, local_names
 from tempoc.codegen.text.source_lines import shown

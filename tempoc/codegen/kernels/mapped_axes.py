@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tempoc.codegen.kernels.context import Stages
+from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.text.naming import access_name
 from tempoc.memory.plan_types import Axis, Store
 from tempoc.ops.control.control import Copy

@@ -13,14 +13,14 @@ from dataclasses import replace
 from functools import partial
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels import access
-from tempoc.codegen.kernels.access import Frame
-from tempoc.codegen.kernels.branches import served_by, wanted_outside
-from tempoc.codegen.kernels.context import Argument, Cell, Result, Stages, either
-from tempoc.codegen.kernels.padding_zeros import has_many_ends, is_zeros
-from tempoc.codegen.kernels.ring_order import unordered
-from tempoc.codegen.kernels.slots import same_slots
-from tempoc.codegen.kernels.window_axis import numbers
+from tempoc.codegen.stores import access
+from tempoc.codegen.stores.access import Frame
+from tempoc.codegen.stores.branches import served_by, wanted_outside
+from tempoc.codegen.stores.context import Argument, Cell, Result, Stages, either
+from tempoc.codegen.stores.padding_zeros import has_many_ends, is_zeros
+from tempoc.codegen.stores.ring_order import unordered
+from tempoc.codegen.stores.slots import same_slots
+from tempoc.codegen.stores.window_axis import numbers
 from tempoc.codegen.text.naming import access_name
 from tempoc.memory.plan_types import Store
 from tempoc.ops.control.effects import Effect

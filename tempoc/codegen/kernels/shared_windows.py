@@ -21,10 +21,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tempoc.codegen.kernels.context import Stages
 from tempoc.codegen.kernels.mapped_axes import Pointwise, renamed
 from tempoc.codegen.kernels.vmap_batches import bytes_text
-from tempoc.codegen.kernels.window_axis import Window
+from tempoc.codegen.stores.context import Stages
+from tempoc.codegen.stores.window_axis import Window
 from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.tensor.contraction import Einsum, MatMul
 from tempoc.sdg.statements.statements import Read, Statement

@@ -20,14 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.access import out_of_order
-from tempoc.codegen.kernels.context import Argument, Cell, Result, Stages
 from tempoc.codegen.kernels.mapped_axes import pointwise, shift
 from tempoc.codegen.kernels.mapped_store import Home
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.kernels.shared_windows import seen
-from tempoc.codegen.kernels.slots import same_slots
 from tempoc.codegen.kernels.vmap_batches import axes_text, bytes_of_a_point, joined, vmapped
+from tempoc.codegen.stores.access import out_of_order
+from tempoc.codegen.stores.context import Argument, Cell, Result, Stages
+from tempoc.codegen.stores.slots import same_slots
 from tempoc.memory.plan_types import Axis, Store
 from tempoc.ops.definition.dtype_text import tupled
 from tempoc.ops.emission.emitter import Block, KernelEmitter

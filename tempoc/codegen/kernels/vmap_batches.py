@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tempoc.codegen.kernels.context import Stages
+from tempoc.codegen.stores.context import Stages
 from tempoc.memory.estimates import typical_bounds
 from tempoc.ops.definition.dtype_text import numpy_dtype, tupled
 from tempoc.ops.definition.types import TensorType

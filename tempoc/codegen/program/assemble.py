@@ -13,7 +13,6 @@ from typing import assert_never
 
 import tempoc
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.context import BATCH, Cell, Stages
 from tempoc.codegen.kernels.kernel import Function, function
 from tempoc.codegen.kernels.vmap_batches import bytes_of_a_point
 from tempoc.codegen.program.donation import donated
@@ -44,6 +43,7 @@ from tempoc.codegen.regions.blocks import Blocks
 from tempoc.codegen.regions.context import Known
 from tempoc.codegen.regions.regions import Emitted as OnDevice
 from tempoc.codegen.regions.regions import Regions
+from tempoc.codegen.stores.context import BATCH, Cell, Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import RESERVED, identifier
 from tempoc.memory.plan_types import Plan

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tempoc.codegen.kernels.context import Cell, Stages
 from tempoc.codegen.kernels.kernel import Function
-from tempoc.codegen.kernels.slots import apart
+from tempoc.codegen.stores.context import Cell, Stages
+from tempoc.codegen.stores.slots import apart
 from tempoc.sdg.statements.statements import Statement
 from tempoc.symbolic.expr import TRUE
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tempoc.base.names import Names
-from tempoc.codegen.kernels.context import Argument, Result, Stages
 from tempoc.codegen.kernels.kernel import Function, function
 from tempoc.codegen.kernels.point_body import Body
 from tempoc.codegen.program.lengths import at_point
+from tempoc.codegen.stores.context import Argument, Result, Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.codegen.text.naming import identifier
 from tempoc.ops.control.externs import ExternHost

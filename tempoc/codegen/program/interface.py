@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempoc.codegen.kernels.context import Stages
+from tempoc.codegen.stores.context import Stages
 from tempoc.codegen.text.arithmetic import to_arith
 from tempoc.memory.plan_types import Store
 from tempoc.ops.random.draws import Seed

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tempoc.codegen.kernels.context import BATCH
 from tempoc.codegen.kernels.kernel import Function
 from tempoc.codegen.kernels.shared_windows import in_windows
 from tempoc.codegen.kernels.vmap_batches import in_batches
@@ -17,6 +16,7 @@ from tempoc.codegen.regions.prelude import (
     TAKEN_IF,
     UPDATED,
 )
+from tempoc.codegen.stores.context import BATCH
 from tempoc.ops.definition.operator import Import
 from tempoc.ops.emission.prelude import HELPERS, helpers_in
 

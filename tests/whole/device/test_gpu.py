@@ -1,4 +1,4 @@
-"""What XLA makes of loops for a GPU, without one (see ``tests/support/cuda.py``).
+"""What XLA makes of loops for a GPU, without one (see ``tests/support/gpu/cuda.py``).
 
 Stores are updated in place there too, no step copies one, and the host is not asked after each step
 whether there is another one: the number of steps is known.
@@ -17,8 +17,8 @@ from tempoc.driver.options import Options
 from tempoc.driver.report.copies import audit
 from tempoc.frontend.syntax.load_modules import load_source
 from tempoc.runtime.walk import blocks
-from tests.support.cuda import IS_THERE, Gpu, gpu
 from tests.support.examples import EXAMPLES, ROOT, compiled
+from tests.support.gpu.cuda import IS_THERE, Gpu, gpu
 from tests.whole.device.test_copies import SEQUENCES, SIZES
 
 __all__ = ["gpu"]

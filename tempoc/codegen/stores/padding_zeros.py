@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tempoc.codegen.kernels.context import Stages
+from tempoc.codegen.stores.context import Stages
 from tempoc.memory.plan_types import Store
 from tempoc.poly.relations.space import Space
 from tempoc.schedule.tree import Execute, Guard, Loop, Sequence, Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.fuzz.expressions import expression
-from tests.fuzz.sequences import over, place
+from tests.fuzz.families.sequences import over, place
 from tests.fuzz.sketch import Scope, Sketch, Tensor
 
 

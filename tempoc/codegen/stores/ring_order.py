@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tempoc.codegen.kernels.context import Stages
+from tempoc.codegen.stores.context import Stages
 from tempoc.ops.control.control import Copy, Select
 from tempoc.ops.definition.operator import Op
 from tempoc.ops.definition.types import TensorType

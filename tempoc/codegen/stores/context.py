@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tempoc.codegen.kernels.array_sizes import Room
-from tempoc.codegen.kernels.window_axis import Window
+from tempoc.codegen.stores.array_sizes import Room
+from tempoc.codegen.stores.window_axis import Window
 from tempoc.codegen.text.naming import identifier
 from tempoc.memory.plan_types import Plan
 from tempoc.ops.definition.operator import Emitter, Import
